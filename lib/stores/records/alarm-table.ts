@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** What an operator has to look at: `open`, then `taken` by somebody, then `closed`; raised again, it is open again. */
 export interface AlarmRow {
   readonly id: string
@@ -42,7 +44,8 @@ export interface AlarmTables {
   readonly alarm_messages: AlarmMessageRow
 }
 
-function alarmTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Alarms and what was told of them. */
+export function alarmTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE alarms (
   id TEXT PRIMARY KEY,
@@ -73,9 +76,3 @@ CREATE TABLE alarm_messages (
 )${options};
 `
 }
-
-/** Alarms and what was told of them, on SQLite. */
-export const sqliteAlarms = alarmTables('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** The same on PostgreSQL. */
-export const postgresAlarms = alarmTables('BIGINT', '')

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** A card that its owner let the gateway charge again. */
 export interface SavedCardRow {
   /** The id of the payment by which it was saved. */
@@ -52,7 +54,8 @@ export interface AutoTopUpTables {
   readonly notices: NoticeRow
 }
 
-function autoTopUpTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Saved cards and automatic top-ups. */
+export function autoTopUpTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE saved_cards (
   id TEXT PRIMARY KEY REFERENCES payments (id),
@@ -95,9 +98,3 @@ CREATE TABLE notices (
 CREATE INDEX notices_due ON notices (next_at);
 `
 }
-
-/** Saved cards and automatic top-ups on SQLite. */
-export const sqliteAutoTopUps = autoTopUpTables('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** The same on PostgreSQL. */
-export const postgresAutoTopUps = autoTopUpTables('BIGINT', '')

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** A charge's correction: what of it was given back, or taken again of what had been given back. */
 export interface CorrectionRow {
   readonly exchange_id: string
@@ -19,7 +21,8 @@ export interface CorrectionTables {
   readonly charge_corrections: CorrectionRow
 }
 
-function correctionTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Corrections, append-only. */
+export function correctionTables({ integer, options, appendOnly }: TableWords): string {
   return `
 CREATE TABLE charge_corrections (
   exchange_id TEXT NOT NULL,
@@ -33,22 +36,9 @@ CREATE TABLE charge_corrections (
   PRIMARY KEY (exchange_id, sequence, revision)
 )${options};
 CREATE INDEX entries_of_corrections ON entries (account_id, at) WHERE kind = 'correction';
+${appendOnly('charge_corrections')}
 `
 }
-
-/** Corrections on SQLite. */
-export const sqliteCorrections = `${correctionTable('INTEGER', ' STRICT, WITHOUT ROWID')}
-CREATE TRIGGER charge_corrections_stay_as_they_are BEFORE UPDATE ON charge_corrections
-BEGIN SELECT RAISE(ABORT, 'charge_corrections are append-only'); END;
-CREATE TRIGGER charge_corrections_stay BEFORE DELETE ON charge_corrections
-BEGIN SELECT RAISE(ABORT, 'charge_corrections are append-only'); END;
-`
-
-/** Corrections on PostgreSQL. */
-export const postgresCorrections = `${correctionTable('BIGINT', '')}
-CREATE TRIGGER charge_corrections_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON charge_corrections
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('charge_corrections are append-only');
-`
 
 /** What of a charge was given back, as a column of a query of `charges`. */
 export const returnedColumn = `(SELECT CAST(coalesce(sum(given.amount_micros), 0) AS BIGINT)

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** An email about a document: written with what it tells of, sent by whichever node takes it first. */
 export interface DocumentEmailRow {
   readonly kind: 'invoice-made' | 'invoice-reminder' | 'invoice-overdue' | 'closing-issued'
@@ -17,7 +19,26 @@ export interface DocumentEmailTables {
   readonly document_emails: DocumentEmailRow
 }
 
-function emailTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** What stands on a document, and of which account it is, never changes. Its state does. */
+const fixedColumns = {
+  invoices:
+    'id, account_id, seller_inn, year, number, date, pay_until, amount_kopecks, buyer_inn, document, created_at',
+  closing_documents:
+    'id, account_id, seller_inn, year, number, correction, month, date, kind, amount_kopecks, vat_kopecks, buyer_inn, document, created_at',
+  closed_months: 'seller_inn, month, closed_at',
+  transfers:
+    'id, received_on, number, date, amount_kopecks, payer_inn, payer_name, payer_account, purpose, imported_at',
+  transfer_changes: 'transfer_id, revision, action, account_id, note, at',
+  companies: 'account_id, version, inn, details, created_at',
+} as const
+
+/** Emails about documents; and what was issued stays as it is. */
+export function documentEmailTables({ integer, options, refuse }: TableWords): string {
+  const message = 'what was issued is not changed'
+  const refusals = Object.entries(fixedColumns).flatMap(([table, columns]) => [
+    refuse({ name: `${table}_stay_as_they_are`, table, when: `UPDATE OF ${columns}`, message }),
+    refuse({ name: `${table}_stay`, table, when: 'DELETE', message }),
+  ])
   return `
 CREATE TABLE document_emails (
   kind TEXT NOT NULL CHECK (kind IN ('invoice-made', 'invoice-reminder', 'invoice-overdue', 'closing-issued')),
@@ -32,49 +53,6 @@ CREATE TABLE document_emails (
   CHECK ((state = 'waiting') = (ended_at IS NULL))
 )${options};
 CREATE INDEX document_emails_waiting ON document_emails (taken_until) WHERE state = 'waiting';
+${refusals.join('\n')}
 `
 }
-
-/** What stands on a document, and of which account it is, never changes. Its state does. */
-const fixedColumns = {
-  invoices:
-    'id, account_id, seller_inn, year, number, date, pay_until, amount_kopecks, buyer_inn, document, created_at',
-  closing_documents:
-    'id, account_id, seller_inn, year, number, correction, month, date, kind, amount_kopecks, vat_kopecks, buyer_inn, document, created_at',
-  closed_months: 'seller_inn, month, closed_at',
-  transfers:
-    'id, received_on, number, date, amount_kopecks, payer_inn, payer_name, payer_account, purpose, imported_at',
-  transfer_changes: 'transfer_id, revision, action, account_id, note, at',
-  companies: 'account_id, version, inn, details, created_at',
-} as const
-
-const tables = Object.entries(fixedColumns)
-const message = 'what was issued is not changed'
-
-/** Emails about documents on SQLite; and what was issued stays as it is. */
-export const sqliteDocumentEmails = `
-${emailTable('INTEGER', ' STRICT, WITHOUT ROWID')}
-${tables
-  .map(
-    ([table, columns]) => `
-CREATE TRIGGER ${table}_stay_as_they_are BEFORE UPDATE OF ${columns} ON ${table}
-BEGIN SELECT RAISE(ABORT, '${message}'); END;
-CREATE TRIGGER ${table}_stay BEFORE DELETE ON ${table}
-BEGIN SELECT RAISE(ABORT, '${message}'); END;`,
-  )
-  .join('')}
-`
-
-/** The same on PostgreSQL. */
-export const postgresDocumentEmails = `
-${emailTable('BIGINT', '')}
-${tables
-  .map(
-    ([table, columns]) => `
-CREATE TRIGGER ${table}_stay_as_they_are BEFORE UPDATE OF ${columns} ON ${table}
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('${message}');
-CREATE TRIGGER ${table}_stay BEFORE DELETE OR TRUNCATE ON ${table}
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('${message}');`,
-  )
-  .join('')}
-`

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** A version of a company's details; the newest counts, older ones stand on older documents. */
 interface CompanyRow {
   readonly account_id: string
@@ -99,11 +101,12 @@ export interface DocumentTables {
   readonly closed_months: ClosedMonthRow
 }
 
-function documentTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
-  return [companyTables, transferTables, closingTables].map(tables => tables(integer, options)).join('')
+/** Documents. */
+export function documentTables(words: TableWords): string {
+  return companyTables(words) + transferTables(words) + closingTables(words)
 }
 
-function companyTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function companyTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE companies (
   account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -137,7 +140,7 @@ CREATE UNIQUE INDEX invoices_by_token ON invoices (token);
 `
 }
 
-function transferTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function transferTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE transfers (
   id TEXT PRIMARY KEY,
@@ -174,7 +177,7 @@ CREATE TABLE transfer_changes (
 `
 }
 
-function closingTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function closingTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE closing_documents (
   id TEXT PRIMARY KEY,
@@ -207,11 +210,3 @@ CREATE TABLE closed_months (
 CREATE INDEX entries_of_repayments ON entries (account_id, at) WHERE kind = 'repayment';
 `
 }
-
-const sqliteOptions = ' STRICT, WITHOUT ROWID'
-
-/** Documents on SQLite. */
-export const sqliteDocuments = documentTables('INTEGER', sqliteOptions)
-
-/** Documents on PostgreSQL. */
-export const postgresDocuments = documentTables('BIGINT', '')

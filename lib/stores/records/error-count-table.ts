@@ -1,4 +1,5 @@
 import type { RecordReader, Records } from './records.ts'
+import type { TableWords } from '../shared/table-words.ts'
 
 /** How often exchanges failed by one code, of all nodes. */
 export interface ErrorCount {
@@ -17,7 +18,8 @@ export interface ErrorCountTables {
 export const errorCountPeriodMs = 900_000
 const keptMs = 8 * 86_400_000
 
-function errorCountTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Counts of errors. */
+export function errorCountTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE error_counts (
   at ${integer} NOT NULL,
@@ -27,12 +29,6 @@ CREATE TABLE error_counts (
 )${options};
 `
 }
-
-/** Counts of errors on SQLite. */
-export const sqliteErrorCounts = errorCountTable('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** Counts of errors on PostgreSQL. */
-export const postgresErrorCounts = errorCountTable('BIGINT', '')
 
 /** Adds counts to those that are there, and drops those of more than a week ago. */
 export async function addErrorCounts(records: Records, counts: readonly ErrorCount[]): Promise<void> {

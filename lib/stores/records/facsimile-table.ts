@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** An image of signature and stamp, kept by its bytes: a document prints the same after the file has changed. */
 export interface FacsimileRow {
   /** The SHA-256 of the image's URL, in hex. */
@@ -13,28 +15,14 @@ export interface FacsimileTables {
   readonly facsimiles: FacsimileRow
 }
 
-function facsimileTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Facsimiles, append-only. Rows are large, so they do not lie in the tree of the keys. */
+export function facsimileTables({ integer, largeOptions, appendOnly }: TableWords): string {
   return `
 CREATE TABLE facsimiles (
   id TEXT PRIMARY KEY,
   image TEXT NOT NULL,
   kept_at ${integer} NOT NULL
-)${options};
+)${largeOptions};
+${appendOnly('facsimiles', 'what was issued is not changed')}
 `
 }
-
-const message = 'what was issued is not changed'
-
-/** Facsimiles on SQLite. */
-export const sqliteFacsimiles = `${facsimileTable('INTEGER', ' STRICT')}
-CREATE TRIGGER facsimiles_stay_as_they_are BEFORE UPDATE ON facsimiles
-BEGIN SELECT RAISE(ABORT, '${message}'); END;
-CREATE TRIGGER facsimiles_stay BEFORE DELETE ON facsimiles
-BEGIN SELECT RAISE(ABORT, '${message}'); END;
-`
-
-/** Facsimiles on PostgreSQL. */
-export const postgresFacsimiles = `${facsimileTable('BIGINT', '')}
-CREATE TRIGGER facsimiles_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON facsimiles
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('${message}');
-`

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** A user's right to act for an account. */
 interface MembershipRow {
   readonly user_id: string
@@ -23,7 +25,8 @@ export interface MemberTables {
   readonly invitations: InvitationRow
 }
 
-function invitationTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Invitations. */
+export function memberTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE invitations (
   account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -37,9 +40,3 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_by_email ON invitations (email);
 `
 }
-
-/** Invitations on SQLite. */
-export const sqliteMembers = invitationTable('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** The same on PostgreSQL. */
-export const postgresMembers = invitationTable('BIGINT', '')

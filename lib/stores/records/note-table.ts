@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** What an operator noted about a customer; customers do not see it. */
 export interface AccountNoteRow {
   readonly id: string
@@ -25,7 +27,8 @@ export interface NoteTables {
   readonly user_consents: UserConsentRow
 }
 
-function noteTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Notes, append-only. */
+export function noteTables({ integer, options, appendOnly }: TableWords): string {
   return `
 CREATE TABLE account_notes (
   id TEXT PRIMARY KEY,
@@ -35,19 +38,6 @@ CREATE TABLE account_notes (
   note TEXT NOT NULL
 )${options};
 CREATE INDEX account_notes_by_account ON account_notes (account_id, at);
+${appendOnly('account_notes')}
 `
 }
-
-/** Notes on SQLite. */
-export const sqliteNotes = `${noteTable('INTEGER', ' STRICT, WITHOUT ROWID')}
-CREATE TRIGGER account_notes_stay_as_they_are BEFORE UPDATE ON account_notes
-BEGIN SELECT RAISE(ABORT, 'account_notes are append-only'); END;
-CREATE TRIGGER account_notes_stay BEFORE DELETE ON account_notes
-BEGIN SELECT RAISE(ABORT, 'account_notes are append-only'); END;
-`
-
-/** Notes on PostgreSQL. */
-export const postgresNotes = `${noteTable('BIGINT', '')}
-CREATE TRIGGER account_notes_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON account_notes
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('account_notes are append-only');
-`

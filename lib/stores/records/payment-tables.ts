@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+import type { TableWords } from '../shared/table-words.ts'
 
 export type { Insertable }
 
@@ -97,11 +98,12 @@ export interface PaymentTables {
   readonly receipts: ReceiptRow
 }
 
-function paymentTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
-  return [paymentTable, refundTable, receiptTable].map(table => table(integer, options)).join('')
+/** Payments, refunds and receipts. */
+export function paymentTables(words: TableWords): string {
+  return paymentTable(words) + refundTable(words) + receiptTable(words)
 }
 
-function paymentTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function paymentTable({ integer, options }: TableWords): string {
   return `
 CREATE TABLE payments (
   id TEXT PRIMARY KEY,
@@ -143,7 +145,7 @@ CREATE UNIQUE INDEX payments_automatic ON payments (account_id)
 `
 }
 
-function refundTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function refundTable({ integer, options }: TableWords): string {
   return `
 CREATE TABLE refunds (
   id TEXT PRIMARY KEY,
@@ -168,7 +170,7 @@ CREATE INDEX refunds_due ON refunds (next_poll_at) WHERE next_poll_at IS NOT NUL
 `
 }
 
-function receiptTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function receiptTable({ integer, options }: TableWords): string {
   return `
 CREATE TABLE receipts (
   id TEXT PRIMARY KEY,
@@ -201,11 +203,3 @@ CREATE INDEX receipts_by_provider ON receipts (provider_id) WHERE provider_id IS
 CREATE UNIQUE INDEX receipts_of_month ON receipts (payment_id, month) WHERE kind = 'offset';
 `
 }
-
-const sqliteOptions = ' STRICT, WITHOUT ROWID'
-
-/** Payments, refunds and receipts on SQLite. */
-export const sqlitePayments = paymentTables('INTEGER', sqliteOptions)
-
-/** The same on PostgreSQL. */
-export const postgresPayments = paymentTables('BIGINT', '')

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** What an operator has switched of a provider, or of one of its credentials. Times are milliseconds since the epoch. */
 interface ProviderSwitchRow {
   readonly provider: string
@@ -13,7 +15,8 @@ export interface ProviderTables {
   readonly provider_switches: ProviderSwitchRow
 }
 
-function providerTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Switches. */
+export function providerTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE provider_switches (
   provider TEXT NOT NULL,
@@ -24,9 +27,3 @@ CREATE TABLE provider_switches (
 )${options};
 `
 }
-
-/** Switches on SQLite. */
-export const sqliteProviderSwitches = providerTable('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** Switches on PostgreSQL. */
-export const postgresProviderSwitches = providerTable('BIGINT', '')

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** The Central Bank's rate of a day, as it was found first. Times are milliseconds since the epoch. */
 export interface RateRow {
   /** `2026-11-24`, in Moscow. */
@@ -15,7 +17,8 @@ export interface RateTables {
   readonly exchange_rates: RateRow
 }
 
-function rateTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Rates. */
+export function rateTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE exchange_rates (
   day TEXT PRIMARY KEY,
@@ -26,9 +29,3 @@ CREATE TABLE exchange_rates (
 )${options};
 `
 }
-
-/** Rates on SQLite. */
-export const sqliteRates = rateTable('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** Rates on PostgreSQL. */
-export const postgresRates = rateTable('BIGINT', '')

@@ -1,3 +1,5 @@
+import type { TableWords } from '../shared/table-words.ts'
+
 /** An account that was given its starting credit. The email stands as a digest of its normal form. */
 interface StartingCreditRow {
   readonly email_digest: string
@@ -14,7 +16,8 @@ export interface StartingCreditTables {
   readonly starting_credits: StartingCreditRow
 }
 
-function startingCreditTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** Starting credits. */
+export function startingCreditTables({ integer, options }: TableWords): string {
   return `
 CREATE TABLE starting_credits (
   email_digest TEXT PRIMARY KEY,
@@ -27,9 +30,3 @@ CREATE TABLE starting_credits (
 )${options};
 `
 }
-
-/** Starting credits on SQLite. */
-export const sqliteStartingCredits = startingCreditTable('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** Starting credits on PostgreSQL. */
-export const postgresStartingCredits = startingCreditTable('BIGINT', '')

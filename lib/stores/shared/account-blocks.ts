@@ -1,9 +1,10 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import type { AccountBlock } from '../../accounts/accounts.ts'
 import type { SqlStatement } from './user-tables.ts'
+import type { TableWords } from './table-words.ts'
 
 /** What operators did, append-only. */
-function actionTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+export function operatorActionTables({ integer, options, appendOnly }: TableWords): string {
   return `
 CREATE TABLE operator_actions (
   id TEXT PRIMARY KEY,
@@ -14,22 +15,9 @@ CREATE TABLE operator_actions (
   reason TEXT NOT NULL
 )${options};
 CREATE INDEX operator_actions_by_account ON operator_actions (account_id, at);
+${appendOnly('operator_actions')}
 `
 }
-
-/** What operators did on SQLite. */
-export const sqliteOperatorActions = `${actionTable('INTEGER', ' STRICT, WITHOUT ROWID')}
-CREATE TRIGGER operator_actions_stay_as_they_are BEFORE UPDATE ON operator_actions
-BEGIN SELECT RAISE(ABORT, 'operator_actions are append-only'); END;
-CREATE TRIGGER operator_actions_stay BEFORE DELETE ON operator_actions
-BEGIN SELECT RAISE(ABORT, 'operator_actions are append-only'); END;
-`
-
-/** The same on PostgreSQL. */
-export const postgresOperatorActions = `${actionTable('BIGINT', '')}
-CREATE TRIGGER operator_actions_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_actions
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('operator_actions are append-only');
-`
 
 /** An account with the time of its block; the last statement of a block answers it. */
 export interface BlockedRow {

@@ -1,8 +1,10 @@
+import type { TableWords } from './table-words.ts'
+
 /**
  * What somebody signs in with, in the words of either store. The columns are those that better-auth knows, under its
  * names in lower case.
  */
-function signInTables(owner: 'user' | 'operator', integer: 'INTEGER' | 'BIGINT', options: string): string {
+function signInTables(owner: 'user' | 'operator', { integer, options }: TableWords): string {
   return `
 CREATE TABLE ${owner}_sessions (
   id TEXT PRIMARY KEY,
@@ -52,7 +54,8 @@ CREATE TABLE ${owner}_two_factors (
 }
 
 /** Who works in the operator's pages, and what they sign in with. */
-function operatorTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function operatorTables(words: TableWords): string {
+  const { integer, options } = words
   return `
 CREATE TABLE operators (
   id TEXT PRIMARY KEY,
@@ -66,11 +69,18 @@ CREATE TABLE operators (
   two_factor_enabled ${integer} NOT NULL DEFAULT 0,
   language TEXT
 )${options};
-${signInTables('operator', integer, options)}`
+${signInTables('operator', words)}`
 }
 
 /** What users agreed to, and what a store keeps for itself. */
-function consentTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function consentTables({ kind, integer, options, refuse }: TableWords): string {
+  const message = 'consents are append-only'
+  const fixed = refuse({
+    name: 'user_consents_stay_as_they_are',
+    table: 'user_consents',
+    when: kind === 'sqlite' ? 'UPDATE' : 'UPDATE OR TRUNCATE',
+    message,
+  })
   return `
 CREATE TABLE user_consents (
   id TEXT PRIMARY KEY,
@@ -88,32 +98,26 @@ CREATE TABLE secrets (
   value TEXT NOT NULL,
   created_at ${integer} NOT NULL
 )${options};
+${fixed}
+${kind === 'sqlite' ? sqliteConsents : postgresConsents}
 `
 }
-
-const sqliteOptions = ' STRICT, WITHOUT ROWID'
 
 /** Who never confirmed the e-mail is forgotten; all other consents stay. */
 const isOfUnconfirmed = `EXISTS (SELECT 1 FROM users
   WHERE id = OLD.user_id AND email = 'unconfirmed-' || id || '@deleted.invalid')`
 
-/** What users and operators sign in with, and what users agreed to, on SQLite. */
-export const sqliteSignIn = `${signInTables('user', 'INTEGER', sqliteOptions)}${consentTables('INTEGER', sqliteOptions)}
-CREATE TRIGGER user_consents_stay_as_they_are BEFORE UPDATE ON user_consents
-BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
-CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents WHEN NOT ${isOfUnconfirmed}
-BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
-${operatorTables('INTEGER', sqliteOptions)}`
-
-/** The same on PostgreSQL. */
-export const postgresSignIn = `${signInTables('user', 'BIGINT', '')}${consentTables('BIGINT', '')}
-CREATE TRIGGER user_consents_stay_as_they_are BEFORE UPDATE OR TRUNCATE ON user_consents
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('consents are append-only');
-CREATE FUNCTION refuse_to_forget_consents() RETURNS trigger LANGUAGE plpgsql AS $$
+const sqliteConsents = `CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents WHEN NOT ${isOfUnconfirmed}
+BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;`
+const postgresConsents = `CREATE FUNCTION refuse_to_forget_consents() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF ${isOfUnconfirmed} THEN RETURN OLD; END IF;
   RAISE EXCEPTION 'consents are append-only';
 END $$;
 CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
-  FOR EACH ROW EXECUTE FUNCTION refuse_to_forget_consents();
-${operatorTables('BIGINT', '')}`
+  FOR EACH ROW EXECUTE FUNCTION refuse_to_forget_consents();`
+
+/** What users and operators sign in with, and what users agreed to. */
+export function userTables(words: TableWords): string {
+  return signInTables('user', words) + consentTables(words) + operatorTables(words)
+}
