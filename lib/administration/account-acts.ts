@@ -4,7 +4,7 @@ import type { Micros } from '../money/amount.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { Records, RecordReader } from '../stores/records/records.ts'
 import { actionStep } from './operator-log.ts'
-import type { AccountNoteRow, NoteTables } from '../stores/records/note-table.ts'
+import type { AccountNoteRow, NoteTables } from '../stores/records/customer-tables.ts'
 
 /** Money that an operator books in or out. */
 interface OperatorMovement {

@@ -1,7 +1,11 @@
 import type { Micros } from '../money/amount.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
+import {
+  RecordConflictError,
+  type RecordReader,
+  type RecordStep,
+  type Records,
+} from '../stores/records/records.ts'
 import { AccountError } from '../accounts/accounts.ts'
 import { actionStep } from './operator-log.ts'
 

@@ -1,5 +1,4 @@
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordStep, Records } from '../stores/records/records.ts'
+import { RecordConflictError, type RecordStep, type Records } from '../stores/records/records.ts'
 
 /** An address that no email reaches: names ending so belong to nobody (RFC 2606). */
 const domain = 'deleted.invalid'

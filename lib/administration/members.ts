@@ -1,7 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { CompanyDetails } from '../companies/company-details.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordStep, Records } from '../stores/records/records.ts'
+import { RecordConflictError, type RecordStep, type Records } from '../stores/records/records.ts'
 import type { Membership } from '../accounts/user-rows.ts'
 
 /** A user that may act for an account. Times are milliseconds since the epoch. */

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { newId } from '../platform/new-id.ts'
 import type { OperatorRole, OperatorRow } from '../stores/records/operator-tables.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordReader, Records } from '../stores/records/records.ts'
+import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 import { actionStep } from './operator-log.ts'
 import { AccountError } from '../accounts/accounts.ts'
 

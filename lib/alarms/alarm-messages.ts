@@ -1,6 +1,5 @@
-import type { AlarmMessageRow, AlarmRow } from '../stores/records/alarm-table.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { Records } from '../stores/records/records.ts'
+import type { AlarmMessageRow, AlarmRow } from '../stores/records/operator-tables.ts'
+import { RecordConflictError, type Records } from '../stores/records/records.ts'
 
 /** What somebody is to be told of an alarm. */
 export interface AlarmMessage {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { findAccounts, type FoundAccount } from '../stores/records/find-accounts.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { isMovement } from '../stores/records/is-movement.ts'
+import { isMovement } from '../stores/records/record-reader.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import {
   addCommand,

@@ -16,7 +16,7 @@ import { zonedTime, systemClock, zonedDayStart } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { balanceAmounts } from '../ledger/balance-amounts.ts'
-import { readSpenders } from '../stores/records/read-spenders.ts'
+import { readSpenders } from '../stores/records/desk-queries.ts'
 
 /** Rows that a table has in memory, and that share the widths of its columns. */
 const tableRows = 1000

@@ -9,7 +9,7 @@ import { addCommand, CommandError, formatTable, type SharedOptions, type CliCont
 import { openTimeZone } from './open-config.ts'
 import { readStore, readRecords, withRecords, openPricedConfig, hasStore } from './with-store.ts'
 import { RateError, acceptRate, readRates } from '../prices/rate-book.ts'
-import type { RateRow } from '../stores/records/rate-table.ts'
+import type { RateRow } from '../stores/records/operator-tables.ts'
 import { addPricesImport } from './prices-import.ts'
 import { addPricesPreview } from './prices-preview.ts'
 import { operatorName } from './arguments.ts'

@@ -56,7 +56,7 @@ export async function connectAccounts(
       return ofServer(new ControlClient(path), setting)
     }
     const { openStore } = await import('../stores/open-store.ts')
-    const { StoreLockedError } = await import('../stores/shared/store-error.ts')
+    const { StoreLockedError } = await import('../stores/shared/store-queries.ts')
     try {
       const store = await openStore({ store: setting, durability: 'strict' }, storeOptions)
       return ofStore(store)

@@ -2,8 +2,12 @@ import { actionStep } from '../administration/operator-log.ts'
 import type { Seller } from '../companies/seller.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
+import {
+  RecordConflictError,
+  type RecordReader,
+  type RecordStep,
+  type Records,
+} from '../stores/records/records.ts'
 import { decodeStatement } from '../statements/statement.ts'
 import { incomingPayments } from '../statements/incoming-payments.ts'
 import type { IncomingPayment } from '../statements/incoming-payments.ts'

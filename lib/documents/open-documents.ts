@@ -5,7 +5,7 @@ import type { Log } from '../platform/log.ts'
 import type { Records } from '../stores/records/records.ts'
 import { closeMonth } from './month-close.ts'
 import { moscowDay, shiftMonth, addWorkingDays, dayNumber, moscowHour } from '../ledger/moscow-days.ts'
-import type { DocumentEmailRow } from '../stores/records/document-email-tables.ts'
+import type { DocumentEmailRow } from '../stores/records/document-tables.ts'
 import { documentEmailStep } from './document-emails.ts'
 import { listInvoices, type StoredInvoice } from './invoices.ts'
 

@@ -1,5 +1,5 @@
 import type { TransferRow } from '../stores/records/document-tables.ts'
-import { contains } from '../stores/records/contains.ts'
+import { contains } from '../stores/records/find-accounts.ts'
 import {
   RecordConflictError,
   type RecordReader,

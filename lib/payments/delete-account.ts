@@ -5,8 +5,7 @@ import { actionStep } from '../administration/operator-log.ts'
 import { CompanyBook } from '../documents/company-book.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { owedUntil } from '../documents/month-close.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordReader, Records } from '../stores/records/records.ts'
+import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 import { AutoTopUpRows } from './auto-top-up-rows.ts'
 
 /** What keeps an account from being deleted, each with how much or how many: micro-roubles, kopecks, or a count. */

@@ -1,6 +1,6 @@
 import type { Reports } from '../ledger/reports.ts'
 import type { Micros } from '../money/amount.ts'
-import { isMovement } from '../stores/records/is-movement.ts'
+import { isMovement } from '../stores/records/record-reader.ts'
 import { RecordConflictError, type RecordReader } from '../stores/records/records.ts'
 import type { Payment } from './payment-reader.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'

@@ -4,8 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { budgetDay } from '../ledger/key-spending.ts'
 import type { Log } from '../platform/log.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { Records } from '../stores/records/records.ts'
+import { RecordConflictError, type Records } from '../stores/records/records.ts'
 
 /** Domains of one mail service, by the one that stands for them. */
 const sameService: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { canonicalDecimal, parseDecimal, productOf, decimalUnit } from '../money
 import type { Decimal } from '../money/price.ts'
 import { actionStep } from '../administration/operator-log.ts'
 import type { DatedRate } from '../money/pricing.ts'
-import type { RateRow } from '../stores/records/rate-table.ts'
+import type { RateRow } from '../stores/records/operator-tables.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 
 /** The rate of a day. */

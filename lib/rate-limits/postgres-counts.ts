@@ -3,7 +3,7 @@ import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import type { Clock } from '../platform/clock.ts'
 import { postgresPool } from '../stores/postgres/postgres-connection.ts'
 import { MinuteCounter, type Counters } from './rate-limits.ts'
-import { StoreError } from '../stores/shared/store-error.ts'
+import { StoreError } from '../stores/shared/store-queries.ts'
 import type { FailureCounts } from './failure-counts.ts'
 
 /**

@@ -68,7 +68,7 @@ export async function openServedReports(
   riskRule: () => RiskRule,
 ): Promise<Reports> {
   if (store.kind === 'postgres') return openReports(store, clock, riskRule)
-  const { SqliteReaderQueries } = await import('./sqlite/sqlite-reader-queries.ts')
+  const { SqliteReaderQueries } = await import('./sqlite/sqlite-reports.ts')
   const { sqliteReports } = await import('./sqlite/sqlite-reports.ts')
   return sqliteReports(new SqliteReaderQueries(store.file), clock, riskRule)
 }

@@ -190,7 +190,7 @@ async function openWorkerStore(
       riskRule: () => configInForce().hold.risk,
     })
   }
-  const { readSqliteKeys } = await import('../stores/sqlite/sqlite-keys.ts')
+  const { readSqliteKeys } = await import('../stores/sqlite/sqlite-queries.ts')
   // Changes from now on are told, and those before stand in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
   const reports = await openServedReports(config.store, systemClock, () => configInForce().hold.risk)

@@ -15,7 +15,7 @@ import { printDocument, type DocumentPrinter } from '../../documents/print/docum
 import { shortDay } from '../../documents/print/printed-text.ts'
 import type { Log } from '../../platform/log.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
-import type { DocumentEmailRow } from '../../stores/records/document-email-tables.ts'
+import type { DocumentEmailRow } from '../../stores/records/document-tables.ts'
 import type { Records } from '../../stores/records/records.ts'
 import { money } from '../../web/format.ts'
 import { chooseLanguage } from '../../web/texts/language.ts'

@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import { formatRoubles } from '../../money/amount.ts'
-import { searchAccounts } from '../../stores/records/find-accounts.ts'
-import type { FoundAccount } from '../../stores/records/find-accounts.ts'
+import { searchAccounts, type FoundAccount } from '../../stores/records/find-accounts.ts'
 import { money } from '../../web/format.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { PageContext } from '../../web/web-page.ts'

@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import { formatRoubles } from '../../money/amount.ts'
-import { searchCharges } from '../../stores/records/search-charges.ts'
-import type { ListedCharge } from '../../stores/records/search-charges.ts'
+import { searchCharges, type ListedCharge } from '../../stores/records/desk-queries.ts'
 import { exactRoubles, isoTime, time } from '../../web/format.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { PageContext } from '../../web/web-page.ts'

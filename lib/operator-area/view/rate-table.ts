@@ -1,4 +1,4 @@
-import type { RateRow } from '../../stores/records/rate-table.ts'
+import type { RateRow } from '../../stores/records/operator-tables.ts'
 import { decimal } from '../../web/format.ts'
 import { buttonForm } from '../../web/view/form.ts'
 import type { Html } from '../../web/web-page.ts'

@@ -1,25 +1,89 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AccountError } from '../../accounts/accounts.ts'
-import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
+import {
+  AccountError,
+  type AccountBlock,
+  type Accounts,
+  type KeyEdit,
+  type KeyRecord,
+  type Movement,
+  type NewKey,
+} from '../../accounts/accounts.ts'
+import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
+import { LedgerUnavailableError, type Micros } from '../../ledger/ledger.ts'
+import type { RiskRule } from '../../ledger/risk.ts'
+import {
+  isStoreFailure,
+  transaction,
+  type PostgresQueries,
+  type PostgresPool,
+} from './postgres-connection.ts'
+import {
+  accountMoney,
+  riskMembers,
+  type PostgresAnswer,
+  type PostgresOperation,
+} from './postgres-operation.ts'
+import type { MovementOperation, KeyRow } from '../shared/store-operation.ts'
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { LedgerUnavailableError } from '../../ledger/ledger.ts'
-import type { Micros } from '../../ledger/ledger.ts'
-import type { RiskRule } from '../../ledger/risk.ts'
 import { newId } from '../../platform/new-id.ts'
-import { blockedAnswer, blockStatements } from '../shared/account-blocks.ts'
-import type { BlockedRow } from '../shared/account-blocks.ts'
-import { accountEmail, blockedMessage, checkMovement, newKeyRow } from '../shared/account-rules.ts'
-import { editedAnswer, editStatements } from '../shared/key-edits.ts'
-import { revokedAnswer, revokeStatements } from '../shared/key-revocations.ts'
-import type { RevokedRow } from '../shared/key-revocations.ts'
-import { keyRecord } from '../shared/key-record.ts'
-import { bookMovement } from './postgres-movement.ts'
-import type { KeyRow } from '../shared/store-operation.ts'
-import { isStoreFailure, transaction } from './postgres-connection.ts'
-import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
-import { numbered } from './postgres-queries.ts'
+import {
+  blockedAnswer,
+  blockStatements,
+  accountEmail,
+  blockedMessage,
+  checkMovement,
+  newKeyRow,
+  type BlockedRow,
+} from '../shared/account-rules.ts'
+import {
+  editedAnswer,
+  editStatements,
+  revokedAnswer,
+  revokeStatements,
+  keyRecord,
+  type RevokedRow,
+} from '../shared/stored-keys.ts'
+import { numbered } from './postgres-reports.ts'
 import { errorWords } from '../../platform/log.ts'
+
+/**
+ * Books money in or out, within a transaction; answers the balance. The same movement again changes nothing.
+ * @throws AccountError account_not_found, idempotency_conflict, and balance_insufficient when what is left would
+ * not cover the open holds
+ */
+export async function bookMovement(
+  queries: PostgresQueries,
+  { kind, id, accountId, amountMicros, reason, at, source }: MovementOperation,
+  rule: RiskRule,
+): Promise<Micros> {
+  const operation: PostgresOperation & { readonly i: number } = {
+    i: 0,
+    kind,
+    account: accountId,
+    exchange: id,
+    amount: amountMicros,
+    details: reason,
+    at,
+    source,
+    ...riskMembers(rule),
+  }
+  const values = [JSON.stringify([operation])]
+  const { rows } = await queries.query<PostgresAnswer>('SELECT * FROM apply_operations($1)', values)
+  const [answer] = rows
+  if (answer === undefined) throw new Error('the database did not answer a movement')
+  switch (answer.ending) {
+    case 'booked':
+    case 'repeated':
+      return balanceOf(accountMoney(answer), rule).balanceMicros
+    case 'balance':
+      throw debitRefused(amountMicros, balanceOf(accountMoney(answer), rule))
+    case 'idempotency_conflict':
+      throw new AccountError(answer.ending, `another ${kind} was booked under this idempotency key`)
+    default:
+      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  }
+}
 
 interface PostgresAccountsOptions {
   readonly pool: PostgresPool

@@ -1,6 +1,6 @@
 import { Client, DatabaseError, Pool, TypeOverrides } from 'pg'
 import type { ClientConfig, QueryConfig } from 'pg'
-import { StoreError } from '../shared/store-error.ts'
+import { StoreError } from '../shared/store-queries.ts'
 
 /** A connection of one's own. */
 export type PostgresClient = Client

@@ -3,14 +3,33 @@ import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeRequest, ChargeResult, HoldRequest } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { newId } from '../../platform/new-id.ts'
-import { jobColumns, jobRecord, selectJob } from '../shared/job-record.ts'
-import type { JobRow } from '../shared/job-record.ts'
-import { postgresCharge } from './postgres-charge.ts'
-import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
-import { storable } from '../shared/storable-text.ts'
+import {
+  jobColumns,
+  jobRecord,
+  selectJob,
+  listedAt,
+  listedRecord,
+  objectRecord,
+  selectListed,
+  selectObject,
+  unlistObject,
+  type JobRow,
+  type ObjectRow,
+} from '../shared/stored-objects.ts'
+import { postgresCharge, type PostgresAnswer, type PostgresOperation } from './postgres-operation.ts'
+import { storable } from '../shared/charge-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
+import { AccountError } from '../../accounts/accounts.ts'
+import type {
+  ListedObject,
+  ObjectLedger,
+  ObjectQuery,
+  ProviderObject,
+  ProviderObjectName,
+} from '../../ledger/object-ledger.ts'
+import type { ObjectKind } from '../../money/usage.ts'
 
 const kept: OperationOwner = { isKept: true }
 
@@ -106,4 +125,64 @@ export class PostgresJobs {
 
 function names({ provider, kind, id }: JobName) {
   return { provider, job_kind: kind, job: storable(id) }
+}
+
+interface PostgresObjectsOptions {
+  readonly queue: WriteQueue<PostgresOperation>
+  readonly queries: StoreQueries
+  readonly clock: Clock
+  /** Resolves when an operation is written. */
+  readonly durable: (ticket: Ticket) => Promise<PostgresAnswer>
+}
+
+/** What providers keep, on PostgreSQL. */
+export class PostgresObjects implements ObjectLedger {
+  readonly #options: PostgresObjectsOptions
+
+  constructor(options: PostgresObjectsOptions) {
+    this.#options = options
+  }
+
+  async recordObject(object: ProviderObject): Promise<void> {
+    const { provider, kind, id, accountId, credential, exchangeId, dialect, facts } = object
+    // Polling a job names the same object again and again, which needs no write.
+    if ((await this.findObject(provider, kind, id)) !== undefined) return
+    const { queue, clock, durable } = this.#options
+    const at = clock.now()
+    const listed = listedAt(kind, at)
+    const ticket = queue.add(
+      {
+        kind: 'object',
+        account: accountId,
+        exchange: exchangeId,
+        at,
+        provider,
+        operation: kind,
+        lines: storable(id),
+        owner: credential,
+        details: facts === undefined ? null : JSON.stringify(facts),
+        ...(dialect !== undefined && { dialect }),
+        ...(listed !== null && { due: listed }),
+      },
+      kept,
+    )
+    const { ending } = await durable(ticket)
+    if (ending !== 'done') throw new AccountError(ending, `there is no account ${accountId}`)
+  }
+
+  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    const [row] = await this.#options.queries.all<ObjectRow>(selectObject, [provider, kind, storable(id)])
+    return row && objectRecord(row)
+  }
+
+  async listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
+    const { after } = query
+    const stored = after === undefined ? query : { ...query, after: { ...after, id: storable(after.id) } }
+    const { sql, values } = selectListed(stored)
+    return (await this.#options.queries.all<ObjectRow>(sql, values)).map(listedRecord)
+  }
+
+  async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
+    await this.#options.queries.all(unlistObject, [provider, kind, storable(id)])
+  }
 }

@@ -24,14 +24,17 @@ import { type RiskRule, checkSums } from '../../ledger/risk.ts'
 import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
 import type { Meters, ObjectKind } from '../../money/usage.ts'
-import { chargedUsage, selectCharged } from '../shared/charged-usage.ts'
-import type { ChargedRow } from '../shared/charged-usage.ts'
-import { postgresCharge } from './postgres-charge.ts'
-import { holdMembers, holdRefusal, refusal } from './postgres-hold-operation.ts'
-import { PostgresJobs } from './postgres-jobs.ts'
-import { PostgresObjects } from './postgres-objects.ts'
-import { accountMoney } from './postgres-operation.ts'
-import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
+import { chargedUsage, selectCharged, type ChargedRow } from '../shared/report-rows.ts'
+import {
+  postgresCharge,
+  holdMembers,
+  holdRefusal,
+  refusal,
+  accountMoney,
+  type PostgresAnswer,
+  type PostgresOperation,
+} from './postgres-operation.ts'
+import { PostgresJobs, PostgresObjects } from './postgres-jobs.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { storedPricesOf } from '../shared/stored-prices.ts'
 import { writtenWithin } from '../shared/write-batch.ts'

@@ -1,6 +1,6 @@
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { keyRecord } from '../shared/key-record.ts'
+import { keyRecord } from '../shared/stored-keys.ts'
 import { connectPostgres, endPostgres } from './postgres-connection.ts'
 import type { PostgresClient } from './postgres-connection.ts'
 import type { KeyRow } from '../shared/store-operation.ts'

@@ -1,5 +1,19 @@
-import type { AccountMoney } from '../../ledger/balance-book.ts'
-import type { RiskRule } from '../../ledger/risk.ts'
+import { balanceOf, type AccountMoney } from '../../ledger/balance-book.ts'
+import { riskOf, countedWorst, type RiskRule } from '../../ledger/risk.ts'
+import { budgetDay, budgetDays, keyBudget } from '../../ledger/key-spending.ts'
+import {
+  BalanceInsufficientError,
+  HoldResolvedError,
+  KeyBudgetExceededError,
+  type ChargeRequest,
+  type Micros,
+  type HeldSums,
+  type HoldRequest,
+} from '../../ledger/ledger.ts'
+import type { ChargeLine } from '../../ledger/price-charge.ts'
+import { writeDetails, storable } from '../shared/charge-operation.ts'
+import type { HoldOwner } from '../shared/store-operation.ts'
+import { AccountError } from '../../accounts/accounts.ts'
 
 /**
  * What a batch is asked to do, as `apply_operations` reads it. `account` and `kind` say where and what; the
@@ -100,4 +114,98 @@ export function riskMembers({ baseMicros, perRoubleMicros, maxMicros }: RiskRule
 /** What decides about an account, where an answer has it. */
 export function accountMoney({ one, two, three, four }: PostgresAnswer): AccountMoney {
   return { netMicros: one ?? 0, heldMicros: two ?? 0, worstMicros: three ?? 0, paidMicros: four ?? 0 }
+}
+
+/** A charge as `apply_operations` takes it. */
+export function postgresCharge(
+  hold: HoldOwner,
+  at: number,
+  request: ChargeRequest,
+  priced: {
+    readonly lines: readonly ChargeLine[]
+    readonly costMicros: Micros
+    readonly flags: readonly string[]
+  },
+): PostgresOperation {
+  return {
+    kind: 'charge',
+    account: hold.accountId,
+    exchange: hold.exchangeId,
+    sequence: hold.sequence,
+    key: hold.keyId,
+    amount: priced.costMicros,
+    at,
+    day: budgetDay(at),
+    provider: request.provider,
+    model: storable(request.model),
+    dialect: request.dialect,
+    operation: request.operation,
+    outcome: request.outcome,
+    source: request.usageSource,
+    lines: JSON.stringify(priced.lines),
+    raw: request.rawUsage === undefined ? null : storable(request.rawUsage),
+    details: writeDetails(request),
+    flags: JSON.stringify(priced.flags),
+  }
+}
+
+type Sums = Pick<HoldRequest, keyof HeldSums | 'strictMicros'>
+
+/** What an operation says of a hold's sums, and of what they must fit into. */
+export function holdMembers(
+  hold: Pick<HoldRequest, 'budget'>,
+  sums: Sums,
+  rule: RiskRule,
+  at: number,
+): Partial<PostgresOperation> {
+  return { ...sumMembers(sums), ...budgetMembers(hold, at), ...riskMembers(rule) }
+}
+
+function sumMembers({
+  likelyMicros: amount,
+  worstMicros: worst,
+  strictMicros: untrusted,
+}: Sums): Partial<PostgresOperation> {
+  return untrusted === undefined ? { amount, worst } : { amount, worst, untrusted }
+}
+
+function budgetMembers({ budget }: Pick<HoldRequest, 'budget'>, at: number): Partial<PostgresOperation> {
+  if (budget === undefined) return {}
+  const { from, until } = budgetDays(budget.period, at)
+  return {
+    budget: budget.budgetMicros,
+    from_day: Math.max(from, 0),
+    until_day: Math.min(until, 2 ** 31 - 1),
+  }
+}
+
+/** What a hold, or its growth, did not fit into. */
+export function holdRefusal(
+  answer: PostgresAnswer,
+  hold: HoldRequest,
+  sums: Sums,
+  rule: RiskRule,
+  at: number,
+): Error {
+  const { ending, one, two, three, four } = answer
+  const { budget } = hold
+  const { likelyMicros } = sums
+  if (ending === 'balance') {
+    const balance = balanceOf(accountMoney(answer), rule)
+    return new BalanceInsufficientError(likelyMicros, countedWorst(sums, balance.riskMicros), balance)
+  }
+  if (ending === 'budget' && budget !== undefined) {
+    const riskMicros = riskOf(four ?? 0, rule)
+    const held = { likelyMicros: two ?? 0, worstMicros: three ?? 0 }
+    const left = keyBudget(budget, one ?? 0, held, at)
+    return new KeyBudgetExceededError(likelyMicros, countedWorst(sums, riskMicros), left, riskMicros)
+  }
+  return refusal(ending, hold)
+}
+
+/** Why an operation on a hold came to nothing. */
+export function refusal(ending: PostgresAnswer['ending'], hold: HoldRequest): Error {
+  if (ending === 'account_not_found') return new AccountError(ending, `there is no account ${hold.accountId}`)
+  if (ending === 'hold_not_open') return new HoldResolvedError(hold, 'released')
+  return new AccountError(ending, `the hold ${hold.exchangeId}/${hold.sequence} cannot be placed: ${ending}`)
 }

@@ -1,14 +1,111 @@
+import { postgresSchema } from './postgres-schema.ts'
+import {
+  transaction,
+  isStoreFailure,
+  withoutTimeouts,
+  cannotConnect,
+  postgresPool,
+  type PostgresPool,
+  type PostgresQueries,
+  type TimedQuery,
+} from './postgres-connection.ts'
+import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
+import { missingSteps, newestVersion } from '../shared/store-schema.ts'
+import { errorWords } from '../../platform/log.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Reports } from '../../ledger/reports.ts'
-import { noRisk } from '../../ledger/risk.ts'
-import type { RiskRule } from '../../ledger/risk.ts'
-import { cannotConnect, postgresPool } from './postgres-connection.ts'
-import type { PostgresPool } from './postgres-connection.ts'
-import { checkPostgresVersion } from './postgres-migrate.ts'
-import { postgresQueries } from './postgres-queries.ts'
-import { StoreError } from '../shared/store-error.ts'
-import type { StoreQueries } from '../shared/store-queries.ts'
+import { noRisk, type RiskRule } from '../../ledger/risk.ts'
 import { StoreReports } from '../shared/store-reports.ts'
+
+/** Any number, as long as all nodes use the same: "gtwy". */
+const migrationLock = 0x67747779
+
+async function schemaVersion(queries: PostgresQueries): Promise<number> {
+  const { rows } = await queries.query<{ version: number }>('SELECT version FROM gateway_schema')
+  return rows[0]?.version ?? 0
+}
+
+/**
+ * Brings the schema up to date. Of several nodes that start at once one does it and the others wait.
+ * @returns whether the store was made just now
+ * @throws StoreError when it is of a newer program, or of one too old
+ */
+export function migratePostgres(pool: PostgresPool): Promise<boolean> {
+  return transaction(pool, 'BEGIN', async queries => {
+    await queries.query('SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0')
+    await queries.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
+    await queries.query('CREATE TABLE IF NOT EXISTS gateway_schema (version INTEGER NOT NULL)')
+    const version = await schemaVersion(queries)
+    for (const { sql } of missingSteps(postgresSchema, version, 'the database')) await queries.query(sql)
+    const newest = [newestVersion(postgresSchema)]
+    if (version === 0) await queries.query('INSERT INTO gateway_schema VALUES ($1)', newest)
+    else await queries.query('UPDATE gateway_schema SET version = $1', newest)
+    return version === 0
+  })
+}
+
+/**
+ * Makes sure that a store can be read by this program.
+ * @throws StoreError when there is none, or it is of another release
+ */
+async function checkPostgresVersion(pool: PostgresPool): Promise<void> {
+  const { rows } = await pool.query<{ found: string | null }>("SELECT to_regclass('gateway_schema') AS found")
+  if (typeof rows[0]?.found !== 'string') {
+    throw new StoreError(
+      'there is no store in this database yet: "gateway serve" makes it, as does "account create"',
+    )
+  }
+  const version = await schemaVersion(pool)
+  if (missingSteps(postgresSchema, version, 'the database').length > 0) {
+    throw new StoreError(
+      'the database is of an older release: start the gateway once, which brings it up to date',
+    )
+  }
+}
+
+/** `?`, which SQLite takes as it is, as PostgreSQL's `$1`. */
+export function numbered(sql: string): string {
+  let count = 0
+  return sql.replaceAll('?', () => `$${(count += 1)}`)
+}
+
+async function readRows<Row extends object>(
+  queries: PostgresQueries,
+  sql: string,
+  values: readonly QueryValue[],
+  timeoutMs?: number,
+): Promise<readonly Row[]> {
+  try {
+    const query: TimedQuery = {
+      text: numbered(sql),
+      values: [...values],
+      ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
+    }
+    return (await queries.query<Row & Record<string, unknown>>(query)).rows
+  } catch (cause) {
+    if (!isStoreFailure(cause)) throw cause
+    throw new StoreError(`the database cannot be read: ${errorWords(cause)}`, {
+      cause,
+    })
+  }
+}
+
+/** The longest that a timer takes: three weeks. */
+const longMs = 2 ** 31 - 1
+
+/** Reads a database through a pool, which stays open. */
+export function postgresQueries(pool: PostgresPool): StoreQueries {
+  const over = (queries: PostgresQueries, timeoutMs?: number): StoreQueries => ({
+    all: (sql, values = []) => readRows(queries, sql, values, timeoutMs),
+    withoutHurry: read =>
+      transaction(pool, 'BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY', async own => {
+        await own.query(withoutTimeouts)
+        return read(over(own, longMs))
+      }),
+    close: () => Promise.resolve(),
+  })
+  return over(pool)
+}
 
 /** What only a database of several nodes can have wrong. */
 const invariants: readonly (readonly [sentence: string, query: string])[] = [

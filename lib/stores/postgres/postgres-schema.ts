@@ -1,7 +1,6 @@
 import { errorCountTables } from '../records/error-count-table.ts'
-import { withoutUnusedColumns, type StoreSchema } from '../shared/store-schema.ts'
+import { withoutUnusedColumns, postgresWords, type StoreSchema } from '../shared/store-schema.ts'
 import { baselineTables } from '../shared/store-tables.ts'
-import { postgresWords } from '../shared/table-words.ts'
 import { applyOperations } from './postgres-apply.ts'
 
 const columns = {

@@ -17,13 +17,11 @@ import {
 } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
 import { lostTouch, PostgresLedger } from './postgres-ledger.ts'
-import { migratePostgres } from './postgres-migrate.ts'
+import { migratePostgres, postgresQueries, numbered, postgresReports } from './postgres-reports.ts'
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
-import { postgresQueries, numbered } from './postgres-queries.ts'
-import { postgresReports } from './postgres-reports.ts'
 import { PostgresWriter } from './postgres-writer.ts'
-import { StoreError } from '../shared/store-error.ts'
+import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import type { Store } from '../store.ts'
 import { WriteQueue } from '../shared/write-queue.ts'
 import type { AccountSettings } from '../../accounts/accounts.ts'
@@ -31,7 +29,6 @@ import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
-import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
 
 /** Times in milliseconds. */
 export interface PostgresStoreOptions {

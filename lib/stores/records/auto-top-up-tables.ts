@@ -1,4 +1,4 @@
-import type { TableWords } from '../shared/table-words.ts'
+import type { TableWords } from '../shared/store-schema.ts'
 
 /** A card that its owner let the gateway charge again. */
 export interface SavedCardRow {

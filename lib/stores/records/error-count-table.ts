@@ -1,5 +1,5 @@
 import type { RecordReader, Records } from './records.ts'
-import type { TableWords } from '../shared/table-words.ts'
+import type { TableWords } from '../shared/store-schema.ts'
 
 /** How often exchanges failed by one code, of all nodes. */
 export interface ErrorCount {

@@ -1,5 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
-import type { TableWords } from '../shared/table-words.ts'
+import type { TableWords } from '../shared/store-schema.ts'
 
 export type { Insertable }
 

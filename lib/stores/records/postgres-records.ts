@@ -3,13 +3,18 @@ import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import { isStoreFailure, postgresErrorCode, transaction } from '../postgres/postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from '../postgres/postgres-connection.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
-import { bookMovement } from '../postgres/postgres-movement.ts'
+import { bookMovement } from '../postgres/postgres-accounts.ts'
 import { openPostgresQueries } from '../postgres/postgres-reports.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordReader } from './record-reader.ts'
-import { recordValues } from './record-values.ts'
-import { RecordConflictError, rowsMessage } from './records.ts'
-import type { RecordReader, RecordStep, Records } from './records.ts'
+import {
+  recordValues,
+  RecordConflictError,
+  rowsMessage,
+  type RecordReader,
+  type RecordStep,
+  type Records,
+} from './records.ts'
 import { errorWords } from '../../platform/log.ts'
 
 const uniqueViolation = '23505'

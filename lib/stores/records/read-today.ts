@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { RecordReader } from './records.ts'
 
 /** What happened since today began, and what waits for a person. */
-export interface Today {
+interface Today {
   readonly paidMicros: number
   readonly transferredKopecks: number
   readonly refundedMicros: number

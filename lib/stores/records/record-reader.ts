@@ -6,12 +6,13 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  sql,
+  type Compilable,
+  type Driver,
 } from 'kysely'
-import type { Compilable, Driver } from 'kysely'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { recordValues } from './record-values.ts'
-import type { RecordReader } from './records.ts'
-import type { RecordTables } from './record-tables.ts'
+import { recordValues, type RecordReader, type RecordTables } from './records.ts'
+import { movementCondition } from './ledger-tables.ts'
 
 function refuse(): never {
   throw new TypeError('queries are run by `all` and `write` of the records')
@@ -53,3 +54,6 @@ export function recordReader(kind: 'sqlite' | 'postgres', queries: Pick<StoreQue
     },
   }
 }
+
+/** Whether an entry moved a balance without being a charge, in the words of the index that finds such. */
+export const isMovement = sql<boolean>`${sql.raw(movementCondition)}`

@@ -1,6 +1,21 @@
 import type { Compilable, Kysely } from 'kysely'
+import type { QueryValue } from '../shared/store-queries.ts'
 import type { MovementOperation } from '../shared/store-operation.ts'
-import type { RecordTables } from './record-tables.ts'
+import type { AlarmTables, OperatorTables, ProviderTables, RateTables } from './operator-tables.ts'
+import type { AutoTopUpTables } from './auto-top-up-tables.ts'
+import type { CorrectionTables, MemberTables, NoteTables, StartingCreditTables } from './customer-tables.ts'
+import type { DocumentEmailTables, DocumentTables, FacsimileTables } from './document-tables.ts'
+import type { ErrorCountTables } from './error-count-table.ts'
+import type { LedgerTables } from './ledger-tables.ts'
+import type { PaymentTables } from './payment-tables.ts'
+
+/** The values of a query, which both databases must take: truth is 0 or 1, times are milliseconds. */
+export function recordValues(values: readonly unknown[]): QueryValue[] {
+  return values.map(value => {
+    if (typeof value === 'string' || typeof value === 'number' || value === null) return value
+    throw new TypeError(`a value of a query is a ${typeof value}; text, numbers and null are stored`)
+  })
+}
 
 /** Money that comes in or goes out, as part of a transaction. The same movement again changes nothing. */
 export type RecordMovement = Omit<MovementOperation, 'kind'>
@@ -49,3 +64,22 @@ export const recordConflict = 'record_conflict'
 export function rowsMessage(step: number, found: number, expected: number): string {
   return `step ${step} of the transaction found ${found} rows, not ${expected}`
 }
+
+/** All tables of business rows, by name. A domain declares its own in a file of this folder. */
+export interface RecordTables
+  extends
+    PaymentTables,
+    AutoTopUpTables,
+    AlarmTables,
+    CorrectionTables,
+    LedgerTables,
+    DocumentTables,
+    DocumentEmailTables,
+    ErrorCountTables,
+    FacsimileTables,
+    MemberTables,
+    NoteTables,
+    OperatorTables,
+    ProviderTables,
+    RateTables,
+    StartingCreditTables {}

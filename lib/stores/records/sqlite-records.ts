@@ -1,16 +1,21 @@
 import { resolve } from 'node:path'
 import { AccountError } from '../../accounts/accounts.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
-import { bookDebits } from '../shared/book-debits.ts'
+import { bookDebits } from '../sqlite/sqlite-accounts.ts'
 import { SqliteQueries } from '../sqlite/sqlite-queries.ts'
 import type { TransactionAnswer, TransactionStep } from '../shared/store-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import { recordReader } from './record-reader.ts'
-import { recordValues } from './record-values.ts'
-import { RecordConflictError, recordConflict } from './records.ts'
-import type { RecordReader, RecordStep, Records } from './records.ts'
+import {
+  recordValues,
+  RecordConflictError,
+  recordConflict,
+  type RecordReader,
+  type RecordStep,
+  type Records,
+} from './records.ts'
 
 interface SqliteRecordsOptions {
   readonly queries: Pick<StoreQueries, 'all'>

@@ -1,7 +1,11 @@
 import type { ChargeRequest, ChargeResult } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 import type { ChargeOperation, HoldOwner, ReleaseOperation } from './store-operation.ts'
-import { storable } from './storable-text.ts'
+
+/** PostgreSQL's text holds no NUL and no half of a surrogate pair; what a provider sends may. */
+export function storable(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed()
+}
 
 /** What a charge keeps beside its lines. */
 type ChargeDetails = Pick<ChargeRequest, 'details' | 'providerRequestId'>

@@ -6,8 +6,7 @@ import type {
   ExchangeCharges,
 } from '../../ledger/charge-records.ts'
 import { dayStart } from '../../ledger/key-spending.ts'
-import { chargeColumns, chargeRecord } from './report-rows.ts'
-import type { ChargeRow } from './report-rows.ts'
+import { chargeColumns, chargeRecord, type ChargeRow } from './report-rows.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
 

@@ -1,4 +1,4 @@
-import type { TableWords } from './table-words.ts'
+import type { TableWords } from './store-schema.ts'
 
 /** Columns that a store of several nodes has beside the others, each with its comma. */
 export interface NodeColumns {
@@ -18,8 +18,8 @@ export interface NodeColumns {
  * the house's loss for good: `written_off_micros`.
  */
 export function accountTables(words: TableWords, columns: NodeColumns): string {
-  const { integer, options, hotOptions } = words
-  const { held, neverOverspent, accountOptions, keyVersion } = columns
+  const { integer, options } = words
+  const { held, neverOverspent, accountOptions } = columns
   return `
 CREATE TABLE users (
   id TEXT PRIMARY KEY,
@@ -58,6 +58,23 @@ CREATE TABLE memberships (
 )${options};
 CREATE INDEX memberships_by_account ON memberships (account_id);
 
+CREATE TABLE prices (
+  hash TEXT PRIMARY KEY,
+  model TEXT NOT NULL,
+  body TEXT NOT NULL,
+  created_at ${integer} NOT NULL
+)${options};
+
+INSERT INTO accounts (id, kind, name, created_at) VALUES
+  ('house:cash', 'house', 'Money in', 0),
+  ('house:revenue', 'house', 'Sales', 0),
+  ('house:overrun', 'house', 'Usage beyond what accounts had', 0);
+`
+}
+
+/** Keys, and what each has spent by day. */
+export function keyTables({ integer, options, hotOptions }: TableWords, { keyVersion }: NodeColumns): string {
+  return `
 CREATE TABLE keys (
   id TEXT PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -82,24 +99,11 @@ CREATE TABLE key_spending (
   last_at ${integer} NOT NULL DEFAULT 0,
   PRIMARY KEY (key_id, day)
 )${hotOptions};
-
-CREATE TABLE prices (
-  hash TEXT PRIMARY KEY,
-  model TEXT NOT NULL,
-  body TEXT NOT NULL,
-  created_at ${integer} NOT NULL
-)${options};
-
-INSERT INTO accounts (id, kind, name, created_at) VALUES
-  ('house:cash', 'house', 'Money in', 0),
-  ('house:revenue', 'house', 'Sales', 0),
-  ('house:overrun', 'house', 'Usage beyond what accounts had', 0);
 `
 }
 
-/** What exchanges set aside and pay, and the entries that balances are sums of; append-only. */
-export function ledgerTables(words: TableWords, { chargeId }: NodeColumns): string {
-  const { integer, ofAccount, options, largeOptions, appendOnly, refuse } = words
+/** What exchanges set aside. */
+export function holdTables({ integer, ofAccount, options, refuse }: TableWords): string {
   return `
 CREATE TABLE holds (
   exchange_id TEXT NOT NULL,
@@ -117,7 +121,13 @@ CREATE TABLE holds (
   CHECK ((state = 'open') = (resolved_at IS NULL))
 )${options};
 ${refuse({ name: 'holds_stay', table: 'holds', when: 'DELETE', message: 'holds are not deleted' })}
+`
+}
 
+/** What exchanges pay, and the entries that balances are sums of; append-only. */
+export function chargeTables(words: TableWords, { chargeId }: NodeColumns): string {
+  const { integer, ofAccount, options, largeOptions, appendOnly } = words
+  return `
 CREATE TABLE charges (
   id ${chargeId},
   exchange_id TEXT NOT NULL,

@@ -7,7 +7,7 @@ import type { RiskRule } from '../../ledger/risk.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import type { Meters } from '../../money/usage.ts'
 import { readDetails } from './charge-operation.ts'
-import { returnedColumn } from '../records/correction-table.ts'
+import { returnedColumn } from '../records/customer-tables.ts'
 
 /** A charge as the table has it; lines, details and flags are JSON. */
 export interface ChargeRow {
@@ -49,7 +49,7 @@ export interface AccountRow {
 }
 
 /** What was used, by meter, whatever model it was used of. */
-export function sumOfLines(lines: readonly ChargeLine[]): Meters {
+function sumOfLines(lines: readonly ChargeLine[]): Meters {
   const sum: Record<string, number> = {}
   for (const line of lines) {
     for (const [meter, units] of Object.entries(line.meters)) sum[meter] = (sum[meter] ?? 0) + units
@@ -125,4 +125,19 @@ export function accountReport(row: AccountRow, rule: RiskRule): AccountReport {
       rule,
     ),
   }
+}
+
+/** The lines of a charge, as JSON. */
+export interface ChargedRow {
+  readonly lines: string
+}
+
+/** Takes the exchange; of one with many turns it is the first. */
+export const selectCharged = `SELECT lines FROM charges
+  WHERE exchange_id = ? AND sequence = 0 AND revision = 0`
+
+/** What a charge was for, all its lines together; nothing where there is none. */
+export function chargedUsage(row: ChargedRow | undefined): Meters {
+  const lines: readonly ChargeLine[] = row === undefined ? [] : JSON.parse(row.lines)
+  return sumOfLines(lines)
 }

@@ -26,19 +26,15 @@ import type {
   RecomputedCharge,
   Reports,
 } from '../../ledger/reports.ts'
-import { chargedPrices } from './charged-prices.ts'
-import { chargesPage } from './charge-pages.ts'
+import { chargedPrices, storedPrices } from './stored-prices.ts'
+import { chargesPage, keyUses, modelSpending } from './account-reports.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
-import { keyRecord } from './key-record.ts'
-import { recomputeCharges } from './recompute-charges.ts'
-import { repriceCharges } from './reprice-charges.ts'
-import { accountReport, chargeColumns, chargeReport } from './report-rows.ts'
-import type { AccountRow, ChargeRow } from './report-rows.ts'
-import { keyUses, modelSpending } from './spending-reports.ts'
+import { keyRecord } from './stored-keys.ts'
+import { recomputeCharges, repriceCharges } from './recompute-charges.ts'
+import { accountReport, chargeColumns, chargeReport, type AccountRow, type ChargeRow } from './report-rows.ts'
 import type { KeyRow } from './store-operation.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { invariants } from './ledger-invariants.ts'
-import { storedPrices } from './stored-prices.ts'
 
 /** Charges are read this many at a time, so that nothing else waits long for the thread. */
 const pageRows = 500

@@ -1,28 +1,27 @@
-import { alarmTables } from '../records/alarm-table.ts'
+import { alarmTables, providerTables, rateTables } from '../records/operator-tables.ts'
 import { autoTopUpTables } from '../records/auto-top-up-tables.ts'
-import { correctionTables } from '../records/correction-table.ts'
-import { deskIndexes } from '../records/desk-indexes.ts'
-import { documentEmailTables } from '../records/document-email-tables.ts'
-import { documentTables } from '../records/document-tables.ts'
-import { facsimileTables } from '../records/facsimile-table.ts'
-import { movementIndex } from '../records/ledger-tables.ts'
-import { memberTables } from '../records/member-tables.ts'
-import { noteTables } from '../records/note-table.ts'
+import {
+  correctionTables,
+  memberTables,
+  noteTables,
+  startingCreditTables,
+} from '../records/customer-tables.ts'
+import { deskIndexes, movementIndex } from '../records/ledger-tables.ts'
+import { documentEmailTables, documentTables, facsimileTables } from '../records/document-tables.ts'
 import { paymentTables } from '../records/payment-tables.ts'
-import { providerTables } from '../records/provider-table.ts'
-import { rateTables } from '../records/rate-table.ts'
-import { startingCreditTables } from '../records/starting-credit-table.ts'
-import { operatorActionTables } from './account-blocks.ts'
+import { operatorActionTables } from './account-rules.ts'
 import {
   accountTables,
   balanceAlertTables,
   chargeSumTables,
   jobTables,
-  ledgerTables,
+  chargeTables,
+  holdTables,
+  keyTables,
   type NodeColumns,
 } from './ledger-schema.ts'
-import type { TableWords } from './table-words.ts'
-import { userTables } from './user-schema.ts'
+import type { TableWords } from './store-schema.ts'
+import { userTables } from './user-tables.ts'
 
 const tables: readonly ((words: TableWords) => string)[] = [
   userTables,
@@ -49,7 +48,9 @@ const tables: readonly ((words: TableWords) => string)[] = [
 export function baselineTables(words: TableWords, columns: NodeColumns): string {
   return [
     accountTables(words, columns),
-    ledgerTables(words, columns),
+    keyTables(words, columns),
+    holdTables(words),
+    chargeTables(words, columns),
     jobTables(words, columns),
     ...tables.map(described => described(words)),
   ].join('\n')

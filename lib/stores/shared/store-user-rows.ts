@@ -12,8 +12,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/new-id.ts'
 import { accountEmail } from './account-rules.ts'
 import type { StoreQueries } from './store-queries.ts'
-import { countRows, deleteRows, insertRow, selectRows, updateRows } from './user-tables.ts'
-import type { SqlStatement } from './user-tables.ts'
+import { countRows, deleteRows, insertRow, selectRows, updateRows, type SqlStatement } from './user-tables.ts'
 
 interface UserRowsOptions {
   readonly queries: Pick<StoreQueries, 'all'>

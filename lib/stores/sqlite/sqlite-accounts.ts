@@ -1,24 +1,77 @@
-import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
+import type { BalanceBook } from '../../ledger/balance-book.ts'
+import type { Micros, HeldSums } from '../../ledger/ledger.ts'
+import type {
+  CreditSource,
+  AccountBlock,
+  Accounts,
+  KeyEdit,
+  KeyRecord,
+  Movement,
+  NewKey,
+} from '../../accounts/accounts.ts'
+import type { StoreQueries } from '../shared/store-queries.ts'
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
-import type { HeldSums, Micros } from '../../ledger/ledger.ts'
 import { newId } from '../../platform/new-id.ts'
-import { blockedAnswer, blockStatements } from '../shared/account-blocks.ts'
-import type { BlockedRow } from '../shared/account-blocks.ts'
-import { accountEmail, checkMovement, newKeyRow } from '../shared/account-rules.ts'
-import { bookDebits } from '../shared/book-debits.ts'
-import { editedAnswer, editStatements } from '../shared/key-edits.ts'
-import { revokedAnswer, revokeStatements } from '../shared/key-revocations.ts'
-import type { RevokedRow } from '../shared/key-revocations.ts'
-import { keyRecord } from '../shared/key-record.ts'
+import {
+  blockedAnswer,
+  blockStatements,
+  accountEmail,
+  checkMovement,
+  newKeyRow,
+  type BlockedRow,
+} from '../shared/account-rules.ts'
+import {
+  editedAnswer,
+  editStatements,
+  revokedAnswer,
+  revokeStatements,
+  keyRecord,
+  type RevokedRow,
+} from '../shared/stored-keys.ts'
 import type { KeyRow } from '../shared/store-operation.ts'
-import type { StoreQueries } from '../shared/store-queries.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
-import { written } from '../shared/write-batch.ts'
+import { written, type OperationOwner } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
-import type { OperationOwner } from '../shared/write-batch.ts'
+
+interface Debit {
+  readonly id: string
+  readonly accountId: string
+  readonly amountMicros: Micros
+  readonly source: CreditSource
+}
+
+const selectDebit =
+  "SELECT 1 FROM entries WHERE exchange_id = ? AND sequence = 0 AND kind IN ('debit', 'correction')"
+
+/**
+ * Takes money out of the memory before it is taken out on the disk, so that nothing is admitted on it meanwhile;
+ * what was not written, or had been before, is credited again. `write` answers which were booked, by their index.
+ * One that was booked before needs no money.
+ * @throws AccountError balance_insufficient when an account cannot give as much; nothing is written then
+ */
+export async function bookDebits(
+  { book, queries }: { readonly book: BalanceBook; readonly queries: Pick<StoreQueries, 'all'> },
+  debits: readonly (Debit | undefined)[],
+  write: () => Promise<readonly boolean[]>,
+): Promise<void> {
+  const taken = new Map<number, Debit>()
+  try {
+    for (const [index, debit] of debits.entries()) {
+      if (debit === undefined) continue
+      const isBooked = (await queries.all(selectDebit, [debit.id])).length > 0
+      if (isBooked) continue
+      book.debit(debit.accountId, debit.amountMicros, debit.source)
+      taken.set(index, debit)
+    }
+    const booked = await write()
+    for (const index of taken.keys()) if (booked[index] === true) taken.delete(index)
+  } finally {
+    for (const { accountId, amountMicros, source } of taken.values())
+      book.credit(accountId, amountMicros, source)
+  }
+}
 
 // Whoever asked is told that it failed, and must not find later that it was done after all.
 const dropped: OperationOwner = { isKept: false }

@@ -1,9 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { openCopy } from './sqlite-database.ts'
-import type { SqliteDatabase } from './sqlite-database.ts'
+import { openCopy, type SqliteDatabase } from './sqlite-database.ts'
 import { openSqliteFile } from './sqlite-queries.ts'
-import { StoreError } from '../shared/store-error.ts'
+import { StoreError } from '../shared/store-queries.ts'
 
 /** All pages at once: the store is read in one go, so there is nothing to be gained from small steps. */
 const pagesMax = 0x7fffffff

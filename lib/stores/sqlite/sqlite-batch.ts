@@ -1,9 +1,6 @@
 import { blockedMessage } from '../shared/account-rules.ts'
-import { OperationRefusedError } from '../shared/operation-refused-error.ts'
-import { sqliteErrorCode } from './sqlite-database.ts'
-import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
-import { SqliteEntries } from './sqlite-entries.ts'
-import { SqliteJobRows } from './sqlite-job-rows.ts'
+import { OperationRefusedError, SqliteEntries, SqliteJobRows } from './sqlite-entries.ts'
+import { sqliteErrorCode, type SqliteDatabase, type SqliteStatement } from './sqlite-database.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import type { Statements } from './sqlite-statements.ts'
 import type {

@@ -15,7 +15,7 @@ import {
   selectObject,
   unlistObject,
   type ObjectRow,
-} from '../shared/object-record.ts'
+} from '../shared/stored-objects.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'

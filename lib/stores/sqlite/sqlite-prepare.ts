@@ -1,9 +1,8 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
-import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
-import type { SqliteDatabase } from './sqlite-database.ts'
+import { openForWriting, sqliteErrorCode, type SqliteDatabase } from './sqlite-database.ts'
 import { SqliteDebts } from './sqlite-debts.ts'
 import { applicationId, sqliteSchema } from './sqlite-schema.ts'
-import { StoreError, cannotOpen } from '../shared/store-error.ts'
+import { StoreError, cannotOpen } from '../shared/store-queries.ts'
 import { missingSteps, type SchemaStep, type StoreSchema } from '../shared/store-schema.ts'
 import type { ReleasedHold, StoreSnapshot, WriterOptions } from '../shared/store-operation.ts'
 

@@ -1,10 +1,16 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
-import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
+import {
+  openForReading,
+  sqliteErrorCode,
+  type SqliteDatabase,
+  type SqliteStatement,
+} from './sqlite-database.ts'
 import { openFailure, stepsOf } from './sqlite-prepare.ts'
-import { StoreError } from '../shared/store-error.ts'
-import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
+import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
+import type { KeyRecord } from '../../accounts/accounts.ts'
+import { keyRecord } from '../shared/stored-keys.ts'
+import type { KeyRow } from '../shared/store-operation.ts'
 
 /** Long enough for a commit of the writer, which brings its log to an end. */
 const restMs = 20
@@ -77,5 +83,19 @@ export class SqliteQueries implements StoreQueries {
 
   async close(): Promise<void> {
     this.#database.close()
+  }
+}
+
+/**
+ * All keys of a store, by their digest, beside whoever writes it.
+ * @throws StoreError when it cannot be read
+ */
+export function* readSqliteKeys(file: string): Generator<readonly [digest: string, key: KeyRecord]> {
+  const database = openSqliteFile(file)
+  try {
+    for (const row of database.prepare<[], KeyRow>('SELECT * FROM keys').iterate())
+      yield [row.digest, keyRecord(row)]
+  } finally {
+    database.close()
   }
 }

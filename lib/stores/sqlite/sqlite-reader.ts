@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sqliteErrorCode } from './sqlite-database.ts'
 import { SqliteQueries } from './sqlite-queries.ts'
-import type { ReaderMessage, ReaderRequest } from './sqlite-reader-queries.ts'
+import type { ReaderMessage, ReaderRequest } from './sqlite-reports.ts'
 
 // The reader's thread. It is sent one query after another, or `undefined` to end.
 const port = parentPort

@@ -1,7 +1,6 @@
 import { errorCountTables } from '../records/error-count-table.ts'
-import { withoutUnusedColumns, type StoreSchema } from '../shared/store-schema.ts'
+import { withoutUnusedColumns, sqliteWords, type StoreSchema } from '../shared/store-schema.ts'
 import { baselineTables } from '../shared/store-tables.ts'
-import { sqliteWords } from '../shared/table-words.ts'
 
 /** Marks a file as this program's store: "gtwy". */
 export const applicationId = 0x67747779

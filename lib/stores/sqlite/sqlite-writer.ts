@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { giveBackMemory } from '../../platform/collect-garbage.ts'
 import { SqliteBatch } from './sqlite-batch.ts'
 import { prepareStore } from './sqlite-prepare.ts'
-import { StoreError } from '../shared/store-error.ts'
+import { StoreError } from '../shared/store-queries.ts'
 import type { StoreOperation, WriterMessage, WriterOptions } from '../shared/store-operation.ts'
 
 // The writer's thread. It is sent batches of operations, or `undefined` to end.

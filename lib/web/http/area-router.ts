@@ -2,7 +2,7 @@ import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
-import { StoreError } from '../../stores/shared/store-error.ts'
+import { StoreError } from '../../stores/shared/store-queries.ts'
 import { submitAppearance } from '../pages/appearance.ts'
 import { showFailure } from '../pages/failure.ts'
 import {

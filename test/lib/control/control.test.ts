@@ -14,7 +14,7 @@ import { ControlClient, ControlUnreachableError, isListening } from '../../../li
 import { openControlServer } from '../../../lib/control/control-server.ts'
 import { createLog } from '../../../lib/observability/log.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite/sqlite.ts'
-import { StoreLockedError } from '../../../lib/stores/shared/store-error.ts'
+import { StoreLockedError } from '../../../lib/stores/shared/store-queries.ts'
 
 const lines: string[] = []
 const log = createLog({ level: 'info', destination: { write: line => lines.push(line) } })

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { MemoryKeyDirectory } from '../../../lib/accounts/memory-key-directory.ts'
 import type { Clock } from '../../../lib/platform/clock.ts'
-import { readSqliteKeys } from '../../../lib/stores/sqlite/sqlite-keys.ts'
+import { readSqliteKeys } from '../../../lib/stores/sqlite/sqlite-queries.ts'
 import type { HoldNews, LedgerOperations } from '../../../lib/workers/worker-operations.ts'
 import { LedgerServer } from '../../../lib/workers/ledger-server.ts'
 import { Peer } from '../../../lib/workers/peer.ts'

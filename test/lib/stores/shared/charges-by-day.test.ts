@@ -1,7 +1,6 @@
 import t from 'tap'
 import { zonedDayStart } from '../../../../lib/platform/clock.ts'
-import { readSpenders } from '../../../../lib/stores/records/read-spenders.ts'
-import { searchCharges } from '../../../../lib/stores/records/search-charges.ts'
+import { readSpenders, searchCharges } from '../../../../lib/stores/records/desk-queries.ts'
 import { accountWith, chargeOf, holdOf, type OpenStore } from '../../../contracts/store-under-test.ts'
 import { startPostgres } from '../../../fixtures/postgres-server.ts'
 import { openNew } from '../open-store.ts'

@@ -1,9 +1,32 @@
-import { AccountError } from '../../accounts/accounts.ts'
-import type { KeyEdit } from '../../accounts/accounts.ts'
+import { AccountError, type KeyRecord, type KeyEdit } from '../../accounts/accounts.ts'
+import type { KeyRow } from './store-operation.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { checkKey } from './account-rules.ts'
-import type { KeyRow } from './store-operation.ts'
 import type { SqlStatement } from './user-tables.ts'
+
+function list(text: string | null): readonly string[] | undefined {
+  return text === null ? undefined : JSON.parse(text)
+}
+
+/** A key as it stands in the store, as the gates see it. */
+export function keyRecord(row: KeyRow): KeyRecord {
+  const models = list(row.models)
+  const ipAddresses = list(row.ip_addresses)
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    lastFour: row.last_four,
+    createdAt: row.created_at,
+    ...(models === undefined ? {} : { models }),
+    ...(row.budget_micros === null ? {} : { budgetMicros: row.budget_micros }),
+    ...(row.budget_period === null ? {} : { budgetPeriod: row.budget_period }),
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
+    ...(ipAddresses === undefined ? {} : { ipAddresses }),
+    ...(row.blocked_at === null ? {} : { blockedAt: row.blocked_at }),
+    ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+  }
+}
 
 /**
  * Changes a key and writes that into the operators' log; a key that was revoked stays as it is. The last statement
@@ -75,4 +98,53 @@ export function editedAnswer({ id }: KeyEdit, [row]: readonly KeyRow[]): KeyRow 
   if (row === undefined) throw new AccountError('key_not_found', `there is no key ${id}`)
   if (row.revoked_at !== null) throw new AccountError('key_revoked', `the key ${id} is revoked: make another`)
   return row
+}
+
+/** A key with the time of its end; the last statement of a revocation answers it. */
+export interface RevokedRow {
+  readonly revoked_at: number
+}
+
+interface Revocation {
+  readonly id: string
+  /** Whose act it is, for their log; undefined: a customer's own. */
+  readonly operator: string | undefined
+  /** Of the row of the log, made before the first attempt. */
+  readonly actionId: string
+}
+
+/**
+ * Revokes a key, with a line in the operators' log where one of them does it; a key that was revoked stays as it is. Its
+ * row is locked first, so that of several at once one is logged. No row is answered for a key that there is not.
+ */
+export function revokeStatements(
+  { id, operator, actionId }: Revocation,
+  now: number,
+): readonly SqlStatement[] {
+  const isActive = 'id = ? AND revoked_at IS NULL'
+  const logged: readonly SqlStatement[] =
+    operator === undefined
+      ? []
+      : [
+          { sql: 'UPDATE keys SET revoked_at = revoked_at WHERE id = ?', values: [id] },
+          {
+            sql: `INSERT INTO operator_actions (id, at, operator, action, account_id, reason)
+              SELECT ?, CAST(? AS BIGINT), ?, 'revoke-key', account_id, id FROM keys WHERE ${isActive}`,
+            values: [actionId, now, operator, id],
+          },
+        ]
+  return [
+    ...logged,
+    { sql: `UPDATE keys SET revoked_at = ? WHERE ${isActive}`, values: [now, id] },
+    { sql: 'SELECT revoked_at FROM keys WHERE id = ?', values: [id] },
+  ]
+}
+
+/**
+ * When a key was revoked, which is the first time.
+ * @throws AccountError key_not_found
+ */
+export function revokedAnswer(id: string, [row]: readonly RevokedRow[]): number {
+  if (row === undefined) throw new AccountError('key_not_found', `there is no key ${id}`)
+  return row.revoked_at
 }

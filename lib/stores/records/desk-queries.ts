@@ -1,0 +1,232 @@
+import { budgetDay, dayStart } from '../../ledger/key-spending.ts'
+import type { RecordReader } from './records.ts'
+
+/** What most is charged for. */
+interface Spender {
+  readonly name: string
+  readonly charges: number
+  readonly micros: number
+}
+
+const columns = { account: 'account_id', model: 'model', key: 'key_id', outcome: 'outcome' } as const
+type Column = (typeof columns)[keyof typeof columns]
+const shownMax = 50
+
+/**
+ * What was charged since a moment, the largest first, at most 50. Moscow's whole days are read from their sums; a day that
+ * begins elsewhere has the charges of a part of one beside them.
+ */
+export async function readSpenders(
+  records: RecordReader,
+  by: keyof typeof columns,
+  from: number,
+): Promise<readonly Spender[]> {
+  const column = columns[by]
+  const begun = budgetDay(from)
+  const isWhole = dayStart(begun) === from
+  const parts = await Promise.all([
+    readSums(records, column, isWhole ? begun : begun + 1),
+    isWhole ? [] : readPart(records, column, { from, day: begun }),
+  ])
+  const sums = [...Map.groupBy(parts.flat(), one => one.name)].map(([name, ofName]) => ({
+    name,
+    charges: ofName.reduce((sum, one) => sum + one.charges, 0),
+    micros: ofName.reduce((sum, one) => sum + one.micros, 0),
+  }))
+  const inOrder = (one: Spender, other: Spender): number =>
+    other.micros - one.micros || (one.name < other.name ? -1 : 1)
+  return sums.toSorted(inOrder).slice(0, shownMax)
+}
+
+async function readSums(records: RecordReader, column: Column, fromDay: number): Promise<readonly Spender[]> {
+  const rows = await records.all(
+    records.build
+      .selectFrom('charge_sums')
+      .select(one => [
+        `${column} as name`,
+        one.fn.sum('charges').as('charges'),
+        one.fn.sum('spent_micros').as('micros'),
+      ])
+      .where('day', '>=', fromDay)
+      .groupBy(column),
+  )
+  return rows.map(spenderOf)
+}
+
+/** The charges of a day from a moment on, found by the ids that its sums have. */
+async function readPart(
+  records: RecordReader,
+  column: Column,
+  { from, day }: { readonly from: number; readonly day: number },
+): Promise<readonly Spender[]> {
+  const { build } = records
+  const [ids] = await records.all(
+    build
+      .selectFrom('charge_sums')
+      .select(one => [one.fn.min('first_id').as('first'), one.fn.max('last_id').as('last')])
+      .where('day', '=', day),
+  )
+  if (ids === undefined || ids.first === null) return []
+  const rows = await records.all(
+    build
+      .selectFrom('charges')
+      .select(one => [
+        `${column} as name`,
+        one.fn.countAll().as('charges'),
+        one.fn.sum('amount_micros').as('micros'),
+      ])
+      .where('id', '>=', Number(ids.first))
+      .where('id', '<=', Number(ids.last))
+      .where('at', '>=', from)
+      .where('at', '<', dayStart(day + 1))
+      .where('revision', '=', 0)
+      .groupBy(column),
+  )
+  return rows.map(spenderOf)
+}
+
+function spenderOf({
+  name,
+  charges,
+  micros,
+}: {
+  readonly name: unknown
+  readonly charges: unknown
+  readonly micros: unknown
+}): Spender {
+  return { name: String(name), charges: Number(charges), micros: Number(micros) }
+}
+
+/** A charge as operators meet it in a list of all. */
+export interface ListedCharge {
+  readonly requestId: string
+  readonly sequence: number
+  readonly at: number
+  readonly accountId: string
+  readonly keyId: string
+  readonly provider: string
+  readonly model: string
+  readonly outcome: string
+  readonly amountMicros: number
+}
+
+interface ChargeQuery {
+  /** Empty: of any. */
+  readonly requestId: string
+  readonly accountId: string
+  readonly model: string
+  readonly outcome: string
+  /** Milliseconds since the epoch: from one on, and before another. */
+  readonly from?: number
+  readonly until?: number
+  readonly isDescending?: boolean
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Charges that are looked through for a model or an outcome, the first in the order of the list. */
+const lookedMax = 5000
+
+/**
+ * Charges of all accounts, the newest first unless said. What is sought by model or outcome is sought among the first of
+ * them, and days are found by the ids that their sums have, so that no question takes longer the more charges there are.
+ */
+export async function searchCharges(
+  reader: RecordReader,
+  query: ChargeQuery,
+): Promise<readonly ListedCharge[]> {
+  const { model, outcome, isDescending = true, limit, offset } = query
+  let found = reader.build
+    .selectFrom(candidates(reader, query, await idsOf(reader, query)).as('looked'))
+    .selectAll()
+    .orderBy('id', isDescending ? 'desc' : 'asc')
+    .limit(limit)
+    .offset(offset)
+  if (model !== '') found = found.where('model', '=', model)
+  if (outcome !== '') found = found.where('outcome', '=', outcome)
+  return reader.all(found)
+}
+
+interface Ids {
+  first?: number
+  last?: number
+}
+
+/** Between which ids the charges of some time lie. A day without charges has no sums: the nearest one is taken. */
+async function idsOf(reader: RecordReader, { accountId, from, until }: ChargeQuery): Promise<Ids> {
+  const all = reader.build.selectFrom('charge_sums')
+  // One account has few sums a day; all of them together have as many as there are customers.
+  const sums = accountId === '' ? all : all.where('account_id', '=', accountId)
+  const ids: Ids = {}
+  if (from !== undefined) {
+    const day = sums.select(one => one.fn.min('day').as('day')).where('day', '>=', budgetDay(from))
+    const [row] = await reader.all(sums.select(one => one.fn.min('first_id').as('id')).where('day', '=', day))
+    ids.first = Number(row?.id ?? Number.MAX_SAFE_INTEGER)
+  }
+  if (until !== undefined) {
+    const day = sums.select(one => one.fn.max('day').as('day')).where('day', '<=', budgetDay(until))
+    const [row] = await reader.all(sums.select(one => one.fn.max('last_id').as('id')).where('day', '=', day))
+    ids.last = Number(row?.id ?? 0)
+  }
+  return ids
+}
+
+/** The charges of an account, a request and some time, as many as are looked through. */
+function candidates(reader: RecordReader, query: ChargeQuery, { first, last }: Ids) {
+  const { requestId, accountId, model, outcome, from, until, isDescending = true, limit, offset } = query
+  let charges = reader.build
+    .selectFrom('charges')
+    .select([
+      'id',
+      'exchange_id as requestId',
+      'sequence',
+      'at',
+      'account_id as accountId',
+      'key_id as keyId',
+      'provider',
+      'model',
+      'outcome',
+      'amount_micros as amountMicros',
+    ])
+    .where('revision', '=', 0)
+    .orderBy('id', isDescending ? 'desc' : 'asc')
+    .limit(model === '' && outcome === '' ? limit + offset : lookedMax)
+  if (requestId !== '') charges = charges.where('exchange_id', '=', requestId)
+  if (accountId !== '') charges = charges.where('account_id', '=', accountId)
+  if (first !== undefined) charges = charges.where('id', '>=', first)
+  if (last !== undefined) charges = charges.where('id', '<=', last)
+  if (from !== undefined) charges = charges.where('at', '>=', from)
+  if (until !== undefined) charges = charges.where('at', '<', until)
+  return charges
+}
+
+/** What was set aside for a request, or a turn of a session. */
+export interface FoundHold {
+  readonly sequence: number
+  readonly accountId: string
+  readonly email: string | null
+  readonly keyId: string
+  readonly state: string
+  readonly amountMicros: number
+  readonly createdAt: number
+}
+
+/** The holds of one request; none where it was refused before, or cost nothing. */
+export function findRequest(records: RecordReader, exchangeId: string): Promise<readonly FoundHold[]> {
+  return records.all(
+    records.build
+      .selectFrom('holds')
+      .leftJoin('accounts', 'accounts.id', 'holds.account_id')
+      .select([
+        'holds.sequence',
+        'holds.account_id as accountId',
+        'accounts.email',
+        'holds.key_id as keyId',
+        'holds.state',
+        'holds.amount_micros as amountMicros',
+        'holds.created_at as createdAt',
+      ])
+      .where('holds.exchange_id', '=', exchangeId)
+      .orderBy('holds.sequence'),
+  )
+}
