@@ -6,7 +6,7 @@ import type { NamedPrice } from '../models/requested-model.ts'
 import type { ResolvedModel } from '../models/model-directory.ts'
 import { readsFilesInText } from '../models/object-owner.ts'
 import { requirePricedSearches, requirePricedTier } from '../models/require-priced.ts'
-import type { BatchShare } from '../money/batch-facts.ts'
+import { toolsOf, type BatchShare } from '../money/batch-facts.ts'
 import { sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
@@ -31,7 +31,7 @@ export function costOfShare(
   contexts: ReadonlyMap<string, Meters>,
   hold: Config['hold'],
 ): ExchangeCost {
-  requirePricedSearches(share.tools, price, providerKind)
+  requirePricedSearches(toolsOf(share), price, providerKind)
   requirePricedTier(share.wantedTier, price, providerKind)
   const { unread = 0, namingFiles = 0 } = share
   const { upstreamName: upstreamModelName, entry } = model

@@ -23,9 +23,12 @@ function advisedShare(
   share: BatchShare,
   { names, model }: NamedPrice,
 ): { readonly share: BatchShare; readonly outputTokensMax?: number } {
-  const tools = (share.tools ?? []).filter(tool => tool.model !== undefined && names.includes(tool.model))
-  if (tools.length === 0) return { share }
-  const asked = tools.reduce((sum, { requests, uses = loopsMax }) => sum + requests * uses, 0)
+  let asked = 0
+  for (const { tools, candidates, requests } of share.work) {
+    for (const { model: asks, uses = loopsMax } of tools)
+      if (asks !== undefined && names.includes(asks)) asked += requests * candidates * uses
+  }
+  if (asked === 0) return { share }
   return {
     share: { ...share, candidatesUncapped: asked, candidatesCapped: 0, outputTokensCapped: 0 },
     ...(model?.outputTokensMax !== undefined && { outputTokensMax: model.outputTokensMax }),

@@ -7,7 +7,7 @@ import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { costOfShare } from './cost-of-share.ts'
 import { madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
 import { maxOf, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
-import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
+import { toolsOf, type BatchFacts, type BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price, isPriced } from '../money/price.ts'
 import type { Meter, Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -240,7 +240,7 @@ function modelOf(
     modelName: first.model.canonicalName,
     upstreamModelName: isUniform ? first.model.upstreamName : '',
     price: config.unmetered ? undefined : first.price,
-    batch: { cost, prices, tools: shares.flatMap(({ share }) => share.tools ?? []) },
+    batch: { cost, prices, tools: shares.flatMap(({ share }) => toolsOf(share)) },
   }
 }
 

@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { MediaPart } from '../http/media-part.ts'
-import type { BatchedTool, BatchFacts, BatchShare } from '../money/batch-facts.ts'
+import type { BatchedWork, BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import type { CountedText } from '../http/json-text.ts'
 import { addMeters, contextKinds, isUnread, objectName } from '../money/usage.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
@@ -41,7 +40,9 @@ export interface BatchRequest {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom' | 'drawsWith' | 'namedModels'> & {
+type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom' | 'drawsWith' | 'namedModels' | 'work'> & {
+  /** By what is done, as JSON. */
+  readonly work: Map<string, Mutable<BatchedWork>>
   namedModels?: Record<string, { readonly at: string; readonly requests: number }>
   goesOnFrom?: Record<string, number>
   drawsWith?: Record<string, number>
@@ -90,11 +91,10 @@ export class BatchTally {
     for (const { name } of request.namedModels ?? []) this.#name(name, request.at, share)
     for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
     if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
-    for (const tool of request.tools ?? []) this.#useTool(tool, request, share)
+    this.#work(request, share)
     const explained = (request.explainedTools ?? 0) + (request.tools?.length ?? 0)
     if (explained > 0) share.explainedTools = (share.explainedTools ?? 0) + explained
     if (request.isReadInParts === true) share.isReadInParts = true
-    if (request.isCompacted === true) share.compacted = (share.compacted ?? 0) + 1
     if (request.predictedBytes !== undefined)
       share.predictedBytes = (share.predictedBytes ?? 0) + request.predictedBytes
     for (const part of request.media) {
@@ -127,14 +127,14 @@ export class BatchTally {
 
   /** @param counted what all of it comes to; of several models nobody knows which has the denser text */
   facts(counted?: CountedText): BatchFacts {
-    const shares = [...this.#shares.values()]
-    const [only] = shares
-    if (only !== undefined && shares.length === 1 && counted !== undefined) {
+    const gathered = [...this.#shares.values()]
+    const [only] = gathered
+    if (only !== undefined && gathered.length === 1 && counted !== undefined) {
       only.textTokens = withUnseen(counted, this.#mediaBytes)
     }
     return {
       requests: this.#requests,
-      shares,
+      shares: gathered.map(share => ({ ...share, work: [...share.work.values()] })),
       objects: [...this.#objects.values()],
       ...(this.#filesInText.size > 0 && { filesInText: [...this.#filesInText.values()] }),
       ...(this.#problem !== undefined && { problem: this.#problem }),
@@ -172,6 +172,7 @@ export class BatchTally {
       candidatesCapped: 0,
       candidatesUncapped: 0,
       media: {},
+      work: new Map(),
     }
     this.#shares.set(key, share)
     return share
@@ -192,15 +193,16 @@ export class BatchTally {
     else share.drawsWith = Object.fromEntries(drawsWith)
   }
 
-  #useTool(tool: ProviderTool, { at, candidates }: BatchRequest, share: GatheredShare): void {
-    const isSame = (other: BatchedTool): boolean =>
-      isDeepStrictEqual(other, { ...tool, requests: other.requests })
-    const index = share.tools?.findIndex(isSame) ?? -1
-    const known = share.tools?.[index]
-    if (share.tools === undefined || known === undefined) {
-      if (share.tools?.length === sharesMax) this.fail(at, `A batch may have at most ${sharesMax} tools.`)
-      else share.tools = [...(share.tools ?? []), { ...tool, requests: candidates }]
-    } else share.tools = share.tools.with(index, { ...known, requests: known.requests + candidates })
+  /** Tools are counted by those that a request has together: each reads again what the others returned. */
+  #work(request: BatchRequest, { work }: GatheredShare): void {
+    const { at, tools = [], candidates } = request
+    const isCompacted = request.isCompacted === true
+    const name = JSON.stringify([tools, candidates, isCompacted])
+    const known = work.get(name)
+    if (known !== undefined) known.requests += 1
+    else if (work.size === sharesMax)
+      this.fail(at, `A batch may have at most ${sharesMax} different sets of tools.`)
+    else work.set(name, { tools, candidates, isCompacted, requests: 1 })
   }
 
   #refer(object: NamedObject, at: string, known: Map<string, NamedObject>): void {

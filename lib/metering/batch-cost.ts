@@ -7,8 +7,8 @@ import type { Price } from '../money/price.ts'
 import { addMeters, timesAll, tokensOf, type Meter, type Meters } from '../money/usage.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { mediaAllowance } from './media-allowance.ts'
-import { mediaBound } from './media-bound.ts'
-import { tokensAround, agentsOf, unaskedTools } from './unasked-work.ts'
+import { audioBytesPerSecondMin, mediaBound } from './media-bound.ts'
+import { tokensAround, agentsOf } from './unasked-work.ts'
 import { readsCompletionTokens, thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
 
@@ -60,21 +60,21 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   )
   const tools = toolsAtMost(priced, longest)
   const longestRead = tools.tokens > 0 ? windowTokens : longest
-  const read = addMeters(addMeters(addMeters({ input: text }, media.meters), context), {
-    input: tools.tokens + (share.compacted ?? 0) * longest + (share.unread ?? 0) * windowTokens,
-  })
   const agents = agentsOf(priced.upstreamModelName)
-  const written = agents * outputTokens(priced)
+  const given = addMeters(addMeters({ input: text }, media.meters), context)
+  const read = addMeters(timesAll(given, agents), {
+    input: tools.tokens + agents * (share.unread ?? 0) * windowTokens,
+  })
   const consumed = {
-    read: withinWindows(timesAll(read, agents), agents * (requests + tools.readings) * windows),
-    outputTokens: (share.compacted === undefined ? written : 2 * written) + (share.predictedBytes ?? 0),
+    read: withinWindows(read, (agents * requests + tools.readings) * windows),
+    outputTokens: agents * outputTokens(priced) * (tools.isCompacted ? 2 : 1) + (share.predictedBytes ?? 0),
     units: share.units ?? {},
     variant: share.unitsVariant,
     cacheWrite: share.cacheWrite ?? (priced.isWritten ? ('5m' as const) : undefined),
   }
-  const amount = costAtMost(reachable(price, longestRead), consumed) + media.mediaMicros
+  const amount = costAtMost(reachable(price, agents * longestRead), consumed) + media.mediaMicros
   // Searches and fees cost the same in a batch.
-  const fees = { searches: agents * tools.searches + (share.units?.searches ?? 0), requests: share.requests }
+  const fees = { searches: tools.searches + (share.units?.searches ?? 0), requests: share.requests }
   return (
     inTiers(price, amount, share.wantedTier) + costAtMost(price, { read: {}, outputTokens: 0, units: fees })
   )
@@ -127,11 +127,11 @@ function inTiers(price: Price, amount: Micros, wantedTier: string | undefined): 
 /** No request gets more than the model writes, whatever it asks for. */
 function outputTokens({ share, providerKind, upstreamModelName, outputTokensMax }: PricedShare): number {
   const { candidatesCapped, candidatesUncapped, outputTokensCapped, isCompletionCapped } = share
-  const uncapped = candidatesUncapped * outputTokensMax
-  if (isCompletionCapped === true && !readsCompletionTokens.has(providerKind))
-    return uncapped + candidatesCapped * outputTokensMax
-  const beyond = thinksBeyondCap(upstreamModelName, providerKind) ? candidatesCapped * outputTokensMax : 0
-  return Math.min(outputTokensCapped, candidatesCapped * outputTokensMax) + beyond + uncapped
+  const longest = candidatesCapped * outputTokensMax
+  const isCapRead = isCompletionCapped !== true || readsCompletionTokens.has(providerKind)
+  const capped = isCapRead ? Math.min(outputTokensCapped, longest) : longest
+  const beyond = thinksBeyondCap(upstreamModelName, providerKind) ? longest : 0
+  return capped + beyond + candidatesUncapped * outputTokensMax
 }
 
 interface MediaOfKind {
@@ -160,10 +160,11 @@ function mediaAtMost(priced: PricedShare, hold: Config['hold']): ReadByAll {
       mediaMicros += set * count
       continue
     }
-    // Of one alone, and of all of them as one: sound is counted by its bytes, all else by the piece.
-    const [meter, units] = mediaBound(partOf(kind, kind === 'audio' ? bytes : undefined), bounds)
-    const most = kind === 'audio' ? units : units * count
-    meters = addMeters(meters, { [meter]: most })
+    // Each as long as sounds are on average, and a second more, since seconds are counted in whole: as they are bounded
+    // by what a model reads, no others of the same bytes come to more. All else is counted by the piece.
+    const mean = kind === 'audio' ? Math.ceil(bytes / count) + audioBytesPerSecondMin : undefined
+    const [meter, units] = mediaBound(partOf(kind, mean), bounds)
+    meters = addMeters(meters, { [meter]: units * count })
     if (kind === 'audio') {
       const [, unknown] = mediaBound(partOf(kind, undefined), bounds)
       meters = addMeters(meters, { [meter]: unknown * (share.unknownAudio ?? 0) })
@@ -181,25 +182,28 @@ interface ToolsAtMost {
   readonly searches: number
   /** How often a context is read beside the first time. */
   readonly readings: number
+  /** Some requests are summed up, which is written too. */
+  readonly isCompacted: boolean
 }
 
 function toolsAtMost({ share, windowTokens, ...model }: PricedShare, longest: number): ToolsAtMost {
-  const sum = { tokens: 0, searches: 0, readings: share.compacted ?? 0 }
+  const sum = { tokens: 0, searches: 0, readings: 0, isCompacted: false }
   const kinds = Object.keys(share.media) as MediaPart['kind'][]
   const media = kinds.map(kind => partOf(kind, undefined))
-  const unasked = unaskedTools(media, model).map(tool => ({ ...tool, requests: share.requests }))
-  // What a model does by its name is among them already.
-  const own = { providerKind: model.providerKind, upstreamModelName: '' }
-  for (const { requests, ...tool } of [...(share.tools ?? []), ...unasked]) {
-    const rounds = toolRounds({ tools: [tool], candidates: 1, media: [] }, own, windowTokens)
-    sum.tokens += requests * rounds.tokensAfter(longest + model.outputTokensMax)
+  const thinksBeyond = thinksBeyondCap(model.upstreamModelName, model.providerKind)
+  const longestWritten = (thinksBeyond ? 2 : 1) * model.outputTokensMax
+  for (const { requests, tools, candidates, isCompacted } of share.work) {
+    const facts = { tools, candidates, media, ...(isCompacted && { isCompacted: true as const }) }
+    const rounds = toolRounds(facts, model, windowTokens)
+    const written = (isCompacted ? 2 : 1) * longestWritten
+    sum.tokens += requests * rounds.tokensAfter(longest + written)
     sum.searches += requests * rounds.searches
     sum.readings += requests * rounds.count
+    if (isCompacted) sum.isCompacted = true
   }
   return sum
 }
 
-/** No model reads more than its window, however often it is asked. */
 function withinWindows(meters: Meters, tokens: number): Meters {
   const within: Meters = {}
   for (const [meter, units] of Object.entries(meters)) within[meter as Meter] = Math.min(units, tokens)

@@ -42,7 +42,7 @@ const isGemini = /(?:^|\/)gemini-/
 
 const audioTokensPerSecond = 32
 /** No codec of speech takes fewer: AMR at 4.75 kbit/s. */
-const audioBytesPerSecondMin = 590
+export const audioBytesPerSecondMin = 590
 /** https://ai.google.dev/gemini-api/docs/audio: nine and a half hours. */
 const audioSecondsMax = 34_200
 /** https://docs.mistral.ai/capabilities/document_ai/basic_ocr: of one document. */

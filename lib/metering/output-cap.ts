@@ -118,8 +118,9 @@ export function outputCap(
   const caps = [outputTokensCap, completionCap].filter(cap => cap !== undefined)
   if (caps.length === 0) return modelMax
   const cap = Math.max(...caps)
-  if (cap > 0 && thinksBeyondCap(upstreamModelName, provider.kind)) return Math.min(modelMax, window) + cap
-  return Math.min(cap, modelMax)
+  const written = Math.min(cap, modelMax)
+  const isCapOfText = cap > 0 && thinksBeyondCap(upstreamModelName, provider.kind)
+  return isCapOfText ? Math.min(modelMax, window) + written : written
 }
 
 /**

@@ -1,14 +1,22 @@
 import type { Meter, Meters, NamedObject } from './usage.ts'
 
-/** What the provider runs for some requests of a batch in the same way. */
-export interface BatchedTool {
+/** What a provider runs by itself for a request of a batch. */
+interface BatchedTool {
   readonly type: string
   readonly uses?: number
   readonly tokensPerUse?: number
   readonly outputTokens?: number
   readonly steps?: number
   readonly model?: string
-  /** How many requests have it, each counted as often as it is answered (`n`). */
+}
+
+/** Requests of a batch for which their provider does the same work, whatever they say. */
+export interface BatchedWork {
+  readonly tools: readonly BatchedTool[]
+  /** How many answers each of them asks for (`n`). */
+  readonly candidates: number
+  /** They may be summed up by the provider, which reads them once more. */
+  readonly isCompacted: boolean
   readonly requests: number
 }
 
@@ -36,10 +44,8 @@ export interface BatchShare {
   readonly namedModels?: Readonly<Record<string, { readonly at: string; readonly requests: number }>>
   /** How many searches their tools usually make. */
   readonly searches?: number
-  /** What the provider runs for them. */
-  readonly tools?: readonly BatchedTool[]
-  /** How many of them may be summed up by the provider, which reads them once more. */
-  readonly compacted?: number
+  /** What their provider does for them; all of them are in it. */
+  readonly work: readonly BatchedWork[]
   /** What their texts come to in tokens; a token a byte at most where nobody counted. */
   readonly textTokens?: { readonly most: number; readonly likely: number }
   /** How many tools their provider explains to the model, over all of them. */
@@ -92,4 +98,9 @@ export interface BatchFacts {
   readonly filesInText?: readonly NamedObject[]
   /** Why no batch can be made of it: the first thing that is wrong, and where. */
   readonly problem?: { readonly at: string; readonly message: string }
+}
+
+/** All that a provider runs for requests of a batch. */
+export function toolsOf({ work }: Pick<BatchShare, 'work'>): readonly BatchedTool[] {
+  return work.flatMap(({ tools }) => tools)
 }

@@ -1,0 +1,159 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { BatchTally, type BatchRequest } from '../../../lib/dialects/batch-tally.ts'
+import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
+import type { ProviderTool } from '../../../lib/dialects/provider-tools.ts'
+import { batchShareCost } from '../../../lib/metering/batch-cost.ts'
+import { exchangeCost, writesUnasked } from '../../../lib/metering/exchange-cost.ts'
+import { outputCap } from '../../../lib/metering/output-cap.ts'
+import { parseRoubles } from '../../../lib/money/amount.ts'
+import { sumOf } from '../../../lib/money/exchange-cost.ts'
+import { buildPrice } from '../../../lib/money/build-price.ts'
+import type { MediaPart } from '../../../lib/http/media-part.ts'
+import { costTarget } from '../../fixtures/cost-target.ts'
+
+const outputTokensMax = 4096
+const windowTokens = 200_000
+const price = buildPrice({
+  model: 'm',
+  rubPerMillion: { input: '100', cachedInput: '10', audioInput: '700', output: '500' },
+  rubPerUnit: { searches: '1', requests: '0.1' },
+  above: [{ inputTokens: 100_000, mode: 'whole', rubPerMillion: { input: '200', output: '900' } }],
+})
+const kinds = ['openai', 'anthropic', 'google', 'mistral', 'xai', 'openrouter', 'venice'] as const
+const upstreamModelNames = [
+  'm',
+  'o4-mini',
+  'gpt-5-search-api',
+  'grok-4-multi-agent',
+  'openai/gpt-5:online',
+] as const
+
+const mediaPart: fc.Arbitrary<MediaPart> = fc
+  .record({
+    kind: fc.constantFrom<MediaPart['kind']>('image', 'audio', 'document'),
+    bytes: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: undefined }),
+  })
+  .map(({ kind, bytes }) => ({
+    path: 'messages[0].content[0]',
+    kind,
+    ...(bytes !== undefined && { bytes }),
+    bodyStart: 0,
+    bodyBytes: bytes === undefined ? 0 : Math.ceil((bytes * 4) / 3),
+  }))
+
+const tool: fc.Arbitrary<ProviderTool> = fc
+  .record({
+    type: fc.constantFrom(
+      'websearch',
+      'websearch20250305',
+      'webfetch20250910',
+      'codeinterpreter',
+      'googlesearch',
+    ),
+    uses: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+  })
+  .map(({ type, uses }) => ({ type, ...(uses !== undefined && { uses }) }))
+
+const request: fc.Arbitrary<BatchRequest> = fc
+  .record({
+    textBytes: fc.integer({ min: 1, max: 400_000 }),
+    cap: fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined }),
+    candidates: fc.integer({ min: 1, max: 3 }),
+    media: fc.array(mediaPart, { maxLength: 3 }),
+    tools: fc.array(tool, { maxLength: 2 }),
+    completionTokensCap: fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined }),
+    predictedBytes: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
+    isCompacted: fc.boolean(),
+  })
+  .map(({ textBytes, cap, candidates, media, tools, completionTokensCap, predictedBytes, isCompacted }) => ({
+    at: 'line 1',
+    model: 'm',
+    endpoint: '/v1/chat/completions',
+    textBytes,
+    ...(cap !== undefined && { outputTokensCap: cap }),
+    ...(completionTokensCap !== undefined && { completionTokensCap }),
+    ...(predictedBytes !== undefined && { predictedBytes }),
+    ...(isCompacted && { isCompacted }),
+    ...(tools.length > 0 && { tools }),
+    candidates,
+    media,
+    objects: [],
+    filesInText: [],
+  }))
+
+interface Costs {
+  readonly likelyMicros: number
+  readonly worstMicros: number
+  /** The strict sum of the same requests, each sent alone. */
+  readonly aloneMicros: number
+}
+
+interface Asked {
+  readonly kind: string
+  readonly model: string
+  readonly mediaRub: Record<string, string>
+}
+
+function costsOf(requests: readonly BatchRequest[], { kind, model, mediaRub }: Asked): Costs {
+  const tally = new BatchTally(1000)
+  for (const each of requests) tally.add(each)
+  const { shares } = tally.facts()
+  if (shares.length === 0) throw new Error('a batch of no requests')
+  const hold = { likelyOutputTokens: 4096, mediaRub } as Parameters<typeof batchShareCost>[1]
+  const target = costTarget({ price, kind, model, outputTokensMax, contextTokensMax: windowTokens })
+  const beside = {
+    price,
+    providerKind: kind,
+    upstreamModelName: model,
+    outputTokensMax: outputCap(target, {}),
+    windowTokens,
+    isReadInParts: false,
+    isWritten: writesUnasked(model, kind),
+    contexts: new Map(),
+  }
+  const batch = shares
+    .map(share => batchShareCost({ share, ...beside }, hold))
+    .reduce((sum, cost) => sumOf(sum, cost))
+  let aloneMicros = 0
+  for (const { at: _at, model: _model, endpoint: _endpoint, filesInText: _files, ...facts } of requests) {
+    const alone = { isStreaming: false, ...facts } as RequestFacts
+    aloneMicros += exchangeCost({ target, facts: alone, hold }).strictMicros
+  }
+  return { ...batch, aloneMicros }
+}
+
+t.test('a batch is held for at least what its requests cost at most, each by itself', async t => {
+  fc.assert(
+    fc.property(
+      fc.array(request, { minLength: 1, maxLength: 6 }),
+      fc.constantFrom(...kinds),
+      fc.constantFrom<Record<string, string>>({}, { image: '0.5' }, { audio: '2', document: '1.25' }),
+      fc.constantFrom(...upstreamModelNames),
+      (requests, kind, mediaRub, model) => {
+        const { likelyMicros, worstMicros, aloneMicros } = costsOf(requests, { kind, model, mediaRub })
+        if (worstMicros < aloneMicros)
+          throw new Error(`${worstMicros} is held, and ${aloneMicros} may be spent`)
+        if (likelyMicros > worstMicros) throw new Error(`${likelyMicros} is likelier than ${worstMicros}`)
+      },
+    ),
+    { numRuns: 2000 },
+  )
+  t.pass('in 2,000 batches')
+})
+
+t.test('media of a kind with an amount of the operator’s cost that amount each', async t => {
+  const picture = { path: 'p', kind: 'image' as const, bytes: 90_000, bodyStart: 0, bodyBytes: 120_000 }
+  const [one] = fc.sample(request, { seed: 1, numRuns: 1 })
+  if (one === undefined) throw new Error('no sample')
+  const bare = { ...one, media: [], tools: [] }
+  const illustrated = { ...bare, media: [picture, picture] }
+  const asked = { kind: 'openai', model: 'm', mediaRub: { image: '0.5' } }
+
+  const without = costsOf([bare, bare], asked)
+  const withPictures = costsOf([illustrated, illustrated], asked)
+
+  const four = 4 * parseRoubles('0.5')
+  t.equal(withPictures.worstMicros - without.worstMicros, four)
+  t.equal(withPictures.likelyMicros - without.likelyMicros, four)
+})
