@@ -25,8 +25,8 @@ function start(options: WriterOptions): void {
     }
   })
   send({ kind: 'ready', snapshot })
-  // What opening the store has left, while the rest of the gateway starts.
-  giveBackMemory()
+  // What opening the store has left, while the rest of the gateway starts: of one that is new, nothing.
+  if (!snapshot.isNew) giveBackMemory()
 }
 
 try {
