@@ -35,7 +35,7 @@ export function auth(context: PluginContext): Plugin {
   function admit(exchange: Exchange, key: KeyRecord | undefined): void {
     if (key === undefined) turnAway(context, exchange)
     checkKey(key, context.clock.now())
-    checkAddress(key, exchange, trusted)
+    if (key.ipAddresses !== undefined) checkAddress(key.ipAddresses, exchange, trusted)
     exchange.set('key', key)
   }
 
@@ -71,18 +71,20 @@ function turnAway({ overload }: PluginContext, exchange: Exchange): void {
 /** The first value that looks like one of our keys, else the first of any kind. */
 function presentedKey(exchange: Exchange): string | undefined {
   const { rawHeaders } = exchange.request
+  const isOverWebSocket = (exchange.find('client') ?? exchange.find('connection')) !== undefined
   const values = [
     ...headerValues(rawHeaders, 'authorization').map(bearer),
     ...headerValues(rawHeaders, 'x-api-key'),
     ...headerValues(rawHeaders, 'x-goog-api-key'),
     ...exchange.get('route').queryKeys,
-    ...(isOverWebSocket(exchange) ? protocolKeys(rawHeaders) : []),
-  ].filter(value => value !== undefined && value !== '')
-  return values.find(value => value?.startsWith('gw-')) ?? values[0]
-}
-
-function isOverWebSocket(exchange: Exchange): boolean {
-  return exchange.find('client') !== undefined || exchange.find('connection') !== undefined
+    ...(isOverWebSocket ? protocolKeys(rawHeaders) : []),
+  ]
+  let first: string | undefined
+  for (const value of values) {
+    if (value?.startsWith('gw-') === true) return value
+    first ??= value === '' ? undefined : value
+  }
+  return first
 }
 
 function bearer(header: string): string | undefined {
@@ -113,10 +115,13 @@ function checkKey(key: KeyRecord | undefined, nowMs: number): asserts key is Key
   }
 }
 
-function checkAddress(key: KeyRecord, exchange: Exchange, trusted: ReturnType<typeof addressList>): void {
-  if (key.ipAddresses === undefined) return
+function checkAddress(
+  allowed: NonNullable<KeyRecord['ipAddresses']>,
+  exchange: Exchange,
+  trusted: ReturnType<typeof addressList>,
+): void {
   const address = addressOf(exchange.request, trusted)
-  if (!isListed(addressList(key.ipAddresses), address)) {
+  if (!isListed(addressList(allowed), address)) {
     throw new GatewayError('ip_not_allowed', `The API key may not be used from ${address}.`)
   }
 }

@@ -14,8 +14,7 @@ import type { Exchange, LocalAnswer } from '../lib/pipeline/exchange.ts'
 import type { Facts } from '../lib/pipeline/facts.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
-import type { ScannedRequest } from '../lib/routes/scan-request.ts'
-import { receiveRequest } from '../lib/routes/receive-request.ts'
+import { type ScannedRequest, receiveRequest } from '../lib/routes/receive-request.ts'
 import { receiveSetup } from '../lib/websocket/receive-setup.ts'
 
 /** Reads the request and decides which provider and model it goes to, and at which price. */
@@ -36,16 +35,16 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
     async onRequest(exchange) {
       const route = exchange.get('route')
       const { operation } = route.match
-      checkAllowed(exchange, allowed, bus)
+      if ((operation.unsupported ?? operation.mintsKeys) !== undefined) checkAllowed(exchange, allowed, bus)
       const accountId = exchange.find('key')?.accountId
       if (operation.isFree) await freeRequests.admit(accountId)
       if (operation.isModelList === true) await turns.enter(ownerOf(exchange))
-      const list = listed({ config, directory, freeRequests, objectLists }, exchange)
-      if (list !== undefined) return void (exchange.localAnswer = list instanceof Promise ? await list : list)
-      if (exchange.isConnection || operation.turns !== undefined) {
-        admitConnection({ config }, exchange)
-        return
+      if (operation.isModelList === true || operation.list !== undefined) {
+        const list = listed({ config, directory, freeRequests, objectLists }, exchange)
+        if (list !== undefined)
+          return void (exchange.localAnswer = list instanceof Promise ? await list : list)
       }
+      if (exchange.isConnection || operation.turns !== undefined) return admitConnection({ config }, exchange)
       const connection = exchange.find('connection')
       if (connection !== undefined) {
         goTo(exchange, await routeTurn({ ...routing, bodies }, exchange, connection))
@@ -74,9 +73,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       exchange.find('receivedBody')?.close()
     },
 
-    async stop() {
-      objectLists.close()
-    },
+    stop: () => objectLists.close(),
   }
 }
 

@@ -7,7 +7,7 @@ import { EventSplitter } from '../lib/http/event-splitter.ts'
 import { headerValue } from '../lib/http/headers.ts'
 import type { Interest } from '../lib/http/json-scan.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
-import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
+import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { ownAddress, upstreamHeaders, withOwnRepeats } from '../lib/upstream/upstream-headers.ts'
 import { UpstreamCall, type RequestFor } from '../lib/upstream/upstream-call.ts'
@@ -57,7 +57,8 @@ export function upstreamProxy(context: PluginContext): Plugin {
           ownAddress(address, baseUrl, context.config.publicUrl, route),
         )
       }
-      if (!isEventStream(head)) return undefined
+      const contentType = headerValue(head.headers, 'content-type')?.toLowerCase()
+      if (contentType?.startsWith('text/event-stream') !== true) return undefined
       if (exchange.get('target').isUsageInjected) exchange.rewriter = new StreamRestorer()
       const { dialect, match } = exchange.get('route')
       exchange.cutNotice = {
@@ -125,8 +126,4 @@ function cutBy(reason: Error | undefined): GatewayError {
     : new GatewayError('upstream_failed', 'The provider broke off in the middle of its answer.', {
         cause: reason,
       })
-}
-
-function isEventStream(head: ResponseHead): boolean {
-  return headerValue(head.headers, 'content-type')?.toLowerCase().startsWith('text/event-stream') === true
 }

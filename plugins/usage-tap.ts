@@ -7,7 +7,7 @@ import { toolTypes } from '../lib/metering/unasked-work.ts'
 import { chargeAlarms } from '../lib/ledger/charge-flags.ts'
 import type { Hold } from '../lib/ledger/ledger.ts'
 import { recordNamed } from '../lib/metering/record-named.ts'
-import { costBasisOf, placeHold, HoldGrower } from '../lib/metering/place-hold.ts'
+import { placeHold, HoldGrower } from '../lib/metering/place-hold.ts'
 import type { UsualOutputs } from '../lib/metering/usual-outputs.ts'
 import { meterSession } from '../lib/sessions/meter-session.ts'
 import { TokenCounter } from '../lib/metering/token-counter.ts'
@@ -64,8 +64,8 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     onSettle(exchange, outcome) {
       const sessionMeter = exchange.find('sessionMeter')
       if (sessionMeter !== undefined) return sessionMeter.settle(outcome)
-      const isOfInterest = (['hold', 'meter', 'job'] as const).some(fact => exchange.find(fact) !== undefined)
-      if (!isOfInterest) return undefined
+      if ((exchange.find('hold') ?? exchange.find('meter') ?? exchange.find('job')) === undefined)
+        return undefined
       return settle(exchange, outcome, jobs, context, settlement)
     },
 
@@ -92,13 +92,15 @@ function readAnswer(
   recordObject: (object: NamedObject) => Promise<void>,
   context: PluginContext,
 ): AnswerMeter | undefined {
-  holdBackObjects(exchange, head, recordObject, context.ledger)
+  const { operation } = exchange.get('route').match
+  if (operation.objectsInHead !== undefined || operation.isDeletion === true)
+    holdBackObjects(exchange, head, recordObject, context.ledger)
   const requestId = providerRequestId(head.headers)
   if (requestId !== undefined) exchange.set('providerRequestId', requestId)
   const meter = meterFor(exchange, head, recordObject)
   if (meter === undefined) return undefined
   // An answer of a known length has been made and paid for when it comes.
-  if (head.contentLength === undefined) meter.onProgress = growHold(exchange, context)
+  if (head.contentLength === undefined) meter.grower = growerOf(exchange, context)
   exchange.set('meter', meter)
   exchange.answerReader = meter
   return meter
@@ -159,21 +161,20 @@ async function settle(
 }
 
 /** What has the hold grow with the answer, and cuts it when no money is left; undefined where it costs nothing. */
-function growHold(exchange: Exchange, context: PluginContext): ((reading: UsageReading) => void) | undefined {
+function growerOf(exchange: Exchange, context: PluginContext): HoldGrower | undefined {
   const hold = exchange.find('hold')
-  const { price } = exchange.get('target')
+  const target = exchange.get('target')
+  const facts = exchange.get('request')
   // Of a job the hold is the job's.
-  if (hold === undefined || price === undefined || exchange.get('request').startsJob === true)
-    return undefined
-  const grower = new HoldGrower({
+  if (hold === undefined || target.price === undefined || facts.startsJob === true) return undefined
+  return new HoldGrower({
     hold,
-    basis: costBasisOf(exchange, context),
-    price,
+    basis: { target, facts, hold: context.config.hold },
+    price: target.price,
     ledger: context.ledger,
     onSpent: reason => exchange.answerEnd?.cutAtEvent(reason),
     onFailure: failure => context.bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
   })
-  return reading => grower.onProgress(reading)
 }
 
 /** Objects that a response names, or says are deleted, before its first byte are so before the client reads it. */

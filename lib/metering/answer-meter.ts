@@ -3,6 +3,7 @@ import { createDecoder, type Decoder } from '../http/decode.ts'
 import type { NamedObject, UsageReading } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { sliceTokens } from './exchange-cost.ts'
+import type { HoldGrower } from './place-hold.ts'
 import type { Tap } from '../pipeline/plugin.ts'
 
 declare module '../pipeline/facts.ts' {
@@ -37,9 +38,10 @@ export class AnswerMeter implements Tap {
   readonly #isReadable: boolean
   #bytesToProgress = progressBytes
   #nextProgress = textProgress
-  #reading: UsageReading | undefined
-  /** Told what was read so far, as often as so much more of the answer has come. */
-  onProgress: ((reading: UsageReading) => void) | undefined
+  /** What was read; undefined before `end` and for encodings nobody knows. */
+  reading: UsageReading | undefined
+  /** Has the hold grow by what was read so far, as often as so much more of the answer has come. */
+  grower: Pick<HoldGrower, 'onProgress'> | undefined
 
   constructor(
     exchange: Exchange,
@@ -53,11 +55,6 @@ export class AnswerMeter implements Tap {
     const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity'
     this.#decoder = isEncoded ? createDecoder(encoding, chunk => this.#push(chunk), decodeCaps) : undefined
     this.#isReadable = !isEncoded || this.#decoder !== undefined
-  }
-
-  /** What was read; undefined before `end` and for encodings nobody knows. */
-  get reading(): UsageReading | undefined {
-    return this.#reading
   }
 
   /** The answer's last event has been seen. */
@@ -92,14 +89,14 @@ export class AnswerMeter implements Tap {
     const reading = this.#reader.end()
     // Damaged or beyond the caps: nobody knows what stood in the rest. What a client leaves is cut short by that.
     const isUnreadable = this.#decoder?.isBroken === true && !this.#exchange.hasClientLeft
-    this.#reading = isUnreadable ? withFlag(reading, 'answer_unreadable') : reading
+    this.reading = isUnreadable ? withFlag(reading, 'answer_unreadable') : reading
   }
 
   #report(progress: number): void {
     this.#bytesToProgress = progressBytes
     this.#nextProgress = progress + textProgress
-    const reading = this.onProgress === undefined ? undefined : this.#reader.peek?.()
-    if (reading !== undefined) this.onProgress?.(reading)
+    const reading = this.grower && this.#reader.peek?.()
+    if (reading !== undefined) this.grower?.onProgress(reading)
   }
 
   #push(chunk: Buffer): void {

@@ -160,13 +160,10 @@ function writtenBy(
 
 /** Its text comes as it is written, and nothing else of it has a price. */
 function isSeen({ isStreaming, startsJob, mayComeWhole, units }: RequestFacts, price: Price): boolean {
-  const isOfText = units?.images === undefined && units?.characters === undefined && !writesMore(price)
-  return isStreaming && startsJob !== true && mayComeWhole !== true && isOfText
-}
-
-/** Sound and images are seen when they are there: their tokens do not show before. */
-function writesMore({ rubPerMillion }: Price): boolean {
-  return rubPerMillion.audioOutput !== undefined || rubPerMillion.imageOutput !== undefined
+  if (!isStreaming || startsJob === true || mayComeWhole === true) return false
+  // Sound and images are seen when they are there: their tokens do not show before.
+  const { audioOutput, imageOutput } = price.rubPerMillion
+  return (units?.images ?? units?.characters ?? audioOutput ?? imageOutput) === undefined
 }
 
 /** The most that a response writes, over all of its answers. */

@@ -95,15 +95,14 @@ export class SampledTokens {
  */
 export class HoldGrower {
   readonly #options: HoldGrowerOptions
-  readonly #halfSliceMicros: Micros
-  readonly #sampled = new SampledTokens()
+  #halfSliceMicros: Micros | undefined
+  #sampled: SampledTokens | undefined
   #isGrowing = false
   /** What was seen while the hold grew: nothing else may come for long. */
   #seenMeanwhile: UsageReading | undefined
 
   constructor(options: HoldGrowerOptions) {
     this.#options = options
-    this.#halfSliceMicros = priceLine(options.price, { meters: { output: sliceTokens / 2 } }).amountMicros
   }
 
   onProgress(reading: UsageReading): void {
@@ -111,8 +110,10 @@ export class HoldGrower {
       this.#seenMeanwhile = reading
       return
     }
+    this.#sampled ??= new SampledTokens()
     const seen = seenResponse(reading, this.#sampled)
-    const { hold } = this.#options
+    const { hold, price } = this.#options
+    this.#halfSliceMicros ??= priceLine(price, { meters: { output: sliceTokens / 2 } }).amountMicros
     const worstMicros = this.#atMost(seen)
     if (worstMicros - this.#halfSliceMicros <= hold.worstMicros) return
     const likelyMicros = Math.min(worstMicros, Math.max(hold.likelyMicros, this.#costOf(reading, seen)))
@@ -166,10 +167,7 @@ export class HoldGrower {
 }
 
 /** What an exchange's cost is worked out from. */
-export function costBasisOf(
-  exchange: Exchange,
-  { config, usualOutputs }: Omit<HoldContext, 'ledger'>,
-): CostBasis {
+function costBasisOf(exchange: Exchange, { config, usualOutputs }: Omit<HoldContext, 'ledger'>): CostBasis {
   const target = exchange.get('target')
   return {
     target,

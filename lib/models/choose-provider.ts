@@ -29,30 +29,38 @@ export function chooseProviders(
   providerName: string | undefined,
 ): readonly ChosenProvider[] {
   const names = providerName === undefined ? model.entry.providers : [providerName]
+  const chosen: ChosenProvider[] = []
+  for (const name of names) {
+    const provider = withCredential(config.providers.get(name), dialectName)
+    if (provider !== undefined) chosen.push(provider)
+  }
+  if (chosen.length === 0) throw notOffered(config, model, dialectName, names)
+  return chosen
+}
+
+/** Why no provider of a model can be asked in a dialect. */
+function notOffered(
+  config: Config,
+  { canonicalName }: ResolvedModel,
+  dialectName: DialectName,
+  names: readonly string[],
+): GatewayError {
   const providers = names.map(name => config.providers.get(name)).filter(provider => provider !== undefined)
   const speaking = providers.filter(provider => provider.dialects[dialectName] !== undefined)
-  if (speaking.length === 0) {
+  const [first] = speaking
+  if (first === undefined) {
     const other = (Object.keys(endpoints) as DialectName[]).find(name =>
       providers.some(provider => provider.dialects[name] !== undefined),
     )
     const hint = other === undefined ? 'It is not available.' : `Use ${endpoints[other]} for it.`
-    throw new GatewayError(
-      'request_invalid',
-      `The model "${model.canonicalName}" is not offered here. ${hint}`,
-      {
-        param: 'model',
-      },
-    )
+    return new GatewayError('request_invalid', `The model "${canonicalName}" is not offered here. ${hint}`, {
+      param: 'model',
+    })
   }
-  const chosen = speaking
-    .map(provider => withCredential(provider, dialectName))
-    .filter(provider => provider !== undefined)
-  if (chosen.length > 0) return chosen
-  const [first] = speaking
-  const name = first?.isPublic === true ? `, ${first.name},` : ''
-  throw new GatewayError(
+  const name = first.isPublic ? `, ${first.name},` : ''
+  return new GatewayError(
     'model_not_found',
-    `The model "${model.canonicalName}" is not available: its provider${name} has no credential here. The operator sets one; "gateway check" names its variable.`,
+    `The model "${canonicalName}" is not available: its provider${name} has no credential here. The operator sets one; "gateway check" names its variable.`,
     { param: 'model' },
   )
 }
@@ -78,7 +86,6 @@ export function kindsAfter(
   providers: readonly ChosenProvider[],
   index: number,
 ): readonly string[] | undefined {
-  if (index + 1 >= providers.length) return undefined
   const kinds = new Set(providers.slice(index + 1).map(({ provider }) => provider.kind))
   kinds.delete(providers[index]?.provider.kind ?? '')
   return kinds.size === 0 ? undefined : [...kinds]

@@ -117,23 +117,22 @@ export function namedModel(
       param: 'model',
     })
   }
-  if (!isAllowed(allowed, name) && !isAllowed(allowed, model.canonicalName)) {
+  if (allowed !== undefined && !isAllowed(allowed, name) && !isAllowed(allowed, model.canonicalName)) {
     throw new GatewayError('model_not_allowed', `This API key may not use the model "${name}".`, {
       param: 'model',
     })
   }
-  return withAskedLimits(exchange, route, model)
+  const betas = route.dialect.name === 'anthropic' ? exchange.request.headers['anthropic-beta'] : undefined
+  return betas === undefined ? model : withAskedLimits(String(betas), model)
 }
 
 /** Betas of Anthropic's by which models read or write more than they otherwise do: `context-1m-...`, `output-300k-...`. */
 const limitBeta = /(?:^|[\s,])(context|output)-(\d{1,4})(k|m)-/gi
 
 /** A model as its request asks for it: what it may read and write beyond its usual limits is held for. */
-function withAskedLimits(exchange: Exchange, { dialect }: Route, model: ResolvedModel): ResolvedModel {
-  const betas = exchange.request.headers['anthropic-beta']
-  if (betas === undefined || dialect.name !== 'anthropic') return model
+function withAskedLimits(betas: string, model: ResolvedModel): ResolvedModel {
   let entry = model.entry
-  for (const [, what = '', count = '', unit = ''] of String(betas).matchAll(limitBeta)) {
+  for (const [, what = '', count = '', unit = ''] of betas.matchAll(limitBeta)) {
     const tokens = Number(count) * (unit.toLowerCase() === 'm' ? 1_000_000 : 1000)
     const limit = what.toLowerCase() === 'context' ? 'contextTokensMax' : 'outputTokensMax'
     const usual = entry[limit]

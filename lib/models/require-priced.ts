@@ -23,7 +23,7 @@ export function requirePriced(
   }
   const { units, mayRent, tools } = facts
   if (facts.isLengthUntold === true && tellsNoLength.has(providerKind)) throw lengthUntold()
-  requirePricedTier(facts.wantedTier, price, providerKind)
+  if (facts.wantedTier !== undefined) requirePricedTier(facts.wantedTier, price, providerKind)
   if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
   if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
 }

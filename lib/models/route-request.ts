@@ -4,20 +4,19 @@ import type { Target } from './target.ts'
 import type { Route } from '../routes/route.ts'
 import { priceInForce, isPriced } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { ScannedRequest } from '../routes/scan-request.ts'
-import { factsOfCache, factsOfStored } from './stored-facts.ts'
+import type { ScannedRequest } from '../routes/receive-request.ts'
+import { factsOfObject, factsOfStored, termFromNow, withTierOfHeaders } from './stored-facts.ts'
 import { withPromptTools, routeProvider, type ProviderRoute } from './route-provider.ts'
 import { isContextUnknown, keptContext } from './kept-context.ts'
 import { kindsAfter, type ChosenProvider } from './choose-provider.ts'
 import type { BatchContext, BatchPlan, PlanBatch } from './batch-plan.ts'
 import type { ResolvedModel } from './model-directory.ts'
 import { requestedModel, priceNamedModels, type NamedPrice } from './requested-model.ts'
-import { spliceRequest } from './splice-request.ts'
-import { withTierOfHeaders } from './tier-of-headers.ts'
 import { requirePriced } from './require-priced.ts'
-import type { Config } from '../config/config.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import { filesRead, objectNotFound } from './object-owner.ts'
+import type { ProviderConfig } from '../config/config.ts'
+import { filesRead } from './object-owner.ts'
+import { outgoingBody, jsonStringBytes, type Splice } from '../bodies/outgoing-body.ts'
+import { StreamedBody } from '../bodies/streamed-body.ts'
 
 /** What is looked at to decide on a request. */
 export interface RoutingContext extends BatchContext {
@@ -44,20 +43,6 @@ interface ModelledRequest {
   readonly named: readonly NamedPrice[]
 }
 
-const hourMs = 3_600_000
-
-/** The facts of a request by which something is kept until a moment, for the hours until then. */
-function termFromNow(facts: RequestFacts, now: number): RequestFacts {
-  const { keptUntil, keptHours, units } = facts
-  if (keptUntil === undefined) return facts
-  const hours = Math.max(0, keptUntil - now) / hourMs
-  return {
-    ...facts,
-    ...(keptHours !== undefined && { keptHours: keptHours * hours }),
-    units: { ...units, cacheStorage: (units?.cacheStorage ?? 0) * hours },
-  }
-}
-
 /**
  * Decides on a request's model, price, provider and the bytes to send.
  * @returns a promise for requests of which something has to be looked up; most are decided on at once
@@ -70,10 +55,11 @@ export function routeRequest(
   route: Route,
   scanned: ScannedRequest,
 ): RoutedRequest | Promise<RoutedRequest> {
-  if (context.config.isolation === 'strict') refuseUnknownObjects(route, exchange)
+  const isUnknown = route.match.operation === route.dialect.generic
+  if (isUnknown && context.config.isolation === 'strict') refuseUnknownObjects(exchange)
   const isKept = scanned.facts.keptUntil !== undefined
   const said = isKept ? termFromNow(scanned.facts, exchange.startedAt) : scanned.facts
-  const facts = withTierOfHeaders(exchange, route, said)
+  const facts = route.dialect.name === 'google' ? withTierOfHeaders(exchange, said) : said
   if (goesOnFromObject(route) || isOfBatch(route, facts))
     return routeLookedUp(context, exchange, route, { ...scanned, facts })
   const request = modelled(context, exchange, route, scanned, facts)
@@ -158,6 +144,7 @@ function targetAt(
   const { route, scanned, model, price, named } = request
   const { providers, isPinned, object } = place
   const { provider, credential, baseUrl } = providers[index] as ChosenProvider
+  const isLast = index + 1 >= providers.length
   if (price !== undefined) requirePriced(request.facts, price, provider.kind, route.match.operation)
   const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
     route,
@@ -182,8 +169,8 @@ function targetAt(
     isPinned,
     object,
     named,
-    otherKinds: kindsAfter(providers, index),
-    next: index + 1 < providers.length ? () => laterTarget(request, place, ofBatch, index + 1) : undefined,
+    otherKinds: isLast ? undefined : kindsAfter(providers, index),
+    next: isLast ? undefined : () => laterTarget(request, place, ofBatch, index + 1),
   }
 }
 
@@ -203,43 +190,6 @@ function laterTarget(
   }
 }
 
-/**
- * What a request that goes on from an earlier job takes from it: the model, and how much of what it makes.
- * @throws GatewayError object_not_found for a job of another account and for an unknown one alike
- */
-async function factsOfSource(
-  { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
-  accountId: string | undefined,
-  { match, providerName }: Route,
-  facts: RequestFacts,
-): Promise<RequestFacts> {
-  const { operation, object } = match
-  if (operation.modelIn !== 'job' || object === undefined) return facts
-  const names = providerName === undefined ? [...config.providers.keys()] : [providerName]
-  const jobs = await Promise.all(names.map(provider => ledger.findJob({ ...object, provider })))
-  const own = jobs.find(job => job?.accountId === accountId)
-  const source = own ?? (config.isolation === 'off' ? jobs.find(job => job !== undefined) : undefined)
-  if (source === undefined) throw objectNotFound(object)
-  const { units, variant } = source.facts
-  return {
-    ...facts,
-    model: source.model,
-    ...(units !== undefined && { units }),
-    ...(variant !== undefined && { unitsVariant: variant }),
-  }
-}
-
-/** What a request goes on from tells its model. */
-function factsOfObject(
-  context: RoutingContext,
-  accountId: string | undefined,
-  route: Route,
-  facts: RequestFacts,
-): Promise<RequestFacts> {
-  const isCache = route.match.operation.modelIn === 'cache'
-  return (isCache ? factsOfCache : factsOfSource)(context, accountId, route, facts)
-}
-
 /** A batch has no model of its own: those of its requests decide. */
 async function planOf(
   context: RoutingContext,
@@ -255,8 +205,8 @@ async function planOf(
  * An operation we do not know may name objects of other accounts, or of the operator. Only new work can be
  * asked for that way, unless the gateway has a single tenant.
  */
-function refuseUnknownObjects({ match, dialect }: Route, exchange: Exchange): void {
-  if (match.operation !== dialect.generic || exchange.request.method === 'POST') return
+function refuseUnknownObjects(exchange: Exchange): void {
+  if (exchange.request.method === 'POST') return
   throw new GatewayError(
     'not_supported',
     `${exchange.request.method} on a path that the gateway does not know is not forwarded: with "isolation: strict" nobody may read what others made.`,
@@ -287,4 +237,52 @@ function unpriced({ name, mainMeter }: Operation, { canonicalName }: ResolvedMod
     'not_supported',
     `A ${name.replaceAll('-', ' ')} is charged as "${mainMeter}" of "${canonicalName}", which has no price here, so it is not served. The operator sets it: usdPerUnit or rubPerUnit, "${mainMeter}".`,
   )
+}
+
+type Sent = Pick<Target, 'body' | 'upstreamPath' | 'isBodyDecoded' | 'isUsageInjected'>
+
+/**
+ * The bytes to send. They are the client's, but for two things: the model's name where the provider knows it
+ * by another, and `include_usage` for providers whose streams carry no usage unless asked.
+ */
+function spliceRequest(
+  route: Route,
+  scanned: ScannedRequest,
+  upstreamModel: string | undefined,
+  provider: ProviderConfig,
+): Sent {
+  const { facts, body, content, isForm } = scanned
+  const splices: Splice[] = []
+  if (upstreamModel !== undefined && facts.modelSpan !== undefined && facts.model !== upstreamModel) {
+    // In JSON the value stands in quotes, in a form's field it stands bare.
+    const name = (facts.modelPrefix ?? '') + upstreamModel
+    const bytes = isForm ? Buffer.from(name) : jsonStringBytes(name)
+    splices.push({ ...facts.modelSpan, bytes })
+  }
+  const isUsageInjected = provider.streamUsage === 'inject' && facts.usageSplice !== undefined
+  if (isUsageInjected && facts.usageSplice !== undefined) {
+    splices.push({ ...facts.usageSplice.span, bytes: facts.usageSplice.bytes })
+  }
+  return {
+    upstreamPath: splicePath(route, upstreamModel),
+    body: bodyToSend(scanned, splices),
+    isBodyDecoded: content !== body && splices.length > 0,
+    isUsageInjected,
+  }
+}
+
+function bodyToSend({ body, content }: ScannedRequest, splices: Splice[]): Target['body'] {
+  if (body instanceof StreamedBody) return body
+  if (body.length === 0) return undefined
+  if (splices.length === 0) return body.bytes ?? outgoingBody(body, splices)
+  splices.sort((one, other) => one.start - other.start)
+  return outgoingBody(content, splices)
+}
+
+function splicePath(route: Route, upstreamModel: string | undefined): string {
+  const { upstreamPath, pathModel, pathModelSpan } = route.match
+  if (upstreamModel === undefined || pathModelSpan === undefined || pathModel === upstreamModel)
+    return upstreamPath
+  const encoded = upstreamModel.split('/').map(encodeURIComponent).join('/')
+  return upstreamPath.slice(0, pathModelSpan.start) + encoded + upstreamPath.slice(pathModelSpan.end)
 }

@@ -8,7 +8,34 @@ import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { ScannedRequest } from '../routes/scan-request.ts'
+import type { ScannedRequest } from '../routes/receive-request.ts'
+
+/** What a request goes on from, and where it may be. */
+interface NamedSource {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly accountId: string | undefined
+  readonly object: NamedObject
+  /** Of the providers at which it may be. */
+  readonly names: readonly string[]
+}
+
+/**
+ * The facts of a request whose model is that of the job or the cached content that its path names.
+ * @throws GatewayError object_not_found for another account's and for an unknown one alike
+ */
+export async function factsOfObject(
+  { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
+  accountId: string | undefined,
+  { match, providerName }: Route,
+  facts: RequestFacts,
+): Promise<RequestFacts> {
+  const { operation, object } = match
+  if (object === undefined) return facts
+  const names = providerName === undefined ? [...config.providers.keys()] : [providerName]
+  const source = { config, ledger, accountId, object, names }
+  return operation.modelIn === 'cache' ? factsOfCache(facts, source) : factsOfJob(facts, source)
+}
 
 /** More often nobody changes the term of one cached content. */
 const termsMax = 10_000
@@ -16,17 +43,11 @@ const termsMax = 10_000
 /**
  * What a request for another term of a cached content takes from it: the model, how many tokens are kept,
  * and until when that is paid.
- * @throws GatewayError object_not_found for another account's and for an unknown one alike
  */
-export async function factsOfCache(
-  { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
-  accountId: string | undefined,
-  { match, providerName }: Route,
+async function factsOfCache(
   facts: RequestFacts,
+  { config, ledger, accountId, object, names }: NamedSource,
 ): Promise<RequestFacts> {
-  const { operation, object } = match
-  if (operation.modelIn !== 'cache' || object === undefined) return facts
-  const names = providerName === undefined ? [...config.providers.keys()] : [providerName]
   const known = await Promise.all(
     names.map(async name => {
       const own = await ledger.findObject(name, object.kind, object.id)
@@ -89,4 +110,45 @@ function announcedLength({ length }: StreamedBody, { request: { headers } }: Exc
     'What goes into a store is paid for by its size, so it must come with a content-length and without a content-encoding.',
     { param: length === undefined ? 'content-length' : 'content-encoding' },
   )
+}
+
+/** What a request that goes on from an earlier job takes from it: the model, and how much of what it makes. */
+async function factsOfJob(
+  facts: RequestFacts,
+  { config, ledger, accountId, object, names }: NamedSource,
+): Promise<RequestFacts> {
+  const jobs = await Promise.all(names.map(provider => ledger.findJob({ ...object, provider })))
+  const own = jobs.find(job => job?.accountId === accountId)
+  const source = own ?? (config.isolation === 'off' ? jobs.find(job => job !== undefined) : undefined)
+  if (source === undefined) throw objectNotFound(object)
+  const { units, variant } = source.facts
+  return {
+    ...facts,
+    model: source.model,
+    ...(units !== undefined && { units }),
+    ...(variant !== undefined && { unitsVariant: variant }),
+  }
+}
+
+const hourMs = 3_600_000
+
+/** The facts of a request by which something is kept until a moment, for the hours until then. */
+export function termFromNow(facts: RequestFacts, now: number): RequestFacts {
+  const { keptUntil, keptHours, units } = facts
+  if (keptUntil === undefined) return facts
+  const hours = Math.max(0, keptUntil - now) / hourMs
+  return {
+    ...facts,
+    ...(keptHours !== undefined && { keptHours: keptHours * hours }),
+    units: { ...units, cacheStorage: (units?.cacheStorage ?? 0) * hours },
+  }
+}
+
+/** Vertex takes a tier from headers: https://cloud.google.com/vertex-ai/generative-ai/docs/priority-paygo. */
+const tierHeaders = ['x-vertex-ai-llm-shared-request-type', 'x-vertex-ai-llm-request-type']
+
+/** A request in Google's format with the tier that its headers ask for. */
+export function withTierOfHeaders({ request: { headers } }: Exchange, facts: RequestFacts): RequestFacts {
+  const isPriority = tierHeaders.some(name => /priority/i.test(String(headers[name] ?? '')))
+  return isPriority ? { ...facts, wantedTier: 'priority' } : facts
 }

@@ -77,13 +77,9 @@ interface LineOptions {
 function lineOf({ outputTokens, units }: Consumed, { read, meter, variant }: LineOptions): UsageLine {
   const { searches: _searches, requests: _requests, ...others } = units
   const line = addMeters(read, others)
-  line[meter] = (line[meter] ?? 0) + expected(outputTokens)
+  // A count that a hostile request made impossible must not become a small hold.
+  line[meter] = (line[meter] ?? 0) + Math.max(0, Math.ceil(outputTokens))
   return variant === undefined ? { meters: line } : { meters: line, variant }
-}
-
-/** A count that a hostile request made impossible must not become a small hold. */
-function expected(count: number): number {
-  return count < 0 ? 0 : Math.ceil(count)
 }
 
 /** Of what is asked for without a size or a quality, the provider chooses them; what has no price costs the most that has. */

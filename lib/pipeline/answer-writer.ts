@@ -15,20 +15,6 @@ export interface AnswerFlow {
   failed(error: Error): void
 }
 
-/**
- * Writes an answer's status and headers: the upstream's own, then our id of the exchange and the length.
- * Transfer-Encoding and Connection are node:http's to add.
- */
-function writeAnswerHead(exchange: Exchange, head: ResponseHead): void {
-  const headers = [...head.headers, ...exchange.extraHeaders, 'x-gateway-request-id', exchange.id]
-  if (head.contentLength !== undefined && exchange.rewriter === undefined) {
-    headers.push('content-length', String(head.contentLength))
-  }
-  // Behind a body that was not wanted to its end the connection cannot be used again.
-  if (isBodyComing(exchange.request)) exchange.response.shouldKeepAlive = false
-  exchange.response.writeHead(head.status, headers)
-}
-
 /** From so many bytes on a copy costs more than pieces that are written together. */
 const copiedBytesMax = 8192
 const carriageReturn = 0x0d
@@ -108,10 +94,6 @@ export class AnswerWriter {
     this.#exchange = exchange
     this.#flow = flow
     this.#stallMs = stallMs
-  }
-
-  get isBlocked(): boolean {
-    return this.#isHeldBack || this.#isClientFull
   }
 
   /** An error event may only follow a whole event, or the client would read both as one. */
@@ -271,9 +253,20 @@ export class AnswerWriter {
     }
   }
 
+  /**
+   * Writes an answer's status and headers: the upstream's own, then our id of the exchange and the length.
+   * Transfer-Encoding and Connection are node:http's to add.
+   */
   #writeHead(): void {
-    if (!this.#exchange.response.headersSent && this.#head !== undefined)
-      writeAnswerHead(this.#exchange, this.#head)
+    const { request, response, extraHeaders, id, rewriter } = this.#exchange
+    if (response.headersSent || this.#head === undefined) return
+    const { status, contentLength } = this.#head
+    const headers = [...this.#head.headers, ...extraHeaders, 'x-gateway-request-id', id]
+    if (contentLength !== undefined && rewriter === undefined)
+      headers.push('content-length', String(contentLength))
+    // Behind a body that was not wanted to its end the connection cannot be used again.
+    if (isBodyComing(request)) response.shouldKeepAlive = false
+    response.writeHead(status, headers)
   }
 }
 

@@ -95,7 +95,8 @@ export class Exchange {
   cutNotice: CutNotice | undefined
 
   readonly #facts: Partial<Facts> = {}
-  #barrier: Promise<unknown> | undefined
+  /** What the answer's bytes wait for: undefined when they may go. */
+  barrier: Promise<unknown> | undefined
 
   constructor(id: string, request: IncomingMessage, response: ServerResponse, startedAt: number) {
     this.id = id
@@ -119,19 +120,14 @@ export class Exchange {
     this.#facts[fact] = value
   }
 
-  /** What the answer's bytes wait for: undefined when they may go. */
-  get barrier(): Promise<unknown> | undefined {
-    return this.#barrier
-  }
-
   /** Keeps every byte of the answer that has not left yet back until the promise is fulfilled. */
   holdBack(until: Promise<unknown>): void {
-    const barrier = this.#barrier === undefined ? until : Promise.all([this.#barrier, until])
-    this.#barrier = barrier
+    const barrier = this.barrier === undefined ? until : Promise.all([this.barrier, until])
+    this.barrier = barrier
     barrier.then(
       () => {
-        if (this.#barrier !== barrier) return
-        this.#barrier = undefined
+        if (this.barrier !== barrier) return
+        this.barrier = undefined
         this.moments.heldMs = performance.now()
       },
       () => undefined, // The barrier stays; the relay meets the rejection when it waits for it.

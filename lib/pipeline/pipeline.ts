@@ -10,6 +10,8 @@ import type { RelayLimits } from './relay-limits.ts'
 import { SessionRelay, type SessionSteps } from './session-relay.ts'
 import { TurnRelay, type TurnSteps } from './turn-relay.ts'
 
+type ForwardingPlugin = Plugin & Required<Pick<Plugin, 'forward'>>
+
 interface PipelineOptions {
   /** Facts that are set before the first gate. */
   readonly given: readonly Fact[]
@@ -26,7 +28,7 @@ interface PipelineOptions {
 export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   readonly #options: PipelineOptions
   readonly #plugins: readonly Plugin[]
-  readonly #forwarding: Plugin
+  readonly #forwarding: ForwardingPlugin
   readonly #open = new OpenList<Relay | SessionRelay>()
   #onIdle: (() => void) | undefined
   #stopped: Promise<void> | undefined
@@ -36,7 +38,7 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
     checkOrder(plugins, options.given)
     this.#plugins = plugins
     this.#options = options
-    this.#forwarding = plugins.find(plugin => plugin.forward !== undefined) as Plugin
+    this.#forwarding = plugins.find(plugin => plugin.forward !== undefined) as ForwardingPlugin
   }
 
   get openExchangeCount(): number {
@@ -75,8 +77,8 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   async run(exchange: Exchange): Promise<void> {
     const relay = new Relay(exchange, this, this.#options.limits)
     await this.#runGates(exchange, relay, () => {
-      if (exchange.localAnswer === undefined) relay.attach(this.#forward(exchange, relay))
-      else answerLocally(exchange, relay)
+      if (exchange.localAnswer !== undefined) return answerLocally(exchange, relay)
+      relay.attach(this.#forwarding.forward(exchange, relay))
     })
   }
 
@@ -130,10 +132,6 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   openTaps(exchange: Exchange): readonly SessionTap[] {
     if (exchange.isConnection) return []
     return this.#plugins.map(plugin => plugin.onSession?.(exchange)).filter(tap => tap !== undefined)
-  }
-
-  #forward(exchange: Exchange, relay: Relay): ReturnType<NonNullable<Plugin['forward']>> {
-    return (this.#forwarding.forward as NonNullable<Plugin['forward']>)(exchange, relay)
   }
 
   respond(exchange: Exchange, head: ResponseHead): readonly Tap[] {

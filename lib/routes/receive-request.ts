@@ -1,12 +1,20 @@
 import type { UploadWatcher } from '../http/upload-watcher.ts'
-import type { RequestFacts } from '../dialects/dialect.ts'
-import type { RequestBody } from '../bodies/request-body.ts'
-import type { Bodies } from '../bodies/bodies.ts'
+import type { RequestFacts, JsonPartsReader, Operation } from '../dialects/dialect.ts'
+import { type RequestBody, memoryBody } from '../bodies/request-body.ts'
+import type { Bodies, ReceivedBody } from '../bodies/bodies.ts'
 import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { Limits } from '../config/config.ts'
 import type { Route } from './route.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { beginScan, scannedRequest, streamedRequest, type ScannedRequest } from './scan-request.ts'
+import type { IncomingMessage } from 'node:http'
+import type { BodyScan } from '../bodies/body-scan.ts'
+import type { KeptMemory } from '../bodies/body-store.ts'
+import { inTextName } from '../dialects/named-objects.ts'
+import { mediaSteps } from '../dialects/read-media.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { JsonScanner, type ScanResult } from '../http/json-scan.ts'
+import { FormScan, refused, unknownFacts, type Found } from './scan-form.ts'
+import { isUtf8 } from 'node:buffer'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {
@@ -92,4 +100,198 @@ function stream(exchange: Exchange, route: Route, { bodyMs }: Limits): ScannedRe
 
 function hasBody({ request: { headers } }: Exchange): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Far more pictures, files and tools than any provider takes in one request; each takes up some memory. */
+const findingsMax = 20_000
+
+/** What a body says, and where in it. */
+export interface ScannedRequest extends Found {
+  /** As it came, or as it will come. */
+  readonly body: RequestBody | StreamedBody
+  /** With its content-encoding undone; the facts' offsets are into it. */
+  readonly content: RequestBody
+}
+
+interface ScanOptions {
+  /** Google takes `max_tokens` and `maxTokens` for one field. */
+  readonly foldUnderscores: boolean
+  /** The body comes as one chunk, which outlives the facts. */
+  readonly isWhole: boolean
+  /** Told how much memory the findings take up, all in all; throws when that is too much. */
+  readonly kept?: Pick<KeptMemory, 'set'>
+}
+
+/** What a finding takes up with its path, its value and what becomes of it. */
+const findingBytes = 1024
+/** Requests with fewer are as good as free. */
+const uncountedFindings = 256
+
+/** A character has at most four bytes, so that at most three of one that goes on come before a chunk's end. */
+const restBytesMax = 3
+
+/**
+ * Refuses text that is not UTF-8: some readers leave out bytes that are not, and find another key than the scan did.
+ */
+class Utf8Check {
+  /** The beginning of a character that the last chunk has cut. */
+  #rest: Buffer = Buffer.alloc(0)
+
+  /** @throws GatewayError body_invalid */
+  push(chunk: Buffer): void {
+    if (this.#rest.length === 0 && isUtf8(chunk)) return
+    const text = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const end = endOfWholeCharacters(text)
+    if (!isUtf8(text.subarray(0, end))) throw notUtf8()
+    this.#rest = Buffer.from(text.subarray(end))
+  }
+
+  /** @throws GatewayError body_invalid where the text ends in the middle of a character */
+  end(): void {
+    if (this.#rest.length > 0) throw notUtf8()
+  }
+}
+
+/**
+ * Finds what the gates need in a request's body, without changing it; undefined where it is forwarded unseen.
+ * @throws GatewayError body_invalid, field_ambiguous and the like, with the path of the part; so does the scan
+ */
+export function beginScan(
+  operation: Operation,
+  { headers, method }: IncomingMessage,
+  isEmpty: boolean,
+  options: ScanOptions,
+): BodyScan<Found> | undefined {
+  if (operation.body === 'none' || (isEmpty && method !== 'POST')) return undefined
+  const contentType = headers['content-type'] ?? ''
+  const isMultipart = /^multipart\/form-data/i.test(contentType)
+  if (operation.factsFromMultipart !== undefined && (isMultipart || operation.factsFromJson === undefined)) {
+    return new FormScan(operation, contentType)
+  }
+  const isRead = operation.factsFromJson !== undefined || operation.readJsonParts !== undefined
+  if (!isRead || operation.interest === undefined) return undefined
+  // What nobody has looked at would name any model and anybody's files.
+  if (isMultipart) {
+    const message = 'The body must be sent as JSON, with content-type: application/json.'
+    throw new GatewayError('body_invalid', message, { param: 'content-type' })
+  }
+  requireJson(contentType)
+  return new JsonScan(operation, options)
+}
+
+/**
+ * A provider may read a form, protocol buffers or UTF-16 by their label, where the scan has read JSON in UTF-8.
+ * @throws GatewayError media_type
+ */
+function requireJson(contentType: string): void {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';')
+  const isJson = /^[ \t]*(?:application\/(?:[\w.-]+\+)?json|text\/json)?[ \t]*$/.test(type)
+  if (isJson && parameters.every(isUtf8Parameter)) return
+  throw new GatewayError(
+    'media_type',
+    `The body must be JSON in UTF-8, with content-type: application/json; this one says ${JSON.stringify(contentType.slice(0, 128))}.`,
+    { param: 'content-type' },
+  )
+}
+
+function isUtf8Parameter(parameter: string): boolean {
+  return (
+    !/charset/.test(parameter) || /^[ \t]*charset[ \t]*=[ \t]*"?(?:utf-?8|us-ascii)"?[ \t]*$/.test(parameter)
+  )
+}
+
+/** A body and what was found in it; of one that nobody looked at, nothing is known. */
+function scannedRequest({ body, content, found }: Omit<ReceivedBody<Found>, 'close'>): ScannedRequest {
+  const { facts, isForm } = found ?? { facts: unknownFacts(content.length), isForm: false }
+  return { facts, isForm, body, content }
+}
+
+/** An upload that streams through: nothing is known of it before it has passed. */
+function streamedRequest(body: StreamedBody): ScannedRequest {
+  return { facts: unknownFacts(0), isForm: false, body, content: memoryBody(Buffer.alloc(0)) }
+}
+
+class JsonScan implements BodyScan<Found> {
+  readonly #operation: Operation
+  readonly #scanner: JsonScanner
+  readonly #parts: JsonPartsReader | undefined
+  readonly #kept: ScanOptions['kept']
+  /** Set where a chunk has cut a character, or is not UTF-8. */
+  #utf8: Utf8Check | undefined
+  #length = 0
+  /** Set where the end was prepared. */
+  #found: ScanResult | undefined
+
+  constructor(operation: Operation, { foldUnderscores, isWhole, kept }: ScanOptions) {
+    this.#operation = operation
+    this.#kept = kept
+    this.#parts = operation.readJsonParts?.()
+    this.#scanner = new JsonScanner(
+      operation.interest ?? {},
+      { foldUnderscores, findingsMax, countsText: true, fileIdsAs: inTextName },
+      isWhole,
+    )
+  }
+
+  push(chunk: Buffer): void {
+    this.#length += chunk.length
+    if (this.#utf8 !== undefined || !isUtf8(chunk)) {
+      this.#utf8 ??= new Utf8Check()
+      this.#utf8.push(chunk)
+    }
+    try {
+      this.#scanner.push(chunk)
+      this.#parts?.take(this.#scanner.takeWhole(this.#parts.partName))
+    } catch (error) {
+      throw refused(error)
+    }
+    this.#kept?.set(Math.max(0, this.#scanner.findings.length - uncountedFindings) * findingBytes)
+  }
+
+  *prepareEnd(): Generator<undefined, void> {
+    if (this.#parts !== undefined || this.#scanner.findings.length < uncountedFindings) return
+    try {
+      const found = this.#scanner.end()
+      this.#found = { ...found, media: yield* mediaSteps(found) }
+    } catch (error) {
+      throw refused(error)
+    }
+  }
+
+  end(): Found {
+    this.#utf8?.end()
+    try {
+      const found = this.#found ?? this.#scanner.end()
+      if (!this.#scanner.isObject) {
+        throw new GatewayError('body_invalid', 'The body must be a JSON object, {"model": ...}.')
+      }
+      const body = { length: this.#length }
+      const facts = this.#parts?.end(found, body) ?? this.#operation.factsFromJson?.(found, body)
+      return { facts: facts ?? unknownFacts(this.#length), isForm: false }
+    } catch (error) {
+      throw refused(error)
+    }
+  }
+}
+
+/** Where the last character begins, if it may not be whole; else the end. */
+function endOfWholeCharacters(text: Buffer): number {
+  for (let back = 1; back <= Math.min(restBytesMax, text.length); back += 1) {
+    const byte = text[text.length - back] as number
+    if (byte < 0x80) return text.length
+    // The first byte of a character says by its high bits how many it has.
+    if (byte >= 0xc0) return back < bytesOfCharacter(byte) ? text.length - back : text.length
+  }
+  return text.length
+}
+
+function bytesOfCharacter(first: number): number {
+  return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2
+}
+
+function notUtf8(): GatewayError {
+  return new GatewayError(
+    'body_invalid',
+    'The body is not UTF-8. Send JSON in UTF-8 (RFC 8259, section 8.1).',
+  )
 }

@@ -128,7 +128,7 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
   }
 
   protected pass(attempt: Attempt, isWhole: boolean): void {
-    attempt.relay(attempt, ({ headers }) => headers)
+    attempt.relay(attempt)
     if (isWhole) this.#sink.onEnd()
   }
 

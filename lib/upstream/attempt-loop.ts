@@ -70,7 +70,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
 
   /** @throws GatewayError when there is nobody to send the request to */
   protected begin(target: Target): void {
-    const stop = this.#itinerary.first(target)
+    const stop = this.#itinerary.from(target)
     if (stop instanceof GatewayError) throw stop
     this.#enter(stop)
   }

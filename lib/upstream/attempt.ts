@@ -46,14 +46,15 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   #controller: Dispatcher.DispatchController | undefined
   #abortReason: Error | undefined
   #informations = 0
-  #head: ResponseHead | undefined
+  head: ResponseHead | undefined
   #reason: string | undefined
   #collected: Buffer[] | undefined
   #collectedBytes = 0
   #timer: NodeJS.Timeout | undefined
   /** Bytes of the body still to come. */
   #remaining = Number.POSITIVE_INFINITY
-  #trailers: readonly Buffer[] | undefined
+  /** What came behind the body, as it came. */
+  trailers: readonly Buffer[] | undefined
   /** A byte of the request may have reached the provider. */
   wasStarted = false
   /** Who reads the body of a stream; undefined for all else, which undici reads. */
@@ -90,22 +91,13 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     pool.dispatch(this.#silenceMs === undefined ? request : { ...request, bodyTimeout: 0 }, this)
   }
 
-  /** What came behind the body, as it came. */
-  get trailers(): readonly Buffer[] | undefined {
-    return this.#trailers
-  }
-
   /** The words behind the status; undefined where there are none that can be written again as they came. */
   get reason(): string | undefined {
-    const status = this.#head?.status ?? 0
+    const status = this.head?.status ?? 0
     // Of a line in two segments undici tells the end alone: `K` for `OK`.
     if (this.#reason === undefined || nodeHttp.STATUS_CODES[status]?.endsWith(this.#reason) === true)
       return undefined
     return plainWords.test(this.#reason) ? this.#reason : undefined
-  }
-
-  get head(): ResponseHead | undefined {
-    return this.#head
   }
 
   /** What was collected of the body. */
@@ -152,7 +144,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
         : Number(length)
     if (contentLength !== undefined) this.#remaining = contentLength
     const head = { status, headers: answerHeaders(headers), contentLength }
-    this.#head = head
+    this.head = head
     this.#watchSilence()
     if (this.#owner.onHead(this, head) === 'relay') {
       if (isChunkedAlone(headers)) this.#straight?.read()
@@ -201,7 +193,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     this.#hasEnded = true
     clearInterval(this.#silenceTimer)
-    this.#trailers = (controller.rawTrailers as readonly Buffer[] | null) ?? undefined
+    this.trailers = (controller.rawTrailers as readonly Buffer[] | null) ?? undefined
     clearTimeout(this.#timer)
     if (this.#collected === undefined) this.#owner.onEnd(this)
     else this.#owner.onCollected(this, true)
@@ -215,13 +207,11 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   }
 
   /** Passes on the head and what was collected; what still comes follows by itself. */
-  relay(controls: UpstreamControls, headers: (head: ResponseHead) => readonly string[]): void {
+  relay(controls: UpstreamControls, headers = this.head?.headers ?? []): void {
     clearTimeout(this.#timer)
     const collected = this.#collected ?? []
     this.#collected = undefined
-    if (this.#head !== undefined) {
-      this.#sink.onHead({ ...this.#head, headers: headers(this.#head) }, controls)
-    }
+    if (this.head !== undefined) this.#sink.onHead({ ...this.head, headers }, controls)
     for (const chunk of collected) this.#sink.onData(chunk)
   }
 

@@ -37,23 +37,18 @@ export class Itinerary {
     this.#upstreams = upstreams
   }
 
-  /** The first place, or why there is none. */
-  first(target: Target): Stop | GatewayError {
-    return this.#from(target)
-  }
-
   /** After a refusal: another credential of the provider, else the next provider. */
   afterRefusal({ credential, target }: Stop): Stop | GatewayError {
     this.#triedCredentials ??= new Set()
     this.#triedCredentials.add(credential)
-    return this.#from(target)
+    return this.from(target)
   }
 
   /** After no way led there: the next provider, since another credential would not reach it either. */
   afterNoConnection({ target }: Stop): Stop | undefined {
     const next = target.next?.()
     if (next === undefined) return undefined
-    const stop = this.#from(next)
+    const stop = this.from(next)
     return stop instanceof GatewayError ? undefined : stop
   }
 
@@ -75,12 +70,17 @@ export class Itinerary {
       .some(route => this.#triedRoutes?.has(route) !== true && route.score(now) <= scoreMax)
   }
 
-  #from(target: Target): Stop | GatewayError {
+  /** The first place from a target on, or why there is none. */
+  from(target: Target): Stop | GatewayError {
     let problem: GatewayError | undefined
     for (let next: Target | undefined = target; next !== undefined; next = next.next?.()) {
       const provider = this.#upstreams.of(next.provider)
       const credential = this.#credential(provider, next)
-      if (credential !== undefined) return stopAt(next, provider, credential)
+      if (credential !== undefined) {
+        const isSame = next.credential === credential.credential
+        const own = isSame ? next : { ...next, credential: credential.credential }
+        return { target: own, provider, credential }
+      }
       problem ??= provider.problem(next.isPinned === true ? next.credential.name : undefined)
     }
     return problem as GatewayError
@@ -96,12 +96,6 @@ export class Itinerary {
     }
     return provider.choose(this.#exchange, target.upstreamModelName, this.#triedCredentials, now)
   }
-}
-
-function stopAt(target: Target, provider: ProviderState, state: CredentialState): Stop {
-  const { credential } = state
-  const isSame = target.credential === credential
-  return { target: isSame ? target : { ...target, credential }, provider, credential: state }
 }
 
 /**

@@ -92,8 +92,9 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
   protected pass(attempt: Attempt, isWhole: boolean): void {
     const route = this.#exchange.get('route')
     const { publicUrl } = this.upstreams
-    if (attempt.reason !== undefined) this.#exchange.response.statusMessage = attempt.reason
-    attempt.relay(this, ({ headers }) => ownAddresses(headers, attempt.stop.target, publicUrl, route))
+    const { reason, head, stop } = attempt
+    if (reason !== undefined) this.#exchange.response.statusMessage = reason
+    attempt.relay(this, head && ownAddresses(head.headers, stop.target, publicUrl, route))
     if (isWhole) this.#end(attempt)
   }
 

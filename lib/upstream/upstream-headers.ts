@@ -47,8 +47,10 @@ export function upstreamHeaders(
   } else headers = withReadableCodings(headers)
   if (target.isBodyDecoded) headers = withoutHeader(headers, 'content-encoding')
   if (target.dialectName === 'anthropic') headers = withAnthropicVersion(headers)
-  const length = announcedLength(target)
-  if (length !== undefined) headers.push('content-length', String(length))
+  // A body that is sent piece by piece is announced here; undici measures one that is at hand.
+  const { body } = target
+  if (body !== undefined && !Buffer.isBuffer(body) && body.length !== undefined)
+    headers.push('content-length', String(body.length))
   // A server that needs no key gets none.
   if (target.credential.value !== '') headers.push(...credentialHeader(target))
   return headers
@@ -56,20 +58,19 @@ export function upstreamHeaders(
 
 /** The codings that usage can be read from; `identity` needs no word. */
 const readable = /^(?:gzip|x-gzip|br|zstd|deflate|identity)$/i
+/** The same with a weight behind it. */
+const weighed = String.raw`\s*(?:gzip|x-gzip|br|zstd|deflate|identity)\s*(?:;[^,]*)?`
+const allReadable = new RegExp(`^${weighed}(?:,${weighed})*$`, 'i')
 
 /** A response in a coding that nobody here can undo would hide its usage, so only others are asked for. */
 function withReadableCodings(headers: string[]): string[] {
   const asked = headerValues(headers, 'accept-encoding')
-  if (asked.length === 0) return headers
+  const [only] = asked
+  if (only === undefined || (asked.length === 1 && allReadable.test(only))) return headers
   const codings = asked.flatMap(value => value.split(',')).map(coding => coding.trim())
   const kept = codings.filter(coding => readable.test(coding.split(';', 1)[0]?.trim() ?? ''))
   if (kept.length === codings.length) return headers
   return [...withoutHeader(headers, 'accept-encoding'), 'accept-encoding', kept.join(', ') || 'identity']
-}
-
-/** A body that is sent piece by piece is announced here; undici measures one that is at hand. */
-function announcedLength({ body }: HeaderTarget): number | undefined {
-  return body === undefined || Buffer.isBuffer(body) ? undefined : body.length
 }
 
 /** `provider-version` is the service's own name for the version header of the messages format. */

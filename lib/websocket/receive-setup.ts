@@ -4,7 +4,7 @@ import { scanMessage } from '../dialects/session-message.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { ScannedRequest } from '../routes/scan-request.ts'
+import type { ScannedRequest } from '../routes/receive-request.ts'
 
 const nothing: ScannedRequest = {
   facts: { isStreaming: true, candidates: 1, textBytes: 0, media: [], objects: [] },

@@ -3,7 +3,7 @@ import t from 'tap'
 import { generateContent } from '../../lib/dialects/google/generate-content.ts'
 import { messages } from '../../lib/dialects/anthropic/messages.ts'
 import type { Operation } from '../../lib/dialects/dialect.ts'
-import { beginScan } from '../../lib/routes/scan-request.ts'
+import { beginScan } from '../../lib/routes/receive-request.ts'
 import { mediaQuestion } from '../fixtures/media/media-question.ts'
 import { pngOfSides } from '../fixtures/small-images.ts'
 
