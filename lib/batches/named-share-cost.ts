@@ -1,11 +1,12 @@
 import type { Config } from '../config/config.ts'
 import { loopsMax } from '../dialects/provider-tools.ts'
-import { batchShareCost } from '../metering/batch-cost.ts'
+import { batchShareCost, givenAtMost } from '../metering/batch-cost.ts'
 import { drawnAtMost } from '../metering/named-cost.ts'
 import type { NamedPrice } from '../models/requested-model.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
+import { tokensOf } from '../money/usage.ts'
 import { timesFactor } from '../money/consumed-cost.ts'
 
 type Priced = Parameters<typeof batchShareCost>[0]
@@ -14,7 +15,13 @@ type Priced = Parameters<typeof batchShareCost>[0]
 export function namedShareCost(priced: Priced, named: NamedPrice, hold: Config['hold']): ExchangeCost {
   const { share } = priced
   const { names, price } = named
-  if (named.isDrawing) return drawnInBatch(share, price, share.drawsWith?.[names[0] ?? ''] ?? share.requests)
+  if (named.isDrawing) {
+    const given = tokensOf(givenAtMost(priced, hold).meters)
+    return drawnInBatch(share, price, {
+      given,
+      requests: share.drawsWith?.[names[0] ?? ''] ?? share.requests,
+    })
+  }
   return batchShareCost({ ...priced, ...advisedShare(share, named), price, isWritten: false }, hold)
 }
 
@@ -35,9 +42,16 @@ function advisedShare(
   }
 }
 
-function drawnInBatch(share: BatchShare, price: Price, requests: number): ExchangeCost {
+interface DrawingRequests {
+  /** Tokens that all requests of the share give to read. */
+  readonly given: number
+  /** How many of them draw. */
+  readonly requests: number
+}
+
+function drawnInBatch(share: BatchShare, price: Price, { given, requests }: DrawingRequests): ExchangeCost {
   const images = share.media['image']?.count ?? 0
-  const text = Math.ceil((share.textTokens?.most ?? share.textBytes) / share.requests)
+  const text = Math.ceil(given / share.requests)
   const drawn = (each: number): number =>
     timesFactor(requests * drawnAtMost([price], text, images, each), price.factors['batch'])
   const worstMicros = drawn(loopsMax)

@@ -28,7 +28,11 @@ interface PricedShare {
   readonly contexts: ReadonlyMap<string, Meters>
 }
 
-interface ReadByAll {
+interface GivenToAll {
+  /** With what the provider writes around it. */
+  readonly text: number
+  readonly media: Meters
+  /** Of all: text, media, and what is gone on from. */
   readonly meters: Meters
   /** Of kinds for which the operator has set an amount. */
   readonly mediaMicros: Micros
@@ -44,25 +48,31 @@ export function batchShareCost(priced: PricedShare, hold: Config['hold']): Excha
   return { likelyMicros, worstMicros, strictMicros: worstMicros }
 }
 
+/** What the requests give their model to read, each once. */
+export function givenAtMost(priced: PricedShare, hold: Config['hold']): GivenToAll {
+  const { share, providerKind } = priced
+  const { requests, explainedTools: explained = 0 } = share
+  const text =
+    (share.textTokens?.most ?? share.textBytes) + tokensAround(providerKind, { requests, explained })
+  const { meters: media, mediaMicros } = mediaAtMost(priced, hold)
+  const meters = addMeters(addMeters({ input: text }, media), contextOf(priced))
+  return { text, media, meters, mediaMicros }
+}
+
 function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   const { share, price, windowTokens } = priced
   const { requests, explainedTools: explained = 0 } = share
-  const around = tokensAround(priced.providerKind, { requests, explained })
-  const text = (share.textTokens?.most ?? share.textBytes) + around
   const windows = priced.isReadInParts ? Infinity : windowTokens
-  const media = mediaAtMost(priced, hold)
-  const context = contextOf(priced)
+  const given = givenAtMost(priced, hold)
+  const longestText = share.textBytesLongest + tokensAround(priced.providerKind, { requests: 1, explained })
   const longest = Math.min(
     windowTokens,
-    Math.min(text, share.textBytesLongest + tokensAround(priced.providerKind, { requests: 1, explained })) +
-      tokensOf(media.meters) +
-      longestContext(priced),
+    Math.min(given.text, longestText) + tokensOf(given.media) + longestContext(priced),
   )
   const tools = toolsAtMost(priced, longest)
   const longestRead = tools.tokens > 0 ? windowTokens : longest
   const agents = agentsOf(priced.upstreamModelName)
-  const given = addMeters(addMeters({ input: text }, media.meters), context)
-  const read = addMeters(timesAll(given, agents), {
+  const read = addMeters(timesAll(given.meters, agents), {
     input: tools.tokens + agents * (share.unread ?? 0) * windowTokens,
   })
   const consumed = {
@@ -72,7 +82,7 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
     variant: share.unitsVariant,
     cacheWrite: share.cacheWrite ?? (priced.isWritten ? ('5m' as const) : undefined),
   }
-  const amount = costAtMost(reachable(price, agents * longestRead), consumed) + media.mediaMicros
+  const amount = costAtMost(reachable(price, agents * longestRead), consumed) + given.mediaMicros
   // Searches and fees cost the same in a batch.
   const fees = { searches: tools.searches + (share.units?.searches ?? 0), requests: share.requests }
   return (
@@ -150,7 +160,7 @@ function mediaOf({ media }: BatchShare, { mediaRub }: Config['hold']): readonly 
   })
 }
 
-function mediaAtMost(priced: PricedShare, hold: Config['hold']): ReadByAll {
+function mediaAtMost(priced: PricedShare, hold: Config['hold']): Pick<GivenToAll, 'meters' | 'mediaMicros'> {
   const { share } = priced
   const bounds = { ...priced, framesPerSecond: 1 }
   let meters: Meters = {}

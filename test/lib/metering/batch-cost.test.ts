@@ -3,6 +3,8 @@ import t from 'tap'
 import { BatchTally, type BatchRequest } from '../../../lib/dialects/batch-tally.ts'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
 import type { ProviderTool } from '../../../lib/dialects/provider-tools.ts'
+import type { NamedPrice } from '../../../lib/models/requested-model.ts'
+import { namedShareCost } from '../../../lib/batches/named-share-cost.ts'
 import { batchShareCost } from '../../../lib/metering/batch-cost.ts'
 import { exchangeCost, writesUnasked } from '../../../lib/metering/exchange-cost.ts'
 import { outputCap } from '../../../lib/metering/output-cap.ts'
@@ -93,15 +95,18 @@ interface Asked {
   readonly kind: string
   readonly model: string
   readonly mediaRub: Record<string, string>
+  /** Models that each of the requests names beside its own. */
+  readonly named?: readonly NamedPrice[]
 }
 
-function costsOf(requests: readonly BatchRequest[], { kind, model, mediaRub }: Asked): Costs {
+function costsOf(requests: readonly BatchRequest[], { kind, model, mediaRub, named = [] }: Asked): Costs {
   const tally = new BatchTally(1000)
   for (const each of requests) tally.add(each)
   const { shares } = tally.facts()
   if (shares.length === 0) throw new Error('a batch of no requests')
   const hold = { likelyOutputTokens: 4096, mediaRub } as Parameters<typeof batchShareCost>[1]
-  const target = costTarget({ price, kind, model, outputTokensMax, contextTokensMax: windowTokens })
+  const own = { price, kind, model, outputTokensMax, contextTokensMax: windowTokens }
+  const target = { ...costTarget(own), named }
   const beside = {
     price,
     providerKind: kind,
@@ -113,7 +118,10 @@ function costsOf(requests: readonly BatchRequest[], { kind, model, mediaRub }: A
     contexts: new Map(),
   }
   const batch = shares
-    .map(share => batchShareCost({ share, ...beside }, hold))
+    .flatMap(share => [
+      batchShareCost({ share, ...beside }, hold),
+      ...named.map(one => namedShareCost({ share, ...beside }, one, hold)),
+    ])
     .reduce((sum, cost) => sumOf(sum, cost))
   let aloneMicros = 0
   for (const { at: _at, model: _model, endpoint: _endpoint, filesInText: _files, ...facts } of requests) {
@@ -142,7 +150,61 @@ t.test('a batch is held for at least what its requests cost at most, each by its
   t.pass('in 2,000 batches')
 })
 
-t.test('media of a kind with an amount of the operator’s cost that amount each', async t => {
+const advisor: NamedPrice = {
+  names: ['advisor'],
+  price: buildPrice({ model: 'advisor', rubPerMillion: { input: '500', output: '2500' } }),
+  isDrawing: false,
+  model: { outputTokensMax: 2048 },
+}
+const drawing: NamedPrice = {
+  names: ['drawing'],
+  price: buildPrice({
+    model: 'drawing',
+    rubPerMillion: { input: '500', imageInput: '900', imageOutput: '4000' },
+  }),
+  isDrawing: true,
+}
+
+t.test('models that the requests name beside their own are held for as often', async t => {
+  fc.assert(
+    fc.property(
+      fc.array(request, { minLength: 1, maxLength: 6 }),
+      fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+      fc.boolean(),
+      (requests, uses, isDrawing) => {
+        const asked = requests.map(({ tools: _tools, isCompacted: _isCompacted, ...each }) =>
+          isDrawing
+            ? // Of the formats only that of responses has this tool, and it has one answer.
+              {
+                ...each,
+                candidates: 1,
+                tools: [{ type: 'imagegeneration' }],
+                drawsWith: ['drawing'],
+              }
+            : {
+                ...each,
+                tools: [{ type: 'advisor20260301', model: 'advisor', ...(uses !== undefined && { uses }) }],
+                namedModels: [{ name: 'advisor', at: 'tools[0].model' }],
+              },
+        )
+        const named = [isDrawing ? drawing : advisor]
+        const kind = isDrawing ? 'openai' : 'anthropic'
+        const { worstMicros, aloneMicros } = costsOf(asked, {
+          kind,
+          model: 'm',
+          mediaRub: {},
+          named,
+        })
+        if (worstMicros < aloneMicros)
+          throw new Error(`${worstMicros} is held, and ${aloneMicros} may be spent`)
+      },
+    ),
+    { numRuns: 1000 },
+  )
+  t.pass('in 1,000 batches')
+})
+
+t.test("media of a kind with an amount of the operator's cost that amount each", async t => {
   const picture = { path: 'p', kind: 'image' as const, bytes: 90_000, bodyStart: 0, bodyBytes: 120_000 }
   const [one] = fc.sample(request, { seed: 1, numRuns: 1 })
   if (one === undefined) throw new Error('no sample')
