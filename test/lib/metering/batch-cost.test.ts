@@ -18,8 +18,16 @@ const outputTokensMax = 4096
 const windowTokens = 200_000
 const price = buildPrice({
   model: 'm',
-  rubPerMillion: { input: '100', cachedInput: '10', audioInput: '700', output: '500' },
+  rubPerMillion: {
+    input: '100',
+    cachedInput: '10',
+    cacheWrite5m: '125',
+    cacheWrite1h: '200',
+    audioInput: '700',
+    output: '500',
+  },
   rubPerUnit: { searches: '1', requests: '0.1' },
+  factors: { priority: '2', us: '1.1' },
   above: [{ inputTokens: 100_000, mode: 'whole', rubPerMillion: { input: '200', output: '900' } }],
 })
 const kinds = ['openai', 'anthropic', 'google', 'mistral', 'xai', 'openrouter', 'venice'] as const
@@ -67,22 +75,39 @@ const request: fc.Arbitrary<BatchRequest> = fc
     completionTokensCap: fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined }),
     predictedBytes: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
     isCompacted: fc.boolean(),
+    cacheWrite: fc.constantFrom(undefined, '5m' as const, '1h' as const),
+    wantedTier: fc.constantFrom(undefined, 'priority', 'us'),
   })
-  .map(({ textBytes, cap, candidates, media, tools, completionTokensCap, predictedBytes, isCompacted }) => ({
-    at: 'line 1',
-    model: 'm',
-    endpoint: '/v1/chat/completions',
-    textBytes,
-    ...(cap !== undefined && { outputTokensCap: cap }),
-    ...(completionTokensCap !== undefined && { completionTokensCap }),
-    ...(predictedBytes !== undefined && { predictedBytes }),
-    ...(isCompacted && { isCompacted }),
-    ...(tools.length > 0 && { tools }),
-    candidates,
-    media,
-    objects: [],
-    filesInText: [],
-  }))
+  .map(
+    ({
+      textBytes,
+      cap,
+      candidates,
+      media,
+      tools,
+      completionTokensCap,
+      predictedBytes,
+      isCompacted,
+      cacheWrite,
+      wantedTier,
+    }) => ({
+      at: 'line 1',
+      model: 'm',
+      endpoint: '/v1/chat/completions',
+      textBytes,
+      ...(cap !== undefined && { outputTokensCap: cap }),
+      ...(completionTokensCap !== undefined && { completionTokensCap }),
+      ...(predictedBytes !== undefined && { predictedBytes }),
+      ...(isCompacted && { isCompacted }),
+      ...(tools.length > 0 && { tools }),
+      ...(cacheWrite !== undefined && { cacheWrite }),
+      ...(wantedTier !== undefined && { wantedTier }),
+      candidates,
+      media,
+      objects: [],
+      filesInText: [],
+    }),
+  )
 
 interface Costs {
   readonly likelyMicros: number
@@ -206,9 +231,16 @@ t.test('models that the requests name beside their own are held for as often', a
 
 t.test("media of a kind with an amount of the operator's cost that amount each", async t => {
   const picture = { path: 'p', kind: 'image' as const, bytes: 90_000, bodyStart: 0, bodyBytes: 120_000 }
-  const [one] = fc.sample(request, { seed: 1, numRuns: 1 })
-  if (one === undefined) throw new Error('no sample')
-  const bare = { ...one, media: [], tools: [] }
+  const bare = {
+    at: 'line 1',
+    model: 'm',
+    endpoint: '/v1/chat/completions',
+    textBytes: 100,
+    candidates: 1,
+    media: [],
+    objects: [],
+    filesInText: [],
+  }
   const illustrated = { ...bare, media: [picture, picture] }
   const asked = { kind: 'openai', model: 'm', mediaRub: { image: '0.5' } }
 
