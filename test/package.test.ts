@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
@@ -27,6 +27,13 @@ t.test('what npm packs is a gateway that runs under node_modules, where Node str
 
   t.equal(check.status, 0, check.stderr)
   t.match(check.stdout, /gateway\.yaml is in order/)
+  const styles = globSync('lib/*/view/*.css', { cwd: root })
+  t.equal(styles.length, 3)
+  t.same(
+    styles.filter(path => !existsSync(join(modules, 'gateway', 'dist', path))),
+    [],
+    'the pages have their styles',
+  )
 })
 
 t.test('a signal to npm start ends the gateway, not only the shell between', async t => {

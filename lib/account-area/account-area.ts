@@ -32,7 +32,6 @@ import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 import { deleteExpired, customerTables } from '../web/sign-in/sign-in-tables.ts'
 import { areaAssets } from '../web/view/assets.ts'
 import { accountFrame } from './view/account-frame.ts'
-import { accountStyle } from './view/style.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 
 interface AccountAreaOptions {
@@ -149,7 +148,7 @@ async function openSite(
     autoTopUps: new AutoTopUpRows(records),
     printer,
     legal: await readLegalTexts(settings),
-    assets: areaAssets(accountStyle),
+    assets: areaAssets(new URL('view/style.css', import.meta.url)),
     textsOf,
     frame: accountFrame,
     clock,

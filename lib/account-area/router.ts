@@ -1,10 +1,31 @@
 import type { BlockList } from 'node:net'
 import type { Hono } from 'hono'
-import { accountOfSession, everyMember, own, ownUnasked } from './http/open-page.ts'
 import { notificationsPath } from '../payments/open-payments.ts'
 import { paymentNotifications } from './pages/balance/payment-notifications.ts'
-import type { PageEnv } from '../web/web-page.ts'
-import type { Site } from './page.ts'
+import type { PageEnv, PageContext, SignedInPage } from '../web/web-page.ts'
+import type { Page, ShowOwnPage, Site } from './page.ts'
+import { seeOther, toSignIn } from '../web/http/redirect.ts'
+import type { AreaSession } from '../web/http/page-middleware.ts'
+import { showFailure } from '../web/pages/failure.ts'
+import {
+  hasConsented,
+  showConfirm,
+  submitConfirm,
+  showConsents,
+  submitConsents,
+  showSignUp,
+  submitSignUp,
+  showCheckMail,
+  submitCheckMail,
+} from './pages/sign-up.ts'
+import {
+  currentAccount,
+  showAccounts,
+  submitAcceptInvitation,
+  submitDeclineInvitation,
+  submitLeaveAccount,
+  submitUseAccount,
+} from './pages/members/accounts.ts'
 import { areaRouter, open } from '../web/http/area-router.ts'
 import { downloadBalance } from './pages/balance/history.ts'
 import { showBalance, submitTopUp } from './pages/balance/balance.ts'
@@ -19,16 +40,6 @@ import { showReceipts, showReceipt } from './pages/balance/receipts.ts'
 import { downloadCharges } from './pages/charges/charges-csv.ts'
 import { showCharge } from './pages/charges/charge.ts'
 import { showCharges } from './pages/charges/charges.ts'
-import {
-  showConfirm,
-  submitConfirm,
-  showConsents,
-  submitConsents,
-  showSignUp,
-  submitSignUp,
-  showCheckMail,
-  submitCheckMail,
-} from './pages/sign-up.ts'
 import { checkCompany, showCompany, submitCompany } from './pages/documents/company.ts'
 import {
   downloadClosing,
@@ -49,13 +60,6 @@ import { showKeys, showRevokeKey, submitRevokeKey } from './pages/keys/keys.ts'
 import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
 import { showModels } from './pages/models/models.ts'
 import {
-  showAccounts,
-  submitAcceptInvitation,
-  submitDeclineInvitation,
-  submitLeaveAccount,
-  submitUseAccount,
-} from './pages/members/accounts.ts'
-import {
   showMembers,
   submitInvitation,
   submitRemoveMember,
@@ -69,16 +73,47 @@ import {
   submitForgotPassword,
 } from './pages/password-reset.ts'
 import { showQuickStart } from './pages/quick-start/quick-start.ts'
+import { showConfirmEmail, submitConfirmEmail } from './sign-in/email-change.ts'
 import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
-import {
-  showSettings,
-  submitAlert,
-  submitProfile,
-  showConfirmEmail,
-  submitConfirmEmail,
-  submitEmail,
-} from './pages/settings/settings.ts'
+import { showSettings, submitAlert, submitProfile, submitEmail } from './pages/settings/settings.ts'
 import { routeSecurity } from '../web/pages/security/security-forms.ts'
+
+/** The account that a session acts for; its forms are good for no other. */
+async function accountOfSession(context: PageContext, page: SignedInPage): Promise<AreaSession> {
+  const account = await currentAccount(context, (context.get('page') as Page).site, page.session.user.id)
+  return { more: { account }, boundTo: account?.accountId }
+}
+
+/** A page for any user that is signed in; others are sent to sign in first. */
+function ownUnasked(show: ShowOwnPage) {
+  return async (context: PageContext) => {
+    const page = context.get('page') as Page
+    const { session, account } = page
+    if (session === undefined) return toSignIn(context, page)
+    if (account === undefined) return showFailure(context, page, 'notFound')
+    return show(context, { ...page, session, account })
+  }
+}
+
+/**
+ * A page for every member of an account, accountants too, once they have agreed to what must be agreed to. Neither keys
+ * nor requests may be on it.
+ */
+function everyMember(show: ShowOwnPage) {
+  return ownUnasked(async (context, page) =>
+    (await hasConsented(page)) ? show(context, page) : seeOther(context, '/consents'),
+  )
+}
+
+/** A page for the owner of an account. */
+function own(show: ShowOwnPage) {
+  return everyMember((context, page) => {
+    if (page.account.role === 'owner') return show(context, page)
+    // Whoever has just signed in is led to what they may see.
+    if (context.req.path === '/') return seeOther(context, '/balance')
+    return showFailure(context, page, 'denied')
+  })
+}
 
 /** The map of the account area: every page and form there is. */
 export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {

@@ -147,6 +147,7 @@ export function readConsents(
       .selectAll('user_consents')
       .select('users.email')
       .where('memberships.account_id', '=', accountId)
-      .orderBy('user_consents.at', 'desc'),
+      .orderBy('user_consents.at', 'desc')
+      .orderBy('user_consents.kind'),
   )
 }

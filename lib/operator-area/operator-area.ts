@@ -20,7 +20,6 @@ import type { WebPage } from '../web/web-page.ts'
 import type { DeskProviders, DeskSite, Page } from './page.ts'
 import { createRouter } from './router.ts'
 import { textsOf } from './texts/texts.ts'
-import { deskStyle } from './view/style.ts'
 import { html } from 'hono/html'
 import type { Frame } from '../web/view/layout.ts'
 
@@ -123,7 +122,7 @@ async function openSite(
     paymentActions: payments,
     providers,
     pricePreviews: new PricePreviews(),
-    assets: areaAssets([deskStyle]),
+    assets: areaAssets(new URL('view/style.css', import.meta.url)),
     textsOf,
     frame: (page: WebPage) => deskFrame(page as Page),
     clock,

@@ -12,7 +12,6 @@ import { newPasswordPage } from '../web/pages/sign-in.ts'
 import { routeSecurity } from '../web/pages/security/security-forms.ts'
 import type { PageContext, PageEnv, SignedInPage } from '../web/web-page.ts'
 import { areaRouter, open } from '../web/http/area-router.ts'
-import { logRefusals } from './log-refusals.ts'
 import { may } from './page.ts'
 import type { DeskPage, DeskSite, Page, Permission, ShowDeskPage } from './page.ts'
 import { alarmList, showAlarms, submitCloseAlarm, submitTake } from './pages/alarms.ts'
@@ -26,20 +25,16 @@ import {
   submitUnblock,
 } from './pages/customer-actions.ts'
 import { showCustomer } from './pages/customer.ts'
-import { customerList, showCustomers } from './pages/customers.ts'
+import { customerList, movementList, requestList, actionList } from './pages/lists.ts'
 import { showDeleteCustomer, submitDeleteCustomer } from './pages/delete-customer.ts'
 import { documentList, showDocuments, submitClose } from './pages/documents.ts'
 import { showEditKey, submitEditKey } from './pages/edit-key.ts'
-import { actionList, showLog } from './pages/log.ts'
-import { movementList, showMovements } from './pages/movements.ts'
-import { paymentList, showPayment, showPayments, submitRefund } from './pages/payments.ts'
+import { paymentList, showPayment, submitRefund } from './pages/payments.ts'
 import { showPreview, submitPreview } from './pages/preview-prices.ts'
-import { showPriceHistory } from './pages/price-history.ts'
-import { showPrices, submitAcceptRate } from './pages/prices.ts'
+import { showPriceHistory, showPrices, submitAcceptRate } from './pages/prices.ts'
 import { showProviders, submitPause, submitResume, submitTry } from './pages/providers.ts'
-import { requestList, showRequests } from './pages/requests.ts'
 import { showToday } from './pages/today.ts'
-import { downloadList } from './view/desk-list.ts'
+import { downloadList, showList } from './view/desk-list.ts'
 import type { DeskList } from './view/desk-list.ts'
 import {
   showTransfers,
@@ -101,15 +96,19 @@ function beforeReading(permission: Permission) {
 
 /** The desk: every page and form of it, with what its reader must be allowed. */
 function routeDesk(router: Hono<PageEnv>): void {
-  const list = <Row>(path: string, show: ShowDeskPage, makeList: (page: DeskPage) => DeskList<Row>): void => {
-    router.get(path, desk('look', show))
+  const list = <Row>(
+    path: string,
+    makeList: (page: DeskPage) => DeskList<Row>,
+    show?: ShowDeskPage,
+  ): void => {
+    router.get(path, desk('look', show ?? ((context, page) => showList(context, page, makeList(page)))))
     router.get(`${path}.csv`, desk('look', downloadList(makeList)))
   }
   router.get('/', desk('look', showToday))
-  list('/alarms', showAlarms, alarmList)
+  list('/alarms', alarmList, showAlarms)
   router.post('/alarms/:id/take', desk('note', submitTake))
   router.post('/alarms/:id/close', desk('note', submitCloseAlarm))
-  list('/customers', showCustomers, customerList)
+  list('/customers', customerList)
   router.get('/customers/:id', desk('look', showCustomer))
   router.post('/customers/:id/note', desk('note', submitNote))
   router.post('/customers/:id/credit', desk('money', submitCredit))
@@ -122,17 +121,17 @@ function routeDesk(router: Hono<PageEnv>): void {
   router.post('/customers/:id/keys/:key', desk('manage', submitEditKey))
   router.get('/customers/:id/delete', desk('manage', showDeleteCustomer))
   router.post('/customers/:id/delete', desk('manage', submitDeleteCustomer))
-  list('/movements', showMovements, movementList)
-  list('/requests', showRequests, requestList)
-  list('/payments', showPayments, paymentList)
+  list('/movements', movementList)
+  list('/requests', requestList)
+  list('/payments', paymentList)
   router.get('/payments/:id', desk('look', showPayment))
   router.post('/payments/:id/refund', desk('money', submitRefund))
-  list('/transfers', showTransfers, transferList)
+  list('/transfers', transferList, showTransfers)
   router.post('/transfers/import', desk('money', submitStatement))
   router.post('/transfers/:id/assign', desk('money', submitAssign))
   router.post('/transfers/:id/return', desk('money', submitReturn))
   router.post('/transfers/:id/undo', desk('money', submitUndo))
-  list('/documents', showDocuments, documentList)
+  list('/documents', documentList, showDocuments)
   router.post('/documents/close', desk('money', submitClose))
   router.get('/providers', desk('look', showProviders))
   router.post('/providers/:name/pause', desk('manage', submitPause))
@@ -143,7 +142,7 @@ function routeDesk(router: Hono<PageEnv>): void {
   router.get('/prices/preview', desk('manage', showPreview))
   router.post('/prices/preview', desk('manage', submitPreview))
   router.post('/prices/accept', desk('manage', submitAcceptRate))
-  list('/log', showLog, actionList)
+  list('/log', actionList)
 }
 
 /** The map of the operators' pages. */
@@ -165,3 +164,32 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
   routeDesk(router)
   return router
 }
+
+const pathLengthMax = 200
+/** What somebody tried who may not, or who came from another page. */
+const suspicious: readonly string[] = ['denied', 'forbidden']
+
+/**
+ * One line in the log for each request that was refused: a page that the role may not see, a form that came from no page
+ * of ours, one with something wrong in it. It has who asked and for what, and nothing of what was typed.
+ */
+const logRefusals = createMiddleware<PageEnv>(async (context, next) => {
+  await next()
+  const { status } = context.res
+  const { site, requestId, session, role } = context.get('page') as Page
+  // Whoever looks for addresses without being anybody fills no log.
+  if (status < 400 || status > 499 || (status === 404 && session === undefined)) return
+  const { method, path } = context.req
+  const failure = context.get('failure')
+  const facts = {
+    requestId,
+    operator: session?.user.id,
+    role,
+    method,
+    path: path.slice(0, pathLengthMax),
+    status,
+    failure,
+  }
+  const level = failure !== undefined && suspicious.includes(failure) ? 'warn' : 'info'
+  site.log[level](facts, "a request for an operator's page was refused")
+})

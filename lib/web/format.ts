@@ -155,3 +155,8 @@ export function day(daysSinceEpoch: number, language: Language): string {
     month: '2-digit',
   }).format(daysSinceEpoch * 86_400_000)
 }
+
+/** What pages call a word of the store; the word itself where they have none. */
+export function named(names: Readonly<Record<string, string>>, word: string): string {
+  return Object.hasOwn(names, word) ? (names[word] ?? word) : word
+}

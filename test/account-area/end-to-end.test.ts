@@ -6,11 +6,14 @@ import { startBrowser } from '../fixtures/browser.ts'
 const area = await startAccountArea(t, { models: journeyModels })
 const chromium = await startBrowser(t)
 
-for (const [language, screen] of [
-  ['ru', 'desktop'],
-  ['en', 'phone'],
+for (const [language, screen, javaScriptEnabled] of [
+  ['ru', 'desktop', true],
+  ['en', 'phone', true],
+  ['ru', 'phone', false],
+  ['en', 'desktop', false],
 ] as const) {
-  await t.test(`from signing up to a revoked key, in a browser: ${language}, ${screen}`, t =>
-    accountJourney(t, { area, chromium, language, screen, javaScriptEnabled: true }),
+  await t.test(
+    `from signing up to a revoked key, ${javaScriptEnabled ? 'in a browser' : 'without script'}: ${language}, ${screen}`,
+    t => accountJourney(t, { area, chromium, language, screen, javaScriptEnabled }),
   )
 }

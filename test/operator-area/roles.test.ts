@@ -1,9 +1,25 @@
 import t from 'tap'
 import { sellerSection } from '../fixtures/companies.ts'
-import { deskPaths } from '../fixtures/desk-pages.ts'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 import { until } from '../fixtures/until.ts'
 import type { Role } from '../fixtures/operator-area.ts'
+import { BlockList } from 'node:net'
+import type { DeskSite } from '../../lib/operator-area/page.ts'
+import { createRouter } from '../../lib/operator-area/router.ts'
+import { areaAssets } from '../../lib/web/view/assets.ts'
+
+/** Paths that operators use before a role counts, or whatever their role is. */
+const forAll = /^\/(?:assets|sign-in|sign-out|set-password|appearance|security)(?:\/|$)/
+
+/** The paths whose use depends on the role, as the router of the desk has them: `/customers/:id/credit`. */
+function deskPaths(method: 'GET' | 'POST'): readonly string[] {
+  // The map is drawn without the site; only requests need the rest of it.
+  const site = { publicUrl: new URL('http://desk.invalid'), assets: areaAssets() } as unknown as DeskSite
+  const paths = createRouter(site, new BlockList())
+    .routes.filter(route => route.method === method && !forAll.test(route.path))
+    .map(({ path }) => path)
+  return [...new Set(paths)]
+}
 
 const area = await startOperatorArea(t, {
   payments: { provider: 'sandbox' },

@@ -6,17 +6,16 @@ import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { layout, titledPage } from '../../web/view/layout.ts'
 
 const forgotSchema = z.object({ email: fieldSchemas.email })
 
 function forgotView(page: Page, state: FormState): Html {
   const { fields, forgotPassword } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: forgotPassword.title, isNarrow: true },
-    html`<h1>${forgotPassword.title}</h1>
-      ${formProblems(page, state)}
+    html`${formProblems(page, state)}
       <p>${forgotPassword.text}</p>
       <div class="card">
         ${form(

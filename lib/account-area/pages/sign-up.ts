@@ -4,9 +4,9 @@ import type { Consent } from '../../accounts/user-rows.ts'
 import { fieldSchemas, readForm, says, hiddenField, withError } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext, OwnPage } from '../page.ts'
-import { checkbox, emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
+import { checkbox, emptyForm, field, form, formProblems, notice, passwordField } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 
 /** Two boxes to tick, each for one text: the law wants the consents apart from each other and from the offer. */
 const consentSchema = {
@@ -51,25 +51,18 @@ function consentFields({ site, texts: { signUp } }: Page, state: FormState): Htm
 
 function view(page: Page, state: FormState): Html {
   const { fields, signUp, shell } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: signUp.title, isNarrow: true },
-    html`<h1>${signUp.title}</h1>
-      <p class="quiet">${signUp.lead}</p>
+    html`<p class="quiet">${signUp.lead}</p>
       ${formProblems(page, state)}
       <div class="card">
         ${form(
           page,
           '/sign-up',
           html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-            ${field(state, {
-              name: 'password',
-              label: fields.password,
-              type: 'password',
-              hint: fields.passwordHint,
-              autocomplete: 'new-password',
-            })}
-            ${consentFields(page, state)} <button>${signUp.submit}</button>`,
+            ${passwordField(page, state, 'password', { isNew: true })} ${consentFields(page, state)}
+            <button>${signUp.submit}</button>`,
         )}
       </div>
       <p>${signUp.hasAccount} <a href="/sign-in">${shell.signIn}</a></p>`,
@@ -93,11 +86,10 @@ export async function submitSignUp(context: PageContext, page: Page): Promise<Re
 
 function checkMailView(page: Page, state: FormState): Html {
   const { checkMail, fields } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: checkMail.title, isNarrow: true },
-    html`<h1>${checkMail.title}</h1>
-      ${notice(page)}${formProblems(page, state)}
+    html`${notice(page)}${formProblems(page, state)}
       <p>${checkMail.text}</p>
       <div class="card">
         <p class="quiet">${checkMail.spam}</p>
@@ -129,11 +121,10 @@ const consentsSchema = z.object(consentSchema)
 
 function consentsView(page: OwnPage, state: FormState): Html {
   const { consents } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: consents.title, isNarrow: true },
-    html`<h1>${consents.title}</h1>
-      ${formProblems(page, state)}
+    html`${formProblems(page, state)}
       <p>${consents.text}</p>
       <div class="card">
         ${form(page, '/consents', html`${consentFields(page, state)}<button>${consents.submit}</button>`)}
@@ -163,24 +154,18 @@ export async function submitConsents(context: PageContext, page: OwnPage): Promi
 const confirmSchema = z.object({ token: hiddenField(2000), password: fieldSchemas.password })
 
 function confirmView(page: Page, token: string, state: FormState): Html {
-  const { confirm, fields, signIn } = page.texts
-  return layout(
+  const { confirm, signIn } = page.texts
+  return titledPage(
     page,
     { title: confirm.title, isNarrow: true },
-    html`<h1>${confirm.title}</h1>
-      ${formProblems(page, state)}
+    html`${formProblems(page, state)}
       <p>${confirm.text}</p>
       <div class="card">
         ${form(
           page,
           '/confirm',
           html`<input type="hidden" name="token" value="${token}" />
-            ${field(state, {
-              name: 'password',
-              label: fields.password,
-              type: 'password',
-              autocomplete: 'current-password',
-            })}
+            ${passwordField(page, state, 'password')}
             <button>${confirm.submit}</button>`,
         )}
       </div>
@@ -190,11 +175,10 @@ function confirmView(page: Page, token: string, state: FormState): Html {
 
 function deadConfirmLink(page: Page): Html {
   const { confirm, shell } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: confirm.title, isNarrow: true },
-    html`<h1>${confirm.title}</h1>
-      <p>${confirm.dead}</p>
+    html`<p>${confirm.dead}</p>
       <p><a class="button" href="/sign-in">${shell.signIn}</a></p>`,
   )
 }

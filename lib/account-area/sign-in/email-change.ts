@@ -2,6 +2,12 @@ import { signJWT, verifyJWT } from 'better-auth/crypto'
 import { z } from 'zod'
 import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
+import { html } from 'hono/html'
+import { readForm } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { form } from '../../web/view/form.ts'
+import { titledPage } from '../../web/view/layout.ts'
+import type { Html, OwnPage, PageContext } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'
 import { networkOf } from '../../web/sign-in/auth.ts'
@@ -59,4 +65,47 @@ export class EmailChange {
     if (isChanged) letters.emailChanged({ email: user.email, language: user.language }, to)
     return isChanged
   }
+}
+
+const tokenSchema = z.object({ token: z.string().max(2000) })
+
+function deadEmailLink(page: OwnPage): Html {
+  const { emailChange, settings } = page.texts
+  return titledPage(
+    page,
+    { title: emailChange.title, isNarrow: true },
+    html`<p>${emailChange.dead}</p>
+      <p><a class="button" href="/settings">${settings.title}</a></p>`,
+  )
+}
+
+/** Where the letter's link leads. Following it does nothing yet: mail servers follow links too. */
+export async function showConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
+  const { emailChange } = page.texts
+  const token = context.req.query('token') ?? ''
+  const email = await page.site.emailChange.find(page.session.user, token)
+  if (email === undefined) return context.html(deadEmailLink(page), 410)
+  return context.html(
+    titledPage(
+      page,
+      { title: emailChange.title, isNarrow: true },
+      html`<p>${emailChange.text(email)}</p>
+        <div class="card">
+          ${form(
+            page,
+            '/settings/email/confirm',
+            html`<input type="hidden" name="token" value="${token}" />
+              <button>${emailChange.submit}</button>`,
+          )}
+        </div>`,
+    ),
+  )
+}
+
+/** Makes the new address the user's. */
+export async function submitConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, tokenSchema)
+  const isChanged = sent.isValid && (await page.site.emailChange.confirm(page.session.user, sent.value.token))
+  if (!isChanged) return context.html(deadEmailLink(page), 410)
+  return seeOther(context, '/settings?notice=email-changed')
 }

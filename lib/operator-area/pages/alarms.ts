@@ -1,17 +1,15 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { AccountError } from '../../accounts/accounts.ts'
 import { closeAlarm, listAlarms, takeAlarm } from '../../alarms/alarms.ts'
 import type { AlarmRow } from '../../stores/records/operator-tables.ts'
-import { count, isoTime, time } from '../../web/format.ts'
+import { count } from '../../web/format.ts'
 import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { buttonForm, form, notice } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
-import { alarmText, refusalText } from '../view/said-by-code.ts'
-import { listSection } from '../view/desk-list.ts'
+import { alarmText, refusalOf } from '../view/said-by-code.ts'
+import { showList, timeColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 const closeSchema = z.object({
@@ -45,18 +43,8 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
     filters: [{ name: 'state', label: common.state, options: { '': alarms.current, all: alarms.all } }],
     firstSort: 'state',
     columns: [
-      {
-        name: alarms.last,
-        sort: 'last',
-        cell: one => time(one.last_at, language, page.site.config.timeZone),
-        csv: one => isoTime(one.last_at, page.site.config.timeZone),
-      },
-      {
-        name: alarms.first,
-        sort: 'first',
-        cell: one => time(one.first_at, language, page.site.config.timeZone),
-        csv: one => isoTime(one.first_at, page.site.config.timeZone),
-      },
+      timeColumn(page, one => one.last_at, { name: alarms.last, sort: 'last' }),
+      timeColumn(page, one => one.first_at, { name: alarms.first, sort: 'first' }),
       {
         name: alarms.alarm,
         cell: one =>
@@ -89,13 +77,10 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
   }
 }
 
-async function answer(context: PageContext, page: DeskPage, problem?: string): Promise<Response> {
-  const { alarms } = page.texts
-  const { view, status } = await listSection(context, page, alarmList(page))
-  const content = html`<h1>${alarms.title}</h1>
-    ${notice(page)} ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
-    ${view}`
-  return context.html(layout(page, { title: alarms.title }, content), problem === undefined ? status : 422)
+function answer(context: PageContext, page: DeskPage, problem?: string): Promise<Response> {
+  const above = html`${notice(page)}
+  ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}`
+  return showList(context, page, alarmList(page), { above, isWrong: problem !== undefined })
 }
 
 /** What has to be looked at. */
@@ -103,17 +88,11 @@ export function showAlarms(context: PageContext, page: DeskPage): Promise<Respon
   return answer(context, page)
 }
 
-/** Does something about an alarm; what was wrong is said above the list. */
+/** Does something about an alarm; what was wrong is said above the list, such as that somebody else was sooner. */
 function change(act: (page: DeskPage, id: string) => Promise<unknown>): ShowDeskPage {
   return async (context, page) => {
-    try {
-      await act(page, context.req.param('id') ?? '')
-    } catch (error) {
-      // Somebody else was sooner.
-      if (!(error instanceof AccountError)) throw error
-      return answer(context, page, refusalText(page, error))
-    }
-    return seeOther(context, '/alarms?notice=done')
+    const refused = await refusalOf(page, () => act(page, context.req.param('id') ?? ''))
+    return refused === undefined ? seeOther(context, '/alarms?notice=done') : answer(context, page, refused)
   }
 }
 

@@ -3,20 +3,18 @@ import type { KeyRecord } from '../../accounts/accounts.ts'
 import { readActions } from '../../administration/operator-log.ts'
 import { CompanyBook } from '../../documents/company-book.ts'
 import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
-import { exactRoubles, longDay, money, smallMoney, time } from '../../web/format.ts'
+import { exactRoubles, longDay, money, smallMoney, time, named } from '../../web/format.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { formProblems, notice } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable } from '../view/data-table.ts'
-import { facts } from '../view/facts.ts'
-import { named } from '../view/named.ts'
+import { shownTime } from '../view/desk-list.ts'
+import { dataTable, facts } from '../../web/view/data-table.ts'
 import { customerActions } from './customer-forms.ts'
 import type { SentForm } from './customer-forms.ts'
-import { actionTable } from './log.ts'
-import { movementColumns } from './movements.ts'
+import { actionTable, movementColumns } from './lists.ts'
 import { paymentTable } from './payments.ts'
 import { readConsents, readNotes } from '../../administration/account-acts.ts'
 import { listClosing } from '../../documents/closing-documents.ts'
@@ -46,7 +44,7 @@ function requestTable(page: DeskPage, charges: readonly ChargeReport[]): Html {
   return dataTable(
     { label: customer.requests, empty: common.none },
     [
-      { name: common.at, cell: one => time(Date.parse(one.at), language, page.site.config.timeZone) },
+      { name: common.at, cell: one => shownTime(page, Date.parse(one.at)) },
       { name: customer.request, cell: one => html`<code>${one.requestId}</code>` },
       { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>` },
       { name: customer.provider, cell: one => one.provider },
@@ -134,9 +132,7 @@ function summary(page: DeskPage, account: AccountReport, blockedAt: number | nul
   return html`${
       blockedAt === null
         ? ''
-        : html`<p class="notice bad">
-            ${customer.blockedSince(time(blockedAt, language, page.site.config.timeZone))}
-          </p>`
+        : html`<p class="notice bad">${customer.blockedSince(shownTime(page, blockedAt))}</p>`
     }
     <section class="card">
       ${facts([
@@ -160,7 +156,7 @@ async function noteTable(page: DeskPage, accountId: string): Promise<Html> {
   return dataTable(
     { label: customer.notes, empty: common.none },
     [
-      { name: common.at, cell: one => time(one.at, page.language, page.site.config.timeZone) },
+      { name: common.at, cell: one => shownTime(page, one.at) },
       { name: log.who, cell: one => one.operator },
       { name: customer.note, cell: one => html`<bdi>${one.note}</bdi>` },
     ],
@@ -194,7 +190,7 @@ async function consentTable(page: DeskPage, accountId: string): Promise<Html> {
   return dataTable(
     { label: customer.consents, empty: common.none },
     [
-      { name: common.at, cell: one => time(one.at, page.language, page.site.config.timeZone) },
+      { name: common.at, cell: one => shownTime(page, one.at) },
       { name: common.email, cell: one => one.email },
       { name: customer.consent, cell: one => customer.consentKinds[one.kind] },
       { name: customer.version, cell: one => one.version },
@@ -223,25 +219,24 @@ export async function customerView(
     site.records.all(build.selectFrom('accounts').select('blocked_at').where('id', '=', accountId)),
   ])
   const blockedAt = row?.blocked_at ?? null
-  return layout(
+  return titledPage(
     page,
     { title: account.email },
-    html`<h1>${account.email}</h1>
-      ${notice(page)} ${sent === undefined ? '' : formProblems(page, sent.state, `${sent.name}-`)}
-      ${summary(page, account, blockedAt)}
-      ${
-        company === undefined
-          ? ''
-          : section(customer.company, html`<p>${company.details.name}, ИНН ${company.details.inn}</p>`)
-      }
-      ${customerActions(page, { accountId, isBlocked: blockedAt !== null }, sent)}
-      ${section(customer.notes, await noteTable(page, accountId))}
-      ${latest(page, customer.movements, await movementTable(page, accountId), `/movements?account=${accountId}`)}
-      ${latest(page, customer.requests, requestTable(page, charges), `/requests?account=${accountId}`)}
-      ${latest(page, customer.payments, paymentTable(page, payments), `/payments?account=${accountId}`)}
-      ${section(customer.documents, await documentTable(page, accountId))} ${await people(page, accountId)}
-      ${section(customer.consents, await consentTable(page, accountId))}
-      ${latest(page, customer.log, actionTable(page, actions), `/log?account=${accountId}`)}`,
+    html`${notice(page)} ${sent === undefined ? '' : formProblems(page, sent.state, `${sent.name}-`)}
+    ${summary(page, account, blockedAt)}
+    ${
+      company === undefined
+        ? ''
+        : section(customer.company, html`<p>${company.details.name}, ИНН ${company.details.inn}</p>`)
+    }
+    ${customerActions(page, { accountId, isBlocked: blockedAt !== null }, sent)}
+    ${section(customer.notes, await noteTable(page, accountId))}
+    ${latest(page, customer.movements, await movementTable(page, accountId), `/movements?account=${accountId}`)}
+    ${latest(page, customer.requests, requestTable(page, charges), `/requests?account=${accountId}`)}
+    ${latest(page, customer.payments, paymentTable(page, payments), `/payments?account=${accountId}`)}
+    ${section(customer.documents, await documentTable(page, accountId))} ${await people(page, accountId)}
+    ${section(customer.consents, await consentTable(page, accountId))}
+    ${latest(page, customer.log, actionTable(page, actions), `/log?account=${accountId}`)}`,
   )
 }
 

@@ -10,10 +10,10 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalText } from '../view/said-by-code.ts'
+import { refusalOf } from '../view/said-by-code.ts'
 
 const schema = z.object({
   reason: fieldSchemas.reason(1000),
@@ -53,11 +53,10 @@ async function view(page: DeskPage, accountId: string, state: FormState): Promis
     await deletionBlockers(page.site.records, accountId, page.site.clock.now()),
   )
   const path = `/customers/${accountId}`
-  return layout(
+  return titledPage(
     page,
     { title: deletion.title, isNarrow: true },
-    html`<h1>${deletion.title}</h1>
-      <p>
+    html`<p>
         <a href="${path}"><code>${accountId}</code></a>
       </p>
       ${blockers.length === 0 ? formProblems(page, state) : refusal(state)}
@@ -105,11 +104,8 @@ export async function submitDeleteCustomer(context: PageContext, page: DeskPage)
   const sent = await readForm(context, page, schema)
   if (!sent.isValid) return answer(context, page, sent.state, 422)
   const deletion = { accountId, reason: sent.value.reason, operator: session.user.email }
-  try {
-    await deleteAccount(site, deletion, site.clock.now())
-  } catch (error) {
-    if (!(error instanceof AccountError)) throw error
-    return answer(context, page, { ...sent.state, errors: { reason: refusalText(page, error) } }, 422)
-  }
-  return seeOther(context, `/customers/${accountId}?notice=done`)
+  const refused = await refusalOf(page, () => deleteAccount(site, deletion, site.clock.now()))
+  return refused === undefined
+    ? seeOther(context, `/customers/${accountId}?notice=done`)
+    : answer(context, page, { ...sent.state, errors: { reason: refused } }, 422)
 }

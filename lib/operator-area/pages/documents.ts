@@ -4,17 +4,14 @@ import { searchClosing, type StoredClosing } from '../../documents/closing-docum
 import { DocumentError } from '../../documents/document.ts'
 import { closeMonth } from '../../documents/month-close.ts'
 import { moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
-import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
-import { money } from '../../web/format.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
 import type { PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { listSection } from '../view/desk-list.ts'
+import { accountColumn, amountColumn, showList, textColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 const month = z
@@ -28,7 +25,7 @@ const states = ['issued', 'sent', 'signed'] as const
 /** Closing documents, the latest first. */
 export function documentList(page: DeskPage): DeskList<StoredClosing> {
   const { documents, common } = page.texts
-  const { site, language } = page
+  const { site } = page
   return {
     path: '/documents',
     label: documents.title,
@@ -39,7 +36,7 @@ export function documentList(page: DeskPage): DeskList<StoredClosing> {
       { name: 'q', label: documents.search },
     ],
     columns: [
-      { name: documents.number, cell: one => one.document.number, csv: one => one.document.number },
+      textColumn(documents.number, one => one.document.number),
       {
         name: common.at,
         sort: 'month',
@@ -51,23 +48,9 @@ export function documentList(page: DeskPage): DeskList<StoredClosing> {
         cell: one => html`<bdi>${one.document.buyer.name}</bdi>`,
         csv: one => one.document.buyer.name,
       },
-      {
-        name: common.account,
-        cell: one => html`<a href="/customers/${one.accountId}"><code>${one.accountId}</code></a>`,
-        csv: one => one.accountId,
-      },
-      {
-        name: common.amount,
-        sort: 'amount',
-        cell: one => money(one.document.amount * microsPerKopeck, language),
-        csv: one => ({ number: formatRoubles(one.document.amount * microsPerKopeck) }),
-        isNumber: true,
-      },
-      {
-        name: common.state,
-        cell: one => documents.states[one.state],
-        csv: one => documents.states[one.state],
-      },
+      accountColumn(page, one => one.accountId),
+      amountColumn(page, common.amount, one => one.document.amount * microsPerKopeck, { sort: 'amount' }),
+      textColumn(common.state, one => documents.states[one.state]),
     ],
     read({ filters: { month: asked = '', state = '', q = '' }, sort, ...rest }) {
       return searchClosing(site.records, {
@@ -88,27 +71,24 @@ async function answer(
 ): Promise<Response> {
   const { documents } = page.texts
   const { site } = page
-  const { view, status } = await listSection(context, page, documentList(page))
-  const isWrong = Object.keys(state.errors).length > 0
   const lastMonth = shiftMonth(moscowDay(site.clock.now()).slice(0, 7), -1)
   const shown = state === emptyForm ? { typed: { month: lastMonth }, errors: {} } : state
-  const content = html`<h1>${documents.title}</h1>
-    ${notice(page)} ${formProblems(page, state)}
-    ${said === undefined ? '' : html`<p class="notice" role="status">${said}</p>`} ${view}
-    ${
-      may(page.role, 'money') && site.config.seller !== undefined
-        ? html`<section class="card">
-            <h2>${documents.close}</h2>
-            ${form(
-              page,
-              '/documents/close',
-              html`${field(shown, { name: 'month', id: 'closed', label: documents.month })}
-                <div><button>${documents.close}</button></div>`,
-            )}
-          </section>`
-        : ''
-    }`
-  return context.html(layout(page, { title: documents.title }, content), isWrong ? 422 : status)
+  const above = html`${notice(page)} ${formProblems(page, state)}
+  ${said === undefined ? '' : html`<p class="notice" role="status">${said}</p>`}`
+  const below = html`<section class="card">
+    <h2>${documents.close}</h2>
+    ${form(
+      page,
+      '/documents/close',
+      html`${field(shown, { name: 'month', id: 'closed', label: documents.month })}
+        <div><button>${documents.close}</button></div>`,
+    )}
+  </section>`
+  return showList(context, page, documentList(page), {
+    above,
+    ...(may(page.role, 'money') && site.config.seller !== undefined && { below }),
+    isWrong: Object.keys(state.errors).length > 0,
+  })
 }
 
 /** Closing documents, and where a month is closed. */

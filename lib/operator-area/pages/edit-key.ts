@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import type { KeyEdit, KeyRecord } from '../../accounts/accounts.ts'
-import { AccountError } from '../../accounts/accounts.ts'
 import { isAddressRange } from '../../config/scalars.ts'
 import { zonedTime } from '../../platform/clock.ts'
 import { standsForModel } from '../../models/stands-for-model.ts'
@@ -11,10 +10,10 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { field, form, formProblems } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalText } from '../view/said-by-code.ts'
+import { refusalOf } from '../view/said-by-code.ts'
 
 const periods = ['total', 'day', 'week', 'month'] as const
 const listMax = 100
@@ -59,15 +58,28 @@ function lastDayOf(expiresAt: number | undefined, zone: string): string {
   return expiresAt === undefined ? '' : zonedTime(expiresAt - 1, zone).slice(0, 10)
 }
 
+function periodChoice({ texts: { editKey } }: DeskPage, { typed }: FormState): Html {
+  const period = typed['period'] ?? 'total'
+  return html`<div class="field">
+    <label for="period">${editKey.period}</label>
+    <select id="period" name="period">
+      ${periods.map(
+        one =>
+          html`<option value="${one}" ${one === period ? html`selected` : ''}>
+            ${editKey.periods[one]}
+          </option>`,
+      )}
+    </select>
+  </div>`
+}
+
 function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
   const { editKey, common } = page.texts
   const path = `/customers/${key.accountId}`
-  const period = state.typed['period'] ?? 'total'
-  return layout(
+  return titledPage(
     page,
     { title: editKey.title, isNarrow: true },
-    html`<h1>${editKey.title}</h1>
-      <p>
+    html`<p>
         <a href="${path}"><code>${key.accountId}</code></a> · <code>${key.id}</code> · …${key.lastFour}
       </p>
       ${formProblems(page, state)}
@@ -83,17 +95,7 @@ function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
               inputmode: 'decimal',
               isOptional: true,
             })}
-            <div class="field">
-              <label for="period">${editKey.period}</label>
-              <select id="period" name="period">
-                ${periods.map(
-                  one =>
-                    html`<option value="${one}" ${one === period ? html`selected` : ''}>
-                      ${editKey.periods[one]}
-                    </option>`,
-                )}
-              </select>
-            </div>
+            ${periodChoice(page, state)}
             ${field(state, { name: 'models', label: editKey.models, hint: editKey.noLimit, isOptional: true })}
             ${field(state, {
               name: 'addresses',
@@ -166,11 +168,9 @@ export async function submitEditKey(context: PageContext, page: DeskPage): Promi
   }
   const changes = changesOf(key, site.config.timeZone, sent.value)
   const edit = { ...changes, id: key.id, reason, operator: session.user.email }
-  try {
-    if (Object.keys(changes).length > 0) await site.accounts.editKey(edit)
-  } catch (error) {
-    if (!(error instanceof AccountError)) throw error
-    return refuse({ ...sent.state, errors: { reason: refusalText(page, error) } })
-  }
-  return seeOther(context, `/customers/${key.accountId}?notice=done`)
+  const isChanged = Object.keys(changes).length > 0
+  const refused = isChanged ? await refusalOf(page, () => site.accounts.editKey(edit)) : undefined
+  return refused === undefined
+    ? seeOther(context, `/customers/${key.accountId}?notice=done`)
+    : refuse({ ...sent.state, errors: { reason: refused } })
 }

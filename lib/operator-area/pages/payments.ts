@@ -1,70 +1,48 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { AccountError } from '../../accounts/accounts.ts'
 import type { Payment } from '../../payments/payment-reader.ts'
-import { formatRoubles } from '../../money/amount.ts'
-import { isoTime, money, time } from '../../web/format.ts'
+import { money } from '../../web/format.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalText } from '../view/said-by-code.ts'
-import { dataTable } from '../view/data-table.ts'
-import { dayFilters, listSection, momentsOf } from '../view/desk-list.ts'
+import { refusalOf } from '../view/said-by-code.ts'
+import { dataTable } from '../../web/view/data-table.ts'
+import {
+  dayFilters,
+  accountColumn,
+  amountColumn,
+  shownTime,
+  textColumn,
+  timeColumn,
+  momentsOf,
+} from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 
 function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
   const { payments: texts, common } = page.texts
-  const { language } = page
-  const number = (micros: number) => ({ number: formatRoubles(micros) })
   return [
-    {
-      name: common.at,
-      sort: 'at',
-      cell: one => time(one.created_at, language, page.site.config.timeZone),
-      csv: one => isoTime(one.created_at, page.site.config.timeZone),
-    },
+    timeColumn(page, one => one.created_at, { sort: 'at' }),
     {
       name: common.id,
       cell: one => html`<a href="/payments/${one.id}"><code>${one.id}</code></a>`,
       csv: one => one.id,
     },
-    {
-      name: common.account,
-      cell: one => html`<a href="/customers/${one.account_id}"><code>${one.account_id}</code></a>`,
-      csv: one => one.account_id,
-    },
-    {
-      name: texts.method,
-      cell: one => one.method_title ?? one.method ?? '',
-      csv: one => one.method_title ?? one.method ?? '',
-    },
-    { name: common.state, cell: one => texts.states[one.state], csv: one => texts.states[one.state] },
-    {
-      name: common.amount,
-      sort: 'amount',
-      cell: one => money(one.amount_micros, language),
-      csv: one => number(one.amount_micros),
-      isNumber: true,
-    },
-    {
-      name: texts.refunded,
-      cell: one => (one.refunded_micros === 0 ? '' : money(one.refunded_micros, language)),
-      csv: one => number(one.refunded_micros),
-      isNumber: true,
-    },
-    {
-      name: texts.difference,
-      cell: one => one.difference ?? one.failure ?? '',
-      csv: one => one.difference ?? one.failure ?? '',
-    },
+    accountColumn(page, one => one.account_id),
+    textColumn(texts.method, one => one.method_title ?? one.method ?? ''),
+    textColumn(common.state, one => texts.states[one.state]),
+    amountColumn(page, common.amount, one => one.amount_micros, { sort: 'amount' }),
+    amountColumn(page, texts.refunded, one => one.refunded_micros, {
+      shown: (micros, language) => (micros === 0 ? '' : money(micros, language)),
+    }),
+    textColumn(texts.difference, one => one.difference ?? one.failure ?? ''),
     {
       name: '',
       cell: one =>
@@ -119,21 +97,6 @@ export function paymentList(page: DeskPage): DeskList<Payment> {
   }
 }
 
-/** All payments. */
-export async function showPayments(context: PageContext, page: DeskPage): Promise<Response> {
-  const { payments: texts } = page.texts
-  const { view, status } = await listSection(context, page, paymentList(page))
-  return context.html(
-    layout(
-      page,
-      { title: texts.title },
-      html`<h1>${texts.title}</h1>
-        ${view}`,
-    ),
-    status,
-  )
-}
-
 async function paymentView(page: DeskPage, id: string, state: FormState): Promise<Html | undefined> {
   const { payments: texts, common } = page.texts
   const { site, language } = page
@@ -142,18 +105,17 @@ async function paymentView(page: DeskPage, id: string, state: FormState): Promis
   const refunds = await site.payments.refundsOf(id)
   const mayRefund =
     may(page.role, 'money') && site.paymentActions !== undefined && payment.state === 'succeeded'
-  return layout(
+  return titledPage(
     page,
     { title: texts.title },
-    html`<h1>${texts.title}</h1>
-      ${notice(page)} ${formProblems(page, state)}
+    html`${notice(page)} ${formProblems(page, state)}
       <section class="card">${paymentTable(page, [payment])}</section>
       <section class="card">
         <h2>${texts.refunded}</h2>
         ${dataTable(
           { label: texts.refunded, empty: common.none },
           [
-            { name: common.at, cell: one => time(one.created_at, language, page.site.config.timeZone) },
+            { name: common.at, cell: one => shownTime(page, one.created_at) },
             { name: common.state, cell: one => texts.states[one.state] },
             { name: common.reason, cell: one => one.reason },
             { name: common.amount, cell: one => money(one.amount_micros, language), isNumber: true },
@@ -188,8 +150,8 @@ export async function showPayment(context: PageContext, page: DeskPage): Promise
 export async function submitRefund(context: PageContext, page: DeskPage): Promise<Response> {
   const { site, session, language } = page
   const id = context.req.param('id') ?? ''
-  const payment = await site.payments.payment(id)
-  if (payment === undefined || site.paymentActions === undefined)
+  const { paymentActions: actions } = site
+  if (actions === undefined || (await site.payments.payment(id)) === undefined)
     return showFailure(context, page, 'notFound')
   const schema = z.object({
     rub: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
@@ -202,16 +164,9 @@ export async function submitRefund(context: PageContext, page: DeskPage): Promis
   }
   if (!sent.isValid) return refuse(sent.state)
   const { rub: amountMicros, reason } = sent.value
-  try {
-    await site.paymentActions.refundPayment({
-      paymentId: id,
-      amountMicros,
-      reason,
-      operator: session.user.email,
-    })
-  } catch (error) {
-    if (!(error instanceof AccountError)) throw error
-    return refuse({ ...sent.state, errors: { rub: refusalText(page, error) } })
-  }
-  return seeOther(context, `/payments/${id}?notice=done`)
+  const refund = { paymentId: id, amountMicros, reason, operator: session.user.email }
+  const refused = await refusalOf(page, () => actions.refundPayment(refund))
+  return refused === undefined
+    ? seeOther(context, `/payments/${id}?notice=done`)
+    : refuse({ ...sent.state, errors: { rub: refused } })
 }

@@ -9,11 +9,10 @@ import { count, decimal, spentMoney } from '../../web/format.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
 import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable } from '../view/data-table.ts'
-import { facts } from '../view/facts.ts'
+import { dataTable, facts } from '../../web/view/data-table.ts'
 
 const shownMax = 300
 
@@ -41,11 +40,10 @@ export function previewForm(page: DeskPage, state: FormState): Html {
 
 function view(page: DeskPage, state: FormState, found: Html | string): Html {
   const { preview, prices } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: preview.title },
-    html`<h1>${preview.title}</h1>
-      <p><a href="/prices">${prices.title}</a></p>
+    html`<p><a href="/prices">${prices.title}</a></p>
       ${formProblems(page, state)}
       <section class="card">${previewForm(page, state)}</section>
       ${found}`,

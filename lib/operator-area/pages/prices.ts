@@ -1,56 +1,74 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { priceInForce } from '../../money/price.ts'
+import { priceInForce, startOf } from '../../money/price.ts'
 import { RateError, acceptRate, readRates } from '../../prices/rate-book.ts'
 import { priceRows } from '../../prices/list-price.ts'
 import { hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import { emptyForm, notice } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
-import type { PageContext } from '../../web/web-page.ts'
+import { emptyForm, notice, buttonForm } from '../../web/view/form.ts'
+import { layout, titledPage } from '../../web/view/layout.ts'
+import type { PageContext, Html } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable } from '../view/data-table.ts'
-import { priceColumns } from '../view/price-columns.ts'
-import { rateTable } from '../view/rate-table.ts'
+import { shownTime } from '../view/desk-list.ts'
+import { dataTable, facts } from '../../web/view/data-table.ts'
 import { previewForm } from './preview-prices.ts'
+import type { ModelConfig } from '../../config/config.ts'
+import type { Price } from '../../money/price.ts'
+import { count, decimal } from '../../web/format.ts'
+import { showFailure } from '../../web/pages/failure.ts'
+import type { PriceRow } from '../../prices/list-price.ts'
+import type { Column } from '../../web/view/data-table.ts'
+import type { RateRow } from '../../stores/records/operator-tables.ts'
 
 const shownMax = 200
 const ratesShown = 10
 const schema = z.object({ day: hiddenField(10) })
 
-/** What models cost now, and the rates that they follow. */
-export async function showPrices(context: PageContext, page: DeskPage): Promise<Response> {
-  const { site } = page
-  const { prices, common } = page.texts
-  const q = (context.req.query('q') ?? '').trim().toLowerCase()
+/** What models cost now, those whose name has a text in it. */
+function modelTable(page: DeskPage, q: string): Html {
+  const { site, texts } = page
+  const { prices, common } = texts
   const now = site.clock.now()
-  const models = [...site.config.models.values(), ...site.config.modelPatterns]
-  const lines = models
+  const lines = [...site.config.models.values(), ...site.config.modelPatterns]
     .filter(({ name }) => name.toLowerCase().includes(q))
     .flatMap(({ name, prices: versions, providers }) => {
       const price = priceInForce(versions, now)
       const rows = price === undefined ? [] : priceRows(price)
       return rows.map(row => ({ ...row, model: name, provider: providers.join(', ') }))
     })
+  const link = (model: string): Html =>
+    html`<a href="/prices/history?model=${encodeURIComponent(model)}"><bdi>${model}</bdi></a>`
+  return dataTable(
+    { label: prices.models, empty: common.none },
+    [
+      { name: prices.model, cell: one => link(one.model) },
+      { name: prices.provider, cell: one => one.provider },
+      ...priceColumns(page),
+    ],
+    lines.slice(0, shownMax),
+  )
+}
+
+/** What models cost now, and the rates that they follow. */
+export async function showPrices(context: PageContext, page: DeskPage): Promise<Response> {
+  const { prices, preview, common } = page.texts
+  const q = (context.req.query('q') ?? '').trim().toLowerCase()
+  const rates = (await readRates(page.site.records)).slice(0, ratesShown)
+  const previewCard = html`<section class="card">
+    <h2>${preview.title}</h2>
+    ${previewForm(page, emptyForm)}
+  </section>`
   return context.html(
-    layout(
+    titledPage(
       page,
       { title: prices.title },
-      html`<h1>${prices.title}</h1>
-        ${notice(page)}
+      html`${notice(page)}
         <section class="card">
           <h2>${prices.rates}</h2>
-          ${rateTable(page, (await readRates(site.records)).slice(0, ratesShown))}
+          ${rateTable(page, rates)}
         </section>
-        ${
-          may(page.role, 'manage')
-            ? html`<section class="card">
-                <h2>${page.texts.preview.title}</h2>
-                ${previewForm(page, emptyForm)}
-              </section>`
-            : ''
-        }
+        ${may(page.role, 'manage') ? previewCard : ''}
         <form class="search card" action="/prices">
           <div class="field">
             <label for="q">${prices.model}</label>
@@ -60,21 +78,7 @@ export async function showPrices(context: PageContext, page: DeskPage): Promise<
         </form>
         <section class="card">
           <h2>${prices.models}</h2>
-          ${dataTable(
-            { label: prices.models, empty: common.none },
-            [
-              {
-                name: prices.model,
-                cell: one =>
-                  html`<a href="/prices/history?model=${encodeURIComponent(one.model)}"
-                    ><bdi>${one.model}</bdi></a
-                  >`,
-              },
-              { name: prices.provider, cell: one => one.provider },
-              ...priceColumns(page),
-            ],
-            lines.slice(0, shownMax),
-          )}
+          ${modelTable(page, q)}
         </section>`,
     ),
   )
@@ -93,4 +97,139 @@ export async function submitAcceptRate(context: PageContext, page: DeskPage): Pr
     return seeOther(context, '/prices')
   }
   return seeOther(context, '/prices?notice=done')
+}
+
+const lookedBackMs = 90 * 86_400_000
+
+/** The prices of a model as the configuration has them, the latest first, those to come included. */
+function configured(page: DeskPage, { prices: versions }: ModelConfig): Html {
+  const { texts, site } = page
+  const { history, common, prices } = texts
+  const now = site.clock.now()
+  const inForce = priceInForce(versions, now)
+  const stateOf = (price: Price): string => {
+    if (price === inForce) return history.inForce
+    return startOf(price.from) > now ? history.toCome : history.over
+  }
+  const rows = versions
+    .toSorted((one, other) => (startOf(one.from) > startOf(other.from) ? -1 : 1))
+    .flatMap(price => priceRows(price).map(row => ({ ...row, price })))
+  return html`<section class="card">
+    <h2>${history.configured}</h2>
+    ${dataTable(
+      { label: history.configured, empty: common.none },
+      [
+        {
+          name: history.from,
+          cell: ({ price: { from } }) =>
+            from === undefined ? history.always : shownTime(page, startOf(from)),
+        },
+        { name: common.state, cell: one => stateOf(one.price) },
+        ...priceColumns(page),
+      ],
+      rows,
+    )}
+    <p class="quiet">${prices.historyHint}</p>
+  </section>`
+}
+
+/** How the price in dollars becomes the price, and the rates by day where it follows them. */
+async function rates(page: DeskPage, { list }: ModelConfig): Promise<Html> {
+  const { texts, language, site } = page
+  const { history, prices } = texts
+  if (list === undefined) return html`<p>${history.ownPrice}</p>`
+  const { usdRub, coefficient } = list
+  const rate =
+    typeof usdRub === 'string'
+      ? decimal(usdRub, language)
+      : history.byBank(decimal(usdRub.marginPercent, language))
+  return html`<section class="card">
+    <h2>${history.made}</h2>
+    ${facts([
+      [prices.rate, rate],
+      [texts.preview.coefficient, decimal(coefficient, language)],
+    ])}
+    ${
+      typeof usdRub === 'string'
+        ? ''
+        : html`<h3>${prices.rates}</h3>
+            ${rateTable(page, await readRates(site.records))}`
+    }
+  </section>`
+}
+
+/** What charges of the last 90 days were priced by. */
+async function charged(page: DeskPage, name: string): Promise<Html> {
+  const { texts, language, site } = page
+  const { history } = texts
+  const versions = await site.reports.chargedPrices(name, site.clock.now() - lookedBackMs)
+  return html`<section class="card">
+    <h2>${history.charged}</h2>
+    <p class="quiet">${history.chargedHint}</p>
+    ${dataTable(
+      { label: history.charged, empty: history.unused },
+      [
+        { name: history.firstCharge, cell: one => shownTime(page, one.firstAt) },
+        {
+          name: history.lastCharge,
+          cell: one => (one.lastAt === undefined ? '' : shownTime(page, one.lastAt)),
+        },
+        { name: history.uses, cell: one => count(one.lines, language), isNumber: true },
+        ...priceColumns(page),
+      ],
+      versions.flatMap(version => priceRows(version.price).map(row => ({ ...version, ...row }))),
+    )}
+  </section>`
+}
+
+/** What a model costs, cost and will cost. */
+export async function showPriceHistory(context: PageContext, page: DeskPage): Promise<Response> {
+  const { site, texts } = page
+  const name = context.req.query('model') ?? ''
+  const model = site.config.models.get(name) ?? site.config.modelPatterns.find(one => one.name === name)
+  if (model === undefined) return showFailure(context, page, 'notFound')
+  return context.html(
+    layout(
+      page,
+      { title: name },
+      html`<h1><bdi>${name}</bdi></h1>
+        <p><a href="/prices">${texts.prices.title}</a></p>
+        ${configured(page, model)} ${await rates(page, model)} ${await charged(page, name)}`,
+    ),
+  )
+}
+
+/** What an amount of a price is for, and how much it is. */
+function priceColumns({ texts: { prices }, language }: DeskPage): readonly Column<PriceRow>[] {
+  return [
+    { name: prices.meter, cell: one => one.meter },
+    { name: prices.price, cell: one => decimal(one.amount, language), isNumber: true },
+    { name: '', cell: one => (one.unit === 'million' ? prices.perMillion : prices.perUnit) },
+  ]
+}
+
+/** The Central Bank's rates by day; one that is held can be accepted. */
+function rateTable(page: DeskPage, rates: readonly RateRow[]): Html {
+  const { prices, common } = page.texts
+  return dataTable(
+    { label: prices.rates, empty: common.none },
+    [
+      { name: prices.day, cell: one => one.day },
+      { name: prices.rate, cell: one => decimal(one.usd_rub, page.language), isNumber: true },
+      { name: common.state, cell: one => prices[one.state] },
+      {
+        name: '',
+        cell: one =>
+          one.state === 'held' && may(page.role, 'manage')
+            ? buttonForm(page, {
+                action: '/prices/accept',
+                fields: { day: one.day },
+                label: prices.accept,
+                className: 'plain',
+              })
+            : '',
+      },
+    ],
+    rates,
+  )
 }

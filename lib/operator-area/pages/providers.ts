@@ -10,11 +10,11 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
-import { dataTable } from '../view/data-table.ts'
+import { dataTable } from '../../web/view/data-table.ts'
 
 const schema = z.object({
   credential: z.string().max(200, says('invalid')).default(''),
@@ -110,11 +110,10 @@ async function view(page: DeskPage, refused?: Refused): Promise<Html> {
   const { providers: texts } = page.texts
   const all = mergeHealth(await page.site.providers.health())
   const off = all.filter(one => one.isOff)
-  return layout(
+  return titledPage(
     page,
     { title: texts.title },
-    html`<h1>${texts.title}</h1>
-      ${notice(page)}
+    html`${notice(page)}
       ${refused === undefined ? '' : formProblems(page, refused.state, `${refused.provider}-`)}
       <p class="quiet">${texts.hint}</p>
       ${all

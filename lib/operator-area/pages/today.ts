@@ -7,15 +7,14 @@ import { readSpenders } from '../../stores/records/desk-queries.ts'
 import { readToday } from '../../stores/records/read-today.ts'
 import { mergeHealth } from '../../upstream/merge-health.ts'
 import type { MergedProvider } from '../../upstream/merge-health.ts'
-import { count, money, time } from '../../web/format.ts'
+import { count, money, named } from '../../web/format.ts'
 import { notice } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable } from '../view/data-table.ts'
-import { facts } from '../view/facts.ts'
+import { shownTime } from '../view/desk-list.ts'
+import { dataTable, facts } from '../../web/view/data-table.ts'
 import { alarmText } from '../view/said-by-code.ts'
-import { named } from '../view/named.ts'
 
 const alarmsShownMax = 10
 
@@ -27,7 +26,7 @@ async function alarmTable(page: DeskPage): Promise<Html> {
   return html`${dataTable(
       { label: alarms.title, empty: alarms.empty },
       [
-        { name: alarms.last, cell: one => time(one.last_at, language, page.site.config.timeZone) },
+        { name: alarms.last, cell: one => shownTime(page, one.last_at) },
         {
           name: alarms.alarm,
           cell: one => html`<a href="/alarms"><code>${one.kind}</code></a> ${alarmText(page, one.kind)}`,
@@ -130,11 +129,10 @@ export async function showToday(context: PageContext, page: DeskPage): Promise<R
   const waiting = (path: string, number: number) =>
     number === 0 ? '0' : html`<a href="${path}">${count(number, language)}</a>`
   return context.html(
-    layout(
+    titledPage(
       page,
       { title: texts.title },
-      html`<h1>${texts.title}</h1>
-        ${notice(page)}
+      html`${notice(page)}
         <section class="card">
           ${facts([
             [texts.paidIn, money(today.paidMicros, language)],

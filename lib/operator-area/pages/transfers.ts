@@ -5,21 +5,18 @@ import { assignTransfer, returnTransfer, undoTransfer, findTransfers } from '../
 import { DocumentError } from '../../documents/document.ts'
 import { importStatement } from '../../documents/import-statement.ts'
 import type { ImportResult } from '../../documents/import-statement.ts'
-import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { StatementError } from '../../statements/statement.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
-import { money } from '../../web/format.ts'
+import { named } from '../../web/format.ts'
 import { fieldSchemas, hiddenField, readForm, seenText } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { listSection } from '../view/desk-list.ts'
+import { amountColumn, showList, textColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
-import { named } from '../view/named.ts'
 import { refusalText } from '../view/said-by-code.ts'
 
 const noteLengthMax = 500
@@ -66,7 +63,7 @@ const states = ['queued', 'credited', 'returned'] as const
 /** Bank transfers, the latest first; those that wait for a person unless others are asked for. */
 export function transferList(page: DeskPage): DeskList<TransferRow> {
   const { transfers, common } = page.texts
-  const { site, language } = page
+  const { site } = page
   const { queued, ...decided } = transfers.states
   return {
     path: '/transfers',
@@ -89,13 +86,7 @@ export function transferList(page: DeskPage): DeskList<TransferRow> {
         csv: one => `${one.payer_name} ${one.payer_inn}`,
       },
       { name: transfers.purpose, cell: one => html`<bdi>${one.purpose}</bdi>`, csv: one => one.purpose },
-      {
-        name: common.amount,
-        sort: 'amount',
-        cell: one => money(one.amount_kopecks * microsPerKopeck, language),
-        csv: one => ({ number: formatRoubles(one.amount_kopecks * microsPerKopeck) }),
-        isNumber: true,
-      },
+      amountColumn(page, common.amount, one => one.amount_kopecks * microsPerKopeck, { sort: 'amount' }),
       {
         name: common.state,
         cell: one =>
@@ -105,7 +96,7 @@ export function transferList(page: DeskPage): DeskList<TransferRow> {
           ].join(': '),
         csv: one => transfers.states[one.state],
       },
-      { name: common.account, cell: one => one.account_id ?? '', csv: one => one.account_id ?? '' },
+      textColumn(common.account, one => one.account_id ?? ''),
       { name: '', cell: one => decisions(page, one) },
     ],
     read({ filters: { state = '', q = '' }, sort, isDescending, limit, offset }) {
@@ -139,15 +130,12 @@ interface Said {
   readonly isBad?: boolean
 }
 
-async function answer(context: PageContext, page: DeskPage, said?: Said): Promise<Response> {
-  const { transfers } = page.texts
+function answer(context: PageContext, page: DeskPage, said?: Said): Promise<Response> {
   const { isBad = false } = said ?? {}
-  const { view, status } = await listSection(context, page, transferList(page))
-  const content = html`<h1>${transfers.title}</h1>
-    ${notice(page)}
-    ${said === undefined ? '' : html`<p class="notice ${isBad ? 'bad' : ''}" role="alert">${said.text}</p>`}
-    ${importForm(page)} ${view}`
-  return context.html(layout(page, { title: transfers.title }, content), isBad ? 422 : status)
+  const above = html`${notice(page)}
+  ${said === undefined ? '' : html`<p class="notice ${isBad ? 'bad' : ''}" role="alert">${said.text}</p>`}
+  ${importForm(page)}`
+  return showList(context, page, transferList(page), { above, isWrong: isBad })
 }
 
 /** Bank transfers, and where statements of the bank are imported. */

@@ -2,10 +2,12 @@ import { html } from 'hono/html'
 import { csvTable } from '../../documents/csv-table.ts'
 import type { CsvNumber } from '../../documents/csv-table.ts'
 import { zonedDayEnd, zonedParse } from '../../platform/clock.ts'
-import { isDay, isoDay } from '../../web/format.ts'
+import { formatRoubles } from '../../money/amount.ts'
+import { isDay, isoDay, isoTime, money, time } from '../../web/format.ts'
+import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable } from './data-table.ts'
+import { dataTable } from '../../web/view/data-table.ts'
 
 /** What a list is asked for; everything in it is bounded. */
 interface ListQuery {
@@ -40,13 +42,65 @@ interface ListFilter {
 /** Rows that operators sort, filter, page through and take with them as a table for spreadsheets. */
 export interface DeskList<Row> {
   readonly path: string
+  /** Its page's title, too. */
   readonly label: string
   readonly empty: string
+  /** Said above it. */
+  readonly hint?: string
   /** The sort that is used unless another is asked for; the first unless said. */
   readonly firstSort?: string
   readonly columns: readonly ListColumn<Row>[]
   readonly filters: readonly ListFilter[]
   read(query: ListQuery): Promise<readonly Row[]>
+}
+
+/** A column that says the same in both tables. */
+export function textColumn<Row>(name: string, cell: (row: Row) => string, sort?: string): ListColumn<Row> {
+  return { name, cell, csv: cell, ...(sort !== undefined && { sort }) }
+}
+
+/** A moment where the operators are. */
+export function shownTime({ language, site }: DeskPage, ms: number): string {
+  return time(ms, language, site.config.timeZone)
+}
+
+/** A column of moments, in milliseconds since the epoch. */
+export function timeColumn<Row>(
+  page: DeskPage,
+  at: (row: Row) => number,
+  { name = page.texts.common.at, sort }: { readonly name?: string; readonly sort?: string } = {},
+): ListColumn<Row> {
+  return {
+    name,
+    ...(sort !== undefined && { sort }),
+    cell: row => shownTime(page, at(row)),
+    csv: row => isoTime(at(row), page.site.config.timeZone),
+  }
+}
+
+/** A column of accounts, each with the way to its page; empty: of nobody. */
+export function accountColumn<Row>({ texts }: DeskPage, id: (row: Row) => string): ListColumn<Row> {
+  return {
+    name: texts.common.account,
+    cell: row => (id(row) === '' ? '' : html`<a href="/customers/${id(row)}"><code>${id(row)}</code></a>`),
+    csv: id,
+  }
+}
+
+/** A column of amounts in micro-roubles, to the kopeck unless they are shown otherwise. */
+export function amountColumn<Row>(
+  { language }: DeskPage,
+  name: string,
+  micros: (row: Row) => number,
+  { sort, shown = money }: { readonly sort?: string; readonly shown?: typeof money } = {},
+): ListColumn<Row> {
+  return {
+    name,
+    ...(sort !== undefined && { sort }),
+    cell: row => shown(micros(row), language),
+    csv: row => ({ number: formatRoubles(micros(row)) }),
+    isNumber: true,
+  }
 }
 
 /** The filters of a list by its days: the first and the last of them. */
@@ -160,23 +214,35 @@ function pager<Row>(page: DeskPage, { path }: DeskList<Row>, asked: Asked, hasMo
   </p>`
 }
 
-/** A list with its filters, its sorts and its pages. The status is for the page that has it. */
-export async function listSection<Row>(
+/** What a list's page has beside the list. */
+interface Beside {
+  readonly above?: Html
+  readonly below?: Html
+  /** Something was refused, which stands above. */
+  readonly isWrong?: boolean
+}
+
+/** The page of a list with its filters, its sorts and its pages. */
+export async function showList<Row>(
   context: PageContext,
   page: DeskPage,
   list: DeskList<Row>,
-): Promise<{ readonly view: Html; readonly status: 200 | 422 }> {
+  { above, below, isWrong = false }: Beside = {},
+): Promise<Response> {
   const asked = ask(context, list)
   const rows = asked.isRefused ? [] : await list.read(asked)
   const shown = rows.slice(0, pageRows)
   const columns = list.columns.map(column => ({ ...column, name: head(list, column, asked) }))
-  const view = html`<section class="card">
-    ${filterForm(page, list, asked)}
-    ${asked.isRefused ? html`<p class="notice bad" role="alert">${page.texts.common.filterRefused}</p>` : ''}
-    ${dataTable({ label: list.label, empty: list.empty }, columns, shown)}
-    ${pager(page, list, asked, rows.length > pageRows)}
-  </section>`
-  return { view, status: asked.isRefused ? 422 : 200 }
+  const content = html`<h1>${list.label}</h1>
+    ${list.hint === undefined ? '' : html`<p class="quiet">${list.hint}</p>`} ${above ?? ''}
+    <section class="card">
+      ${filterForm(page, list, asked)}
+      ${asked.isRefused ? html`<p class="notice bad" role="alert">${page.texts.common.filterRefused}</p>` : ''}
+      ${dataTable({ label: list.label, empty: list.empty }, columns, shown)}
+      ${pager(page, list, asked, rows.length > pageRows)}
+    </section>
+    ${below ?? ''}`
+  return context.html(layout(page, { title: list.label }, content), isWrong || asked.isRefused ? 422 : 200)
 }
 
 /** The rows of a list as a table for spreadsheets, as many as its pages have. */

@@ -1,4 +1,4 @@
-import type { AccountError } from '../../accounts/accounts.ts'
+import { AccountError } from '../../accounts/accounts.ts'
 import { money } from '../../web/format.ts'
 import type { DeskPage } from '../page.ts'
 
@@ -10,6 +10,17 @@ export function refusalText({ texts, language }: DeskPage, { code, message, amou
     isKey(refusalAmounts, name) ? [`${refusalAmounts[name]}: ${money(micros, language)}.`] : [],
   )
   return [refusals[code], ...said].join(' ')
+}
+
+/** Does something, and answers why it was refused; undefined: it was done. */
+export async function refusalOf(page: DeskPage, act: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await act()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof AccountError)) throw error
+    return refusalText(page, error)
+  }
 }
 
 /** What an alarm says; empty for one of another release. */

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { WebPage, PageContext } from '../web-page.ts'
-import { layout } from '../view/layout.ts'
+import { titledPage } from '../view/layout.ts'
 
 const statuses = {
   notFound: 404,
@@ -23,11 +23,10 @@ export async function showFailure(
   const { failures, shell } = page.texts
   const { title, text } = failures[kind]
   return context.html(
-    layout(
+    titledPage(
       page,
       { title, isNarrow: true },
-      html`<h1>${title}</h1>
-        <p>${text}</p>
+      html`<p>${text}</p>
         <p class="quiet small">${shell.request}: <code>${page.requestId}</code></p>
         <p><a class="button" href="/">${failures.home}</a></p>`,
     ),

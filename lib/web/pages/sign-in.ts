@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
 import type { Html, WebPage, PageContext } from '../web-page.ts'
-import { emptyForm, field, form, formProblems, notice } from '../view/form.ts'
+import { emptyForm, field, form, formProblems, notice, passwordField } from '../view/form.ts'
 import type { FormState } from '../view/form.ts'
-import { layout } from '../view/layout.ts'
+import { layout, titledPage } from '../view/layout.ts'
 import type { SignInResult } from '../sign-in/identity.ts'
 
 const schema = z.object({
@@ -16,11 +16,10 @@ const schema = z.object({
 
 function view(page: WebPage, next: string, state: FormState, isRefused = false): Html {
   const { fields, signIn } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: signIn.title, isNarrow: true },
-    html`<h1>${signIn.title}</h1>
-      ${notice(page)}${formProblems(page, state)}
+    html`${notice(page)}${formProblems(page, state)}
       ${isRefused ? html`<p class="notice bad" role="alert">${signIn.refused}</p>` : ''}
       <div class="card">
         ${form(
@@ -28,12 +27,7 @@ function view(page: WebPage, next: string, state: FormState, isRefused = false):
           '/sign-in',
           html`<input type="hidden" name="next" value="${next}" />
             ${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-            ${field(state, {
-              name: 'password',
-              label: fields.password,
-              type: 'password',
-              autocomplete: 'current-password',
-            })}
+            ${passwordField(page, state, 'password')}
             <button>${signIn.submit}</button>`,
         )}
       </div>
@@ -86,11 +80,10 @@ const codeSchema = z.object({ code: fieldSchemas.code, next: hiddenField(2000) }
 
 function codeView(page: WebPage, next: string, state: FormState): Html {
   const { fields, secondStep } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: secondStep.title, isNarrow: true },
-    html`<h1>${secondStep.title}</h1>
-      ${formProblems(page, state)}
+    html`${formProblems(page, state)}
       <p>${secondStep.text}</p>
       <div class="card">
         ${form(
@@ -106,11 +99,10 @@ function codeView(page: WebPage, next: string, state: FormState): Html {
 
 function codeOver(page: WebPage): Html {
   const { secondStep, shell } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: secondStep.title, isNarrow: true },
-    html`<h1>${secondStep.title}</h1>
-      <p class="notice bad" role="alert">${secondStep.over}</p>
+    html`<p class="notice bad" role="alert">${secondStep.over}</p>
       <p><a class="button" href="/sign-in">${shell.signIn}</a></p>`,
   )
 }
@@ -154,24 +146,16 @@ export function newPasswordPage<Page extends WebPage>(options: NewPasswordPage<P
   }
   const view = (page: Page, token: string, state: FormState): Html => {
     const { title, submit } = wordsOf(page)
-    const { fields } = page.texts
-    return layout(
+    return titledPage(
       page,
       { title, isNarrow: true },
-      html`<h1>${title}</h1>
-        ${formProblems(page, state)}
+      html`${formProblems(page, state)}
         <div class="card">
           ${form(
             page,
             path,
             html`<input type="hidden" name="token" value="${token}" />
-              ${field(state, {
-                name: 'newPassword',
-                label: fields.newPassword,
-                type: 'password',
-                hint: fields.passwordHint,
-                autocomplete: 'new-password',
-              })}
+              ${passwordField(page, state, 'newPassword')}
               <button>${submit}</button>`,
           )}
         </div>`,

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import { baseStyle } from './style-base.ts'
-import { partsStyle } from './style-parts.ts'
+import { readFileSync } from 'node:fs'
 
 /** A file that pages load, under a name that changes with what is in it. */
 export interface Asset {
@@ -96,10 +95,11 @@ function asset(name: string, ending: string, type: string, body: string): Asset 
 
 /**
  * The stylesheet and the script of an area's pages.
- * @param style the rules of its own, behind those of every area
+ * @param ownStyle where the rules of its own are, which follow those of every area
  */
-export function areaAssets(style: readonly string[]): { readonly style: Asset; readonly script: Asset } {
-  const rules = [baseStyle, partsStyle, ...style].join('\n')
+export function areaAssets(...ownStyle: readonly URL[]): { readonly style: Asset; readonly script: Asset } {
+  const files = [new URL('style.css', import.meta.url), ...ownStyle]
+  const rules = files.map(file => readFileSync(file, 'utf8')).join('\n')
   return {
     style: asset('style', 'css', 'text/css; charset=utf-8', rules),
     script: asset('script', 'js', 'text/javascript; charset=utf-8', script),

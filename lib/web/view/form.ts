@@ -74,6 +74,20 @@ export function field(state: FormState, options: FieldOptions): Html {
   </div>`
 }
 
+/** A field for the password that there is, or for a new one. */
+export function passwordField(
+  { texts: { fields } }: WebPage,
+  state: FormState,
+  name: 'password' | 'currentPassword' | 'newPassword',
+  options: { readonly label?: string; readonly isNew?: boolean; readonly id?: string } = {},
+): Html {
+  const { label = fields[name], isNew = name === 'newPassword', ...more } = options
+  const kind = isNew
+    ? { hint: fields.passwordHint, autocomplete: 'new-password' }
+    : { autocomplete: 'current-password' }
+  return field(state, { name, label, type: 'password', ...kind, ...more })
+}
+
 /** What is wrong with a field, where its `aria-describedby` points: `<id>-error`. */
 export function problem(id: string, error: string | undefined): Html {
   return error === undefined ? html`` : html`<span class="problem" id="${id}-error">${error}</span>`

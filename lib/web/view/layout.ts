@@ -89,7 +89,7 @@ function appearance(page: WebPage): Html {
   )
 }
 
-/** A whole page around its content, which begins with an `h1`. */
+/** A whole page around its content, which begins with an `h1` or what stands above it. */
 export function layout(page: WebPage, { title, isNarrow = false, head }: LayoutOptions, content: Html): Html {
   const { site, texts, language, theme } = page
   const frame = site.frame(page)
@@ -121,4 +121,14 @@ export function layout(page: WebPage, { title, isNarrow = false, head }: LayoutO
         </footer>
       </body>
     </html>`
+}
+
+/** A whole page whose heading is its title. */
+export function titledPage(page: WebPage, options: LayoutOptions, content: Html): Html {
+  return layout(
+    page,
+    options,
+    html`<h1>${options.title}</h1>
+      ${content}`,
+  )
 }

@@ -7,7 +7,7 @@ import { debtMoney, money, time } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { formProblems, notice, checkbox, field, form, radios } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { invoiceSection } from '../documents/invoices.ts'
 import { autoTopUpCard } from './auto-top-up.ts'
 import { history, movementsShown, placeOf } from './history.ts'
@@ -171,14 +171,13 @@ async function balanceView(page: OwnPage, view: BalanceView = {}): Promise<Html>
     site.movements.page(accountId, { before, limit: movementsShown + 1 }),
     topUpPart(page, view),
   ])
-  return layout(
+  return titledPage(
     page,
     { title: texts.balance.title },
-    html`<h1>${texts.balance.title}</h1>
-      ${notice(page)} ${state === undefined ? '' : formProblems(page, state)}
-      ${found === undefined ? '' : figures(page, found)} ${topUp} ${await invoiceSection(page)}
-      ${await history(page, movements, before !== undefined)}
-      ${site.payments === undefined ? '' : await receipts(page, site.payments)}`,
+    html`${notice(page)} ${state === undefined ? '' : formProblems(page, state)}
+    ${found === undefined ? '' : figures(page, found)} ${topUp} ${await invoiceSection(page)}
+    ${await history(page, movements, before !== undefined)}
+    ${site.payments === undefined ? '' : await receipts(page, site.payments)}`,
   )
 }
 

@@ -4,11 +4,13 @@ import type { ChargeSearch } from '../../../ledger/charge-records.ts'
 import { budgetDay } from '../../../ledger/key-spending.ts'
 import { isDay } from '../../../web/format.ts'
 import { readQuery, says, withError } from '../../../web/http/read-form.ts'
-import type { OwnPage, PageContext } from '../../page.ts'
+import { html } from 'hono/html'
+import { choice, field } from '../../../web/view/form.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
 import type { FormState } from '../../../web/view/form.ts'
 
 /** How an exchange can end. */
-export const outcomes = ['completed', 'aborted', 'broken', 'refused'] as const
+const outcomes = ['completed', 'aborted', 'broken', 'refused'] as const
 
 function optional<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(value => (value === '' ? undefined : value), schema.optional())
@@ -35,7 +37,7 @@ const filterSchema = z.object({
 })
 
 /** Which charges are asked for, and the form that asked. */
-export interface ChargeFilter {
+interface ChargeFilter {
   /** Absent when something is wrong with the form. */
   readonly search?: ChargeSearch
   readonly state: FormState
@@ -69,4 +71,51 @@ export function readFilter(
     ...(outcome !== undefined && { outcome }),
   }
   return { search, state: sent.state, query }
+}
+
+/** Browsers drop what is no day from a field for days, so that it could not be mended. */
+function dayField(state: FormState, name: string, label: string): Html {
+  const type = state.errors[name] === undefined ? 'date' : 'text'
+  return field(state, { name, label, type, isOptional: true })
+}
+
+/** The form of the filter. */
+export function filterForm(
+  page: OwnPage,
+  keys: readonly KeyRecord[],
+  models: readonly string[],
+  { state, query }: ChargeFilter,
+): Html {
+  const { charges, keys: keyTexts } = page.texts
+  const keyOptions = keys.map(({ id, name, lastFour }): [string, string] => [
+    id,
+    `${name === '' ? keyTexts.unnamed : name} (…${lastFour})`,
+  ])
+  const outcomeOptions = outcomes.map((outcome): [string, string] => [outcome, charges.outcomes[outcome]])
+  return html`<form
+    method="get"
+    action="/charges"
+    class="filter"
+    role="search"
+    aria-label="${charges.filter}"
+  >
+    ${dayField(state, 'from', charges.from)} ${dayField(state, 'until', charges.until)}
+    ${choice(state, {
+      name: 'key',
+      label: charges.key,
+      options: { '': charges.anyKey, ...Object.fromEntries(keyOptions) },
+    })}
+    ${field(state, { name: 'model', label: charges.model, type: 'search', isOptional: true, list: 'charged-models' })}
+    <datalist id="charged-models">${models.map(model => html`<option value="${model}"></option>`)}</datalist>
+    ${choice(state, {
+      name: 'outcome',
+      label: charges.outcome,
+      options: { '': charges.anyOutcome, ...Object.fromEntries(outcomeOptions) },
+    })}
+    <div class="row actions">
+      <button>${charges.apply}</button>
+      ${query === '' ? '' : html`<a href="/charges">${charges.reset}</a>`}
+    </div>
+    <p class="hint">${charges.days}</p>
+  </form>`
 }

@@ -2,13 +2,14 @@ import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { shownProvider } from '../../../config/config.ts'
 import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
-import { count, smallMoney, time, units, decimal, exactRoubles } from '../../../web/format.ts'
+import { count, smallMoney, time, units, decimal, exactRoubles, named } from '../../../web/format.ts'
+import { facts } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
-import { keyLabel, outcomeBadge } from './charge-list.ts'
+import { keyLabel, outcomeBadge } from './charges.ts'
 import type { ChargeLine } from '../../../ledger/price-charge.ts'
 import { explainLine } from '../../../money/explain-line.ts'
 import type { ExplainedLine } from '../../../money/explain-line.ts'
@@ -17,21 +18,10 @@ import type { Price } from '../../../money/price.ts'
 /** A long session has hundreds of turns, which come some at a time. */
 const partsShown = 50
 
-function word(words: Readonly<Record<string, string>>, name: string): string {
-  return Object.hasOwn(words, name) ? (words[name] ?? name) : name
-}
-
-function fact(name: string, value: Html | string): Html {
-  return html`<div>
-    <dt>${name}</dt>
-    <dd>${value}</dd>
-  </div>`
-}
-
 function measured({ texts, language }: OwnPage, { usageSource, details }: ChargeRecord): Html {
   const { charge } = texts
   const { estimatedByTiktoken, estimatedByBytes, reasoning } = details
-  return html`${word(charge.sources, usageSource)}
+  return html`${named(charge.sources, usageSource)}
   ${estimatedByTiktoken === undefined ? '' : html`<span class="quiet small">${charge.estimatedByTiktoken(units(estimatedByTiktoken, language))}</span>`}
   ${estimatedByBytes === undefined ? '' : html`<span class="quiet small">${charge.estimatedByBytes(units(estimatedByBytes, language))}</span>`}
   ${reasoning === undefined ? '' : html`<span class="quiet small">${charge.details}: ${charge.reasoning(units(reasoning, language))}</span>`}`
@@ -42,7 +32,7 @@ function flags({ texts }: OwnPage, charge: ChargeRecord): Html {
   return html`<div>
     <h3>${texts.charge.flags}</h3>
     <ul class="points">
-      ${charge.flags.map(flag => html`<li>${word(texts.charge.flagNames, flag)}</li>`)}
+      ${charge.flags.map(flag => html`<li>${named(texts.charge.flagNames, flag)}</li>`)}
     </ul>
   </div>`
 }
@@ -152,14 +142,15 @@ function part(
       </h2>
       <strong>${smallMoney(one.amountMicros, page.language)}</strong>
     </div>
-    <dl class="facts">
-      ${fact(charges.time, time(one.at, page.language))} ${fact(charges.model, html`<bdi>${one.model}</bdi>`)}
-      ${fact(charges.key, keyLabel(page, keys, one.keyId))}
-      ${fact(charges.outcome, outcomeBadge(page, one.outcome))}
-      ${fact(charge.operation, word(charge.operationNames, one.operation))}
-      ${provider === undefined ? '' : fact(charge.provider, provider)}
-      ${fact(charge.source, measured(page, one))}
-    </dl>
+    ${facts([
+      [charges.time, time(one.at, page.language)],
+      [charges.model, html`<bdi>${one.model}</bdi>`],
+      [charges.key, keyLabel(page, keys, one.keyId)],
+      [charges.outcome, outcomeBadge(page, one.outcome)],
+      [charge.operation, named(charge.operationNames, one.operation)],
+      [charge.provider, provider ?? null],
+      [charge.source, measured(page, one)],
+    ])}
     ${one.lines.length === 0 ? html`<p class="quiet">${charge.noLines}</p>` : ''}
     ${one.lines.map(line => chargeFormula(page, line, prices.get(line.priceVersion)))} ${overrun(page, one)}
     ${returned(page, one)} ${flags(page, one)}
@@ -172,9 +163,52 @@ function readFrom(context: PageContext): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0
 }
 
+/** What the whole request cost. */
+function summary(page: OwnPage, requestId: string, { total }: ExchangeCharges): Html {
+  const { charge } = page.texts
+  const parts = html`<p>
+    ${charge.parts(count(total.charges, page.language))}<br />
+    <span class="quiet small">${charge.partsHint}</span>
+  </p>`
+  return html`<section class="card">
+    <dl class="figures">
+      <div class="figure main">
+        <dt>${charge.total}</dt>
+        <dd>${smallMoney(total.amountMicros, page.language)}</dd>
+      </div>
+    </dl>
+    <div class="row">
+      <span class="quiet">${charge.requestId}</span>
+      <code id="request-id">${requestId}</code>
+      ${copyButton(page, 'request-id')}
+    </div>
+    ${total.charges === 1 ? '' : parts}
+  </section>`
+}
+
+/** The ways to the other parts of a long session. */
+function otherParts(
+  { texts }: OwnPage,
+  path: string,
+  from: number,
+  { total, charges }: ExchangeCharges,
+): Html | string {
+  const { charge } = texts
+  const last = charges.at(-1)
+  if (total.charges === charges.length) return ''
+  return html`<nav class="row between" aria-label="${texts.charges.pages}">
+    ${from === 0 ? html`<span></span>` : html`<a href="${path}">← ${charge.firstParts}</a>`}
+    ${
+      last === undefined || charges.length < partsShown
+        ? ''
+        : html`<a href="${path}?from=${last.sequence + 1}">${charge.moreParts} →</a>`
+    }
+  </nav>`
+}
+
 /** What one request cost, and why: all its charges, line by line. */
 export async function showCharge(context: PageContext, page: OwnPage): Promise<Response> {
-  const { site, account, texts } = page
+  const { site, account } = page
   const { accountId } = account
   const requestId = context.req.param('requestId') ?? ''
   const from = readFrom(context)
@@ -183,51 +217,15 @@ export async function showCharge(context: PageContext, page: OwnPage): Promise<R
     : undefined
   if (found === undefined) return showFailure(context, page, 'notFound')
   const keys = await site.reports.keys(accountId)
-  const { charges, total } = found
-  const { charge } = texts
-  const last = charges.at(-1)
+  const { charge } = page.texts
   return context.html(
     layout(
       page,
       { title: charge.title },
       html`<p><a href="/charges">← ${charge.back}</a></p>
         <h1>${charge.title}</h1>
-        <section class="card">
-          <dl class="figures">
-            <div class="figure main">
-              <dt>${charge.total}</dt>
-              <dd>${smallMoney(total.amountMicros, page.language)}</dd>
-            </div>
-          </dl>
-          <div class="row">
-            <span class="quiet">${charge.requestId}</span>
-            <code id="request-id">${requestId}</code>
-            ${copyButton(page, 'request-id')}
-          </div>
-          ${
-            total.charges === 1
-              ? ''
-              : html`<p>
-                  ${charge.parts(count(total.charges, page.language))}<br />
-                  <span class="quiet small">${charge.partsHint}</span>
-                </p>`
-          }
-        </section>
-        ${charges.map(one => part(page, keys, found, one))}
-        ${
-          total.charges === charges.length
-            ? ''
-            : html`<nav class="row between" aria-label="${texts.charges.pages}">
-                ${from === 0 ? html`<span></span>` : html`<a href="/charges/${requestId}">← ${charge.firstParts}</a>`}
-                ${
-                  last === undefined || charges.length < partsShown
-                    ? ''
-                    : html`<a href="/charges/${requestId}?from=${last.sequence + 1}"
-                        >${charge.moreParts} →</a
-                      >`
-                }
-              </nav>`
-        }`,
+        ${summary(page, requestId, found)} ${found.charges.map(one => part(page, keys, found, one))}
+        ${otherParts(page, `/charges/${requestId}`, from, found)}`,
     ),
   )
 }

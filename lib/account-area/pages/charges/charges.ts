@@ -1,14 +1,107 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
-import type { ChargeSearch } from '../../../ledger/charge-records.ts'
-import { count, spentMoney } from '../../../web/format.ts'
+import type { ChargeSearch, ChargeRecord } from '../../../ledger/charge-records.ts'
+import { count, spentMoney, alignDecimals, named, smallMoney, time, units } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { choice, field, formProblems } from '../../../web/view/form.ts'
-import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
-import { outcomes, readFilter } from './charge-filter.ts'
-import type { ChargeFilter } from './charge-filter.ts'
-import { chargeList } from './charge-list.ts'
+import { formProblems } from '../../../web/view/form.ts'
+import { titledPage } from '../../../web/view/layout.ts'
+import { filterForm, readFilter } from './charge-filter.ts'
+import { keyName } from '../keys/keys.ts'
+import { inputMeters, meters as allMeters, outputMeters } from '../../../money/usage.ts'
+import type { Meter, Meters } from '../../../money/usage.ts'
+
+/** How an exchange ended, in the user's words. */
+export function outcomeBadge({ texts }: OwnPage, outcome: string): Html {
+  const label = named(texts.charges.outcomes, outcome)
+  return html`<span class="badge ${outcome === 'completed' ? 'good' : ''}">${label}</span>`
+}
+
+/** What the key of a charge is called. */
+export function keyLabel(page: OwnPage, keys: readonly KeyRecord[], keyId: string): Html {
+  const key = keys.find(({ id }) => id === keyId)
+  if (key === undefined) return html`<span class="quiet">${page.texts.charges.unknownKey}</span>`
+  return html`${keyName(page, key)} <span class="quiet mono whole">…${key.lastFour}</span>`
+}
+
+function marks({ texts }: OwnPage, { usageSource, flags }: ChargeRecord): Html {
+  const { charges } = texts
+  return html`${usageSource === 'estimated' ? html`<span class="badge">${charges.estimated}</span>` : ''}
+  ${flags.length > 0 ? html`<span class="badge">${charges.withFlags}</span>` : ''}`
+}
+
+const tokensIn: ReadonlySet<Meter> = new Set(inputMeters)
+const tokensOut: ReadonlySet<Meter> = new Set(outputMeters)
+
+/** What was used, in short: tokens in and out, and whatever else there was. */
+function usageSummary({ texts, language }: Pick<OwnPage, 'texts' | 'language'>, usage: Meters): string {
+  const { charges, meters } = texts
+  let sumIn = 0
+  let sumOut = 0
+  const others: string[] = []
+  for (const meter of allMeters) {
+    const count = usage[meter]
+    if (count === undefined || count === 0) continue
+    if (tokensIn.has(meter)) sumIn += count
+    else if (tokensOut.has(meter)) sumOut += count
+    else others.push(`${meters[meter]}: ${units(count, language)}`)
+  }
+  const parts = [
+    ...(sumIn === 0 ? [] : [`${charges.tokensIn}\u00a0${units(sumIn, language)}`]),
+    ...(sumOut === 0 ? [] : [`${charges.tokensOut}\u00a0${units(sumOut, language)}`]),
+    ...others,
+  ]
+  return parts.length === 0 ? '—' : parts.join(' · ')
+}
+
+function chargeRow(
+  page: OwnPage,
+  keys: readonly KeyRecord[],
+  charge: ChargeRecord,
+  amount: string | undefined,
+): Html {
+  const { language, texts } = page
+  const { charges } = texts
+  const part = charge.sequence > 0 ? `?from=${charge.sequence}` : ''
+  // The roles say what the style takes away where it makes cards of rows.
+  return html`<tr role="row">
+    <td role="cell" class="charge-time">
+      <a href="/charges/${charge.requestId}${part}">${time(charge.at, language)}</a>
+    </td>
+    <td role="cell" class="charge-model"><bdi>${charge.model}</bdi></td>
+    <td role="cell" class="charge-key">
+      <span class="in-card">${charges.key}: </span>${keyLabel(page, keys, charge.keyId)}
+    </td>
+    <td role="cell" class="charge-usage">${usageSummary(page, charge.usage)}</td>
+    <td role="cell" class="charge-outcome">${outcomeBadge(page, charge.outcome)} ${marks(page, charge)}</td>
+    <td role="cell" class="charge-amount number">${amount}</td>
+  </tr>`
+}
+
+/** Charges as a table, which is a list of cards on a phone. */
+function chargeList(page: OwnPage, keys: readonly KeyRecord[], charges: readonly ChargeRecord[]): Html {
+  const { texts, language } = page
+  const amounts = alignDecimals(charges.map(({ amountMicros }) => smallMoney(amountMicros, language)))
+  const columns = [
+    texts.charges.time,
+    texts.charges.model,
+    texts.charges.key,
+    texts.charges.usage,
+    texts.charges.outcome,
+  ]
+  return html`<div class="table" tabindex="0" role="region" aria-label="${texts.charges.title}">
+    <table class="charges" role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(column => html`<th scope="col" role="columnheader">${column}</th>`)}
+          <th scope="col" role="columnheader" class="number">${texts.charges.amount}</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${charges.map((charge, index) => chargeRow(page, keys, charge, amounts[index]))}
+      </tbody>
+    </table>
+  </div>`
+}
 
 const pageLength = 50
 /** More names than that are no help to who types one. */
@@ -17,52 +110,6 @@ const modelsMax = 300
 function withQuery(path: string, query: string, more?: string): string {
   const whole = [query, more].filter(part => part !== undefined && part !== '').join('&')
   return whole === '' ? path : `${path}?${whole}`
-}
-
-/** Browsers drop what is no day from a field for days, so that it could not be mended. */
-function dayField(state: FormState, name: string, label: string): Html {
-  const type = state.errors[name] === undefined ? 'date' : 'text'
-  return field(state, { name, label, type, isOptional: true })
-}
-
-function filterForm(
-  page: OwnPage,
-  keys: readonly KeyRecord[],
-  models: readonly string[],
-  { state, query }: ChargeFilter,
-): Html {
-  const { charges, keys: keyTexts } = page.texts
-  const keyOptions = keys.map(({ id, name, lastFour }): [string, string] => [
-    id,
-    `${name === '' ? keyTexts.unnamed : name} (…${lastFour})`,
-  ])
-  const outcomeOptions = outcomes.map((outcome): [string, string] => [outcome, charges.outcomes[outcome]])
-  return html`<form
-    method="get"
-    action="/charges"
-    class="filter"
-    role="search"
-    aria-label="${charges.filter}"
-  >
-    ${dayField(state, 'from', charges.from)} ${dayField(state, 'until', charges.until)}
-    ${choice(state, {
-      name: 'key',
-      label: charges.key,
-      options: { '': charges.anyKey, ...Object.fromEntries(keyOptions) },
-    })}
-    ${field(state, { name: 'model', label: charges.model, type: 'search', isOptional: true, list: 'charged-models' })}
-    <datalist id="charged-models">${models.map(model => html`<option value="${model}"></option>`)}</datalist>
-    ${choice(state, {
-      name: 'outcome',
-      label: charges.outcome,
-      options: { '': charges.anyOutcome, ...Object.fromEntries(outcomeOptions) },
-    })}
-    <div class="row actions">
-      <button>${charges.apply}</button>
-      ${query === '' ? '' : html`<a href="/charges">${charges.reset}</a>`}
-    </div>
-    <p class="hint">${charges.days}</p>
-  </form>`
 }
 
 function nothing({ texts }: OwnPage, isFiltered: boolean): Html {
@@ -126,17 +173,16 @@ export async function showCharges(context: PageContext, page: OwnPage): Promise<
   const { search, state, query } = filter
   const title = texts.charges.title
   return context.html(
-    layout(
+    titledPage(
       page,
       { title },
-      html`<h1>${title}</h1>
-        ${formProblems(page, state)}
-        ${
-          models.length === 0 && query === ''
-            ? ''
-            : html`<section class="card">${filterForm(page, keys, models, filter)}</section>`
-        }
-        ${search === undefined ? '' : await found(context, page, keys, search, query)}`,
+      html`${formProblems(page, state)}
+      ${
+        models.length === 0 && query === ''
+          ? ''
+          : html`<section class="card">${filterForm(page, keys, models, filter)}</section>`
+      }
+      ${search === undefined ? '' : await found(context, page, keys, search, query)}`,
     ),
     search === undefined ? 422 : 200,
   )

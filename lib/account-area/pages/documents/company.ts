@@ -8,7 +8,7 @@ import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { choice, settingCard, field, form, formProblems, notice } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
 import type { Texts } from '../../texts/texts.ts'
@@ -134,23 +134,22 @@ function fieldsOf(page: OwnPage, state: FormState): Html {
 
 function view(page: OwnPage, state: FormState): Html {
   const { company } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: company.title },
-    html`<h1>${company.title}</h1>
-      ${settingsTabs(page)} ${notice(page)} ${formProblems(page, state)}
-      ${settingCard(
-        company.heading,
-        company.hint,
-        html`<div data-check="/settings/company/check">
-          ${form(
-            page,
-            '/settings/company',
-            html`${fieldsOf(page, state)}
-              <div><button>${company.save}</button></div>`,
-          )}
-        </div>`,
-      )}`,
+    html`${settingsTabs(page)} ${notice(page)} ${formProblems(page, state)}
+    ${settingCard(
+      company.heading,
+      company.hint,
+      html`<div data-check="/settings/company/check">
+        ${form(
+          page,
+          '/settings/company',
+          html`${fieldsOf(page, state)}
+            <div><button>${company.save}</button></div>`,
+        )}
+      </div>`,
+    )}`,
   )
 }
 

@@ -14,51 +14,60 @@ import { readQuery, says } from '../../../web/http/read-form.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { emptyForm, field, formProblems, notice } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { dataTable } from '../../../web/view/data-table.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { sendDocument, sendPrinted } from './send-document.ts'
 
 const yearMin = 2020
 
-function table(label: string, heads: readonly Html[], rows: readonly Html[]): Html {
-  return html`<div class="table" tabindex="0" role="region" aria-label="${label}">
-    <table>
-      <thead>
-        <tr>
-          ${heads}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`
+/** Closing documents, the latest first. */
+function closingTable({ texts, language }: OwnPage, closing: readonly StoredClosing[]): Html {
+  const { documents, invoices } = texts
+  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, language)
+  return dataTable(
+    { label: documents.closing, empty: documents.noClosing },
+    [
+      {
+        name: documents.document,
+        cell: one => html`<a href="/documents/closing/${one.id}">${documentName(one.document)}</a>`,
+      },
+      { name: invoices.amount, cell: one => amount(one.document.amount), isNumber: true },
+      {
+        name: documents.tax,
+        cell: ({ document }) => (document.tax.rate === 'none' ? documents.noTax : amount(document.vat)),
+        isNumber: true,
+      },
+      { name: invoices.state, cell: one => documents.states[one.state] },
+      {
+        name: documents.archives,
+        cell: ({ month }) =>
+          html`<a href="/documents/months/${month}" title="${documents.archiveHint}"
+            >${documents.archive}</a
+          >`,
+      },
+    ],
+    closing.toReversed(),
+  )
 }
 
-function head(text: string, isNumber = false): Html {
-  return html`<th scope="col" class="${isNumber ? 'number' : ''}">${text}</th>`
-}
-
-function closingRow(page: OwnPage, { id, month, document, state }: StoredClosing): Html {
-  const { documents } = page.texts
-  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
-  return html`<tr>
-    <td><a href="/documents/closing/${id}">${documentName(document)}</a></td>
-    <td class="number">${amount(document.amount)}</td>
-    <td class="number">${document.tax.rate === 'none' ? documents.noTax : amount(document.vat)}</td>
-    <td>${documents.states[state]}</td>
-    <td><a href="/documents/months/${month}" title="${documents.archiveHint}">${documents.archive}</a></td>
-  </tr>`
-}
-
-function invoiceRow(page: OwnPage, { id, document, paid, state }: StoredInvoice): Html {
-  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
-  return html`<tr>
-    <td><a href="/balance/invoices/${id}">${documentName(document)}</a></td>
-    <td class="number">${amount(document.amount)}</td>
-    <td class="number">${amount(paid)}</td>
-    <td>${page.texts.invoices.states[state]}</td>
-  </tr>`
+function invoiceTable({ texts, language }: OwnPage, made: readonly StoredInvoice[]): Html {
+  const { documents, invoices } = texts
+  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, language)
+  const empty = html`${documents.noInvoices} <a href="/balance#invoice-amount">${invoices.make}</a>`
+  return dataTable(
+    { label: invoices.plural, empty },
+    [
+      {
+        name: documents.document,
+        cell: one => html`<a href="/balance/invoices/${one.id}">${documentName(one.document)}</a>`,
+      },
+      { name: invoices.amount, cell: one => amount(one.document.amount), isNumber: true },
+      { name: invoices.paid, cell: one => amount(one.paid), isNumber: true },
+      { name: invoices.state, cell: one => invoices.states[one.state] },
+    ],
+    made,
+  )
 }
 
 function years(page: OwnPage, all: readonly number[], chosen: number): Html {
@@ -87,28 +96,6 @@ function reconciliationForm({ texts: { documents } }: OwnPage, state: FormState)
   </section>`
 }
 
-function closingSection(page: OwnPage, closing: readonly StoredClosing[]): Html {
-  const { documents, invoices } = page.texts
-  return html`<section class="card">
-    <h2>${documents.closing}</h2>
-    ${
-      closing.length === 0
-        ? html`<p class="quiet">${documents.noClosing}</p>`
-        : table(
-            documents.closing,
-            [
-              head(documents.document),
-              head(invoices.amount, true),
-              head(documents.tax, true),
-              head(invoices.state),
-              head(documents.archives),
-            ],
-            closing.toReversed().map(one => closingRow(page, one)),
-          )
-    }
-  </section>`
-}
-
 /** The page, also after days of a reconciliation were refused. */
 async function view(page: OwnPage, year: number, state: FormState): Promise<Html> {
   const { site, account, texts } = page
@@ -116,14 +103,13 @@ async function view(page: OwnPage, year: number, state: FormState): Promise<Html
   const { accountId } = account
   const company = await new CompanyBook(site.records).current(accountId)
   if (company === undefined) {
-    return layout(
+    return titledPage(
       page,
       { title: documents.title },
-      html`<h1>${documents.title}</h1>
-        <section class="card">
-          <p>${documents.forCompanies}</p>
-          <p><a class="button" href="/settings/company">${invoices.setCompany}</a></p>
-        </section>`,
+      html`<section class="card">
+        <p>${documents.forCompanies}</p>
+        <p><a class="button" href="/settings/company">${invoices.setCompany}</a></p>
+      </section>`,
     )
   }
   const today = moscowDay(site.clock.now())
@@ -135,29 +121,17 @@ async function view(page: OwnPage, year: number, state: FormState): Promise<Html
   const last = Number(today.slice(0, 4))
   const all = Array.from({ length: last - first + 1 }, (_, index) => last - index)
   const typed = { from: `${year}-01-01`, to: year === last ? today : `${year}-12-31`, ...state.typed }
-  return layout(
+  return titledPage(
     page,
     { title: documents.title },
-    html`<h1>${documents.title}</h1>
-      ${notice(page)} ${formProblems(page, state)} ${years(page, all, year)} ${closingSection(page, closing)}
+    html`${notice(page)} ${formProblems(page, state)} ${years(page, all, year)}
+      <section class="card">
+        <h2>${documents.closing}</h2>
+        ${closingTable(page, closing)}
+      </section>
       <section class="card">
         <h2>${invoices.plural}</h2>
-        ${
-          made.length === 0
-            ? html`<p class="quiet">
-                ${documents.noInvoices} <a href="/balance#invoice-amount">${invoices.make}</a>
-              </p>`
-            : table(
-                invoices.plural,
-                [
-                  head(documents.document),
-                  head(invoices.amount, true),
-                  head(invoices.paid, true),
-                  head(invoices.state),
-                ],
-                made.map(one => invoiceRow(page, one)),
-              )
-        }
+        ${invoiceTable(page, made)}
       </section>
       ${reconciliationForm(page, { ...state, typed })}
       <p><a href="/settings/company">${documents.company}</a></p>`,

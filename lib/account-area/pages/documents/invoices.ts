@@ -26,6 +26,7 @@ import {
   form,
   type FormState,
 } from '../../../web/view/form.ts'
+import { facts } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { sendDocument } from './send-document.ts'
@@ -92,22 +93,21 @@ async function linkedInvoice(context: PageContext, { site }: Page): Promise<Stor
   return found
 }
 
-function facts(page: Page, { document, paid, state }: StoredInvoice): Html {
+function invoiceFacts(page: Page, { document, paid, state }: StoredInvoice): Html {
   const { invoices } = page.texts
-  const line = (name: string, value: Html | string): Html =>
-    html`<div>
-      <dt>${name}</dt>
-      <dd>${value}</dd>
-    </div>`
   const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
-  return html`<dl class="facts payment-facts">
-    ${line(invoices.state, invoices.states[state])} ${line(invoices.amount, amount(document.amount))}
-    ${paid > 0 ? line(invoices.paid, amount(paid)) : ''}
-    ${line(invoices.payUntil, shownDay(document.payUntil, page.language))}
-    ${line(invoices.seller, `${document.seller.name}, ИНН ${document.seller.inn}`)}
-    ${line(invoices.payer, `${document.buyer.name}, ИНН ${document.buyer.inn}`)}
-    ${line(invoices.purpose, html`<span id="purpose">${document.purpose}</span> ${copyButton(page, 'purpose')}`)}
-  </dl>`
+  return facts(
+    [
+      [invoices.state, invoices.states[state]],
+      [invoices.amount, amount(document.amount)],
+      [invoices.paid, paid > 0 ? amount(paid) : null],
+      [invoices.payUntil, shownDay(document.payUntil, page.language)],
+      [invoices.seller, `${document.seller.name}, ИНН ${document.seller.inn}`],
+      [invoices.payer, `${document.buyer.name}, ИНН ${document.buyer.inn}`],
+      [invoices.purpose, html`<span id="purpose">${document.purpose}</span> ${copyButton(page, 'purpose')}`],
+    ],
+    'facts payment-facts',
+  )
 }
 
 function title(page: Page, { document }: StoredInvoice): string {
@@ -128,7 +128,7 @@ export async function showInvoice(context: PageContext, page: OwnPage): Promise<
       html`<h1>${title(page, invoice)}</h1>
         ${notice(page)}
         <section class="card">
-          ${facts(page, invoice)}
+          ${invoiceFacts(page, invoice)}
           <p><a class="button" href="/balance/invoices/${invoice.id}/pdf">${invoices.download}</a></p>
           <p class="quiet">${invoices.emailed(invoice.document.buyer.email ?? '')}</p>
         </section>
@@ -189,7 +189,7 @@ export async function showLinkedInvoice(context: PageContext, page: Page): Promi
       { title: title(page, invoice), isNarrow: true },
       html`<h1>${title(page, invoice)}</h1>
         <section class="card">
-          ${facts(page, invoice)}
+          ${invoiceFacts(page, invoice)}
           <p><a class="button" href="/invoices/${invoice.token}/pdf">${page.texts.invoices.download}</a></p>
         </section>`,
     ),

@@ -3,7 +3,8 @@ import type { KeyUse } from '../../../ledger/reports.ts'
 import { time, money, spentMoney } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice, form } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { facts } from '../../../web/view/data-table.ts'
+import { layout, titledPage } from '../../../web/view/layout.ts'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import { isId } from '../../../platform/new-id.ts'
@@ -54,22 +55,18 @@ function keyFacts(page: OwnPage, use: KeyUse): Html {
   const { texts, language } = page
   const { keys } = texts
   const { key, lastUsedAt } = use
-  const fact = (term: string, description: Html | string): Html =>
-    html`<div>
-      <dt>${term}</dt>
-      <dd>${description}</dd>
-    </div>`
-  return html`<dl class="facts">
-    ${fact(keys.lastUsedAt, lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language))}
-    ${fact(keys.budget, budgetFact(page, use))} ${fact(keys.models, listFact(key.models, keys.allModels))}
-    ${fact(keys.addresses, listFact(key.ipAddresses, keys.anyAddress))}
-    ${fact(
+  return facts([
+    [keys.lastUsedAt, lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language)],
+    [keys.budget, budgetFact(page, use)],
+    [keys.models, listFact(key.models, keys.allModels)],
+    [keys.addresses, listFact(key.ipAddresses, keys.anyAddress)],
+    // At the moment itself it is over: midnight would name the next day.
+    [
       keys.expiresAt,
-      // At the moment itself it is over: midnight would name the next day.
       key.expiresAt === undefined ? keys.noExpiry : keys.until(time(key.expiresAt - 1, language)),
-    )}
-    ${fact(keys.madeAt, time(key.createdAt, language))}
-  </dl>`
+    ],
+    [keys.madeAt, time(key.createdAt, language)],
+  ])
 }
 
 function activeKey(page: OwnPage, use: KeyUse): Html {
@@ -179,26 +176,25 @@ export async function showRevokeKey(context: PageContext, page: OwnPage): Promis
   if (key.revokedAt !== undefined) return seeOther(context, '/keys?notice=key-revoked')
   const { keys, revokeKey } = page.texts
   return context.html(
-    layout(
+    titledPage(
       page,
       { title: revokeKey.title, isNarrow: true },
-      html`<h1>${revokeKey.title}</h1>
-        <section class="card">
-          <h2>${keyName(page, key)}</h2>
-          <p class="quiet small">
-            <span class="mono whole">${keys.ending(key.lastFour)}</span> · ${keys.madeAt}
-            ${time(key.createdAt, page.language)}
-          </p>
-          <p>${revokeKey.text}</p>
-          ${form(
-            page,
-            `/keys/${key.id}/revoke`,
-            html`<div class="row">
-              <button class="danger">${revokeKey.submit}</button>
-              <a class="button plain" href="/keys">${revokeKey.cancel}</a>
-            </div>`,
-          )}
-        </section>`,
+      html`<section class="card">
+        <h2>${keyName(page, key)}</h2>
+        <p class="quiet small">
+          <span class="mono whole">${keys.ending(key.lastFour)}</span> · ${keys.madeAt}
+          ${time(key.createdAt, page.language)}
+        </p>
+        <p>${revokeKey.text}</p>
+        ${form(
+          page,
+          `/keys/${key.id}/revoke`,
+          html`<div class="row">
+            <button class="danger">${revokeKey.submit}</button>
+            <a class="button plain" href="/keys">${revokeKey.cancel}</a>
+          </div>`,
+        )}
+      </section>`,
     ),
   )
 }

@@ -14,7 +14,7 @@ import {
   copyButton,
 } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { z } from 'zod'
 import { isAddressRange } from '../../../config/scalars.ts'
 import type { Language } from '../../../web/texts/language.ts'
@@ -77,56 +77,53 @@ function modelList(page: OwnPage, state: FormState): Html {
   </details>`
 }
 
+/** What the key is called, and what it may spend until when. */
+function spendingFields({ texts: { keys, newKey } }: OwnPage, state: FormState): Html {
+  return html`${field(state, { name: 'name', label: newKey.name, hint: newKey.nameHint })}
+  ${field(state, {
+    name: 'budget',
+    label: newKey.budget,
+    hint: newKey.budgetHint,
+    inputmode: 'decimal',
+    isOptional: true,
+  })}
+  ${choice(state, { name: 'period', label: newKey.period, hint: newKey.periodHint, options: keys.periods })}
+  ${field(state, {
+    name: 'expires',
+    label: newKey.expires,
+    type: 'date',
+    hint: newKey.expiresHint,
+    isOptional: true,
+  })}`
+}
+
+/** Which models it may use, and from where. */
+function accessFields(page: OwnPage, state: FormState): Html {
+  const { keys, newKey } = page.texts
+  return html`<fieldset class="field" id="models" aria-describedby="models-hint">
+      <legend>${keys.models}</legend>
+      <span class="hint" id="models-hint">${newKey.modelsHint}</span>
+      ${modelList(page, state)} ${problem('models', state.errors['models'])}
+    </fieldset>
+    ${textArea(state, { name: 'patterns', label: newKey.patterns, hint: newKey.patternsHint })}
+    ${textArea(state, { name: 'addresses', label: newKey.addresses, hint: newKey.addressesHint })}`
+}
+
 /** The form for a new key, empty or as it was sent. */
 function newKeyForm(page: OwnPage, state: FormState): Html {
-  const { keys, newKey } = page.texts
-  return layout(
+  const { newKey } = page.texts
+  return titledPage(
     page,
     { title: newKey.title },
-    html`<h1>${newKey.title}</h1>
-      ${formProblems(page, state)}
+    html`${formProblems(page, state)}
       <section class="card">
         ${form(
           page,
           '/keys/new',
           html`<input type="hidden" name="form" value="${newId()}" />
             <div class="halves">
-              <div class="stack">
-                ${field(state, { name: 'name', label: newKey.name, hint: newKey.nameHint })}
-                ${field(state, {
-                  name: 'budget',
-                  label: newKey.budget,
-                  hint: newKey.budgetHint,
-                  inputmode: 'decimal',
-                  isOptional: true,
-                })}
-                ${choice(state, {
-                  name: 'period',
-                  label: newKey.period,
-                  hint: newKey.periodHint,
-                  options: keys.periods,
-                })}
-                ${field(state, {
-                  name: 'expires',
-                  label: newKey.expires,
-                  type: 'date',
-                  hint: newKey.expiresHint,
-                  isOptional: true,
-                })}
-              </div>
-              <div class="stack">
-                <fieldset class="field" id="models" aria-describedby="models-hint">
-                  <legend>${keys.models}</legend>
-                  <span class="hint" id="models-hint">${newKey.modelsHint}</span>
-                  ${modelList(page, state)} ${problem('models', state.errors['models'])}
-                </fieldset>
-                ${textArea(state, { name: 'patterns', label: newKey.patterns, hint: newKey.patternsHint })}
-                ${textArea(state, {
-                  name: 'addresses',
-                  label: newKey.addresses,
-                  hint: newKey.addressesHint,
-                })}
-              </div>
+              <div class="stack">${spendingFields(page, state)}</div>
+              <div class="stack">${accessFields(page, state)}</div>
             </div>
             <div class="row">
               <button>${newKey.submit}</button>
@@ -145,11 +142,10 @@ export async function showNewKey(context: PageContext, page: OwnPage): Promise<R
 
 function shownOnce(page: OwnPage, name: string, value: string): Html {
   const { newKey } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: newKey.doneTitle },
-    html`<h1>${newKey.doneTitle}</h1>
-      <p class="notice" role="status">${newKey.done}</p>
+    html`<p class="notice" role="status">${newKey.done}</p>
       <section class="card">
         <h2>${name}</h2>
         <div class="field">

@@ -1,15 +1,17 @@
-import { setCookie } from 'hono/cookie'
+import { getCookie, setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { accountCookie } from '../../http/open-page.ts'
 import { idField, readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { CurrentAccount, Html, OwnPage, PageContext, Site } from '../../page.ts'
 import { buttonForm, notice } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 
 const schema = z.object({ account: idField })
+
+const accountCookieName = 'account.current'
+const year = 365 * 24 * 60 * 60
 
 async function ownAccounts(page: OwnPage): Promise<Html> {
   const { site, session, account, texts } = page
@@ -91,13 +93,25 @@ async function invitations(page: OwnPage): Promise<Html> {
 export async function showAccounts(context: PageContext, page: OwnPage): Promise<Response> {
   const { title } = page.texts.accounts
   return context.html(
-    layout(
+    titledPage(
       page,
       { title, isNarrow: true },
-      html`<h1>${title}</h1>
-        ${notice(page)} ${await invitations(page)} ${await ownAccounts(page)}`,
+      html`${notice(page)} ${await invitations(page)} ${await ownAccounts(page)}`,
     ),
   )
+}
+
+/** The account that a user acts for: the one that was chosen in this browser, else the oldest. */
+export async function currentAccount(
+  context: PageContext,
+  site: Site,
+  userId: string,
+): Promise<CurrentAccount | undefined> {
+  const accounts = await site.users.memberships(userId)
+  const chosen = getCookie(context, accountCookieName)
+  const account = accounts.find(({ accountId }) => accountId === chosen) ?? accounts[0]
+  if (account === undefined || accounts.length === 1) return account
+  return { ...account, name: await site.members.accountName(account.accountId) }
 }
 
 /** The account that a form names, when it is one of the user's. */
@@ -107,9 +121,16 @@ async function namedAccount(context: PageContext, page: OwnPage) {
   return sent.isValid ? accounts.find(one => one.accountId === sent.value.account) : undefined
 }
 
-function useAccount(context: PageContext, page: OwnPage, accountId: string): Response {
-  const { name, value, options } = accountCookie(page.site, accountId)
-  setCookie(context, name, value, options)
+/** Keeps the choice in a cookie. Whether the account is the user's is checked with every request. */
+function useAccount(context: PageContext, { site }: OwnPage, accountId: string): Response {
+  const secure = site.publicUrl.protocol === 'https:'
+  setCookie(context, accountCookieName, accountId, {
+    httpOnly: true,
+    sameSite: 'Lax',
+    secure,
+    path: '/',
+    maxAge: year,
+  })
   return seeOther(context, '/')
 }
 

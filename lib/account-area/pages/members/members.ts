@@ -16,50 +16,39 @@ import {
   notice,
 } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { dataTable } from '../../../web/view/data-table.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
 
 const invitationSchema = z.object({ email: fieldSchemas.email })
 const memberSchema = z.object({ user: idField })
 
-function memberRow(page: OwnPage, { userId, email, role, since }: Member): Html {
-  const { members } = page.texts
-  const remove = buttonForm(page, {
-    action: '/settings/members/remove',
-    fields: { user: userId },
-    label: members.remove,
-    spoken: members.removeOf(email),
-    className: 'link',
-  })
-  return html`<tr>
-    <td>
-      ${email} ${userId === page.session.user.id ? html`<span class="badge good">${members.you}</span>` : ''}
-    </td>
-    <td>${members[role]}</td>
-    <td>${longDay(since, page.language)}</td>
-    <td>${role === 'owner' ? '' : remove}</td>
-  </tr>`
-}
-
 function memberTable(page: OwnPage, list: readonly Member[]): Html {
   const { members } = page.texts
+  const you = html`<span class="badge good">${members.you}</span>`
+  const remove = ({ userId, email }: Member): Html =>
+    buttonForm(page, {
+      action: '/settings/members/remove',
+      fields: { user: userId },
+      label: members.remove,
+      spoken: members.removeOf(email),
+      className: 'link',
+    })
   return html`<section class="card">
     <h2>${members.people}</h2>
-    <div class="table" tabindex="0" role="region" aria-label="${members.people}">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">${members.person}</th>
-            <th scope="col">${members.role}</th>
-            <th scope="col">${members.since}</th>
-            <td></td>
-          </tr>
-        </thead>
-        <tbody>
-          ${list.map(member => memberRow(page, member))}
-        </tbody>
-      </table>
-    </div>
+    ${dataTable(
+      { label: members.people, empty: '' },
+      [
+        {
+          name: members.person,
+          cell: one => html`${one.email} ${one.userId === page.session.user.id ? you : ''}`,
+        },
+        { name: members.role, cell: one => members[one.role] },
+        { name: members.since, cell: one => longDay(one.since, page.language) },
+        { name: '', cell: one => (one.role === 'owner' ? '' : remove(one)) },
+      ],
+      list,
+    )}
   </section>`
 }
 
@@ -96,27 +85,26 @@ async function view(page: OwnPage, state: FormState): Promise<Html> {
     page.site.members.list(accountId),
     page.site.members.invitations({ accountId }),
   ])
-  return layout(
+  return titledPage(
     page,
     { title: members.title },
-    html`<h1>${members.title}</h1>
-      ${settingsTabs(page)} ${notice(page)} ${formProblems(page, state)} ${memberTable(page, list)}
-      ${openInvitations(page, invitations)}
-      ${settingCard(
-        members.invite,
-        members.inviteText,
-        form(
-          page,
-          '/settings/members',
-          html`${field(state, {
-              name: 'email',
-              label: members.email,
-              type: 'email',
-              hint: members.emailHint,
-            })}
-            <div><button>${members.send}</button></div>`,
-        ),
-      )}`,
+    html`${settingsTabs(page)} ${notice(page)} ${formProblems(page, state)} ${memberTable(page, list)}
+    ${openInvitations(page, invitations)}
+    ${settingCard(
+      members.invite,
+      members.inviteText,
+      form(
+        page,
+        '/settings/members',
+        html`${field(state, {
+            name: 'email',
+            label: members.email,
+            type: 'email',
+            hint: members.emailHint,
+          })}
+          <div><button>${members.send}</button></div>`,
+      ),
+    )}`,
   )
 }
 

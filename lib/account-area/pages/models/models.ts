@@ -4,7 +4,7 @@ import { count, exactRoubles, decimal, isoDay } from '../../../web/format.ts'
 import { hiddenField, readQuery, says } from '../../../web/http/read-form.ts'
 import type { Html, OwnPage, PageContext, Page } from '../../page.ts'
 import { field, formProblems } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { pricedModels } from './priced-models.ts'
 import type { PricedModel } from './priced-models.ts'
 import { productOf } from '../../../money/decimal.ts'
@@ -212,11 +212,10 @@ export async function showModels(context: PageContext, page: OwnPage): Promise<R
   const named = text === '' ? all : all.filter(model => matches(model, text))
   const found = provider === '' ? named : named.filter(model => model.provider === provider)
   return context.html(
-    layout(
+    titledPage(
       page,
       { title: models.title },
-      html`<h1>${models.title}</h1>
-        <p class="quiet prose">${models.intro} ${models.anyEnding}</p>
+      html`<p class="quiet prose">${models.intro} ${models.anyEnding}</p>
         ${formProblems(page, sent.state)}
         <form method="get" action="/models" class="search" role="search">
           ${field(sent.state, { name: 'q', label: models.search, type: 'search', hint: models.searchHint, isOptional: true })}

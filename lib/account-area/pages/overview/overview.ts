@@ -5,7 +5,8 @@ import type { ChargeReport } from '../../../ledger/reports.ts'
 import { count, debtMoney, money, spentMoney, alignDecimals, smallMoney, time } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { dataTable } from '../../../web/view/data-table.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { spendingChart, spendingByDay, sum } from './spending-chart.ts'
 import type { Spending } from './spending-chart.ts'
 import { parseRoubles } from '../../../money/amount.ts'
@@ -118,39 +119,31 @@ function lastRequests(
 ): Html {
   const { overview } = page.texts
   const amounts = alignDecimals(charges.map(({ amount }) => smallMoney(parseRoubles(amount), page.language)))
-  const row = ({ requestId, at, model, key }: ChargeReport, index: number): Html => {
+  const link = ({ requestId, at, model }: ChargeReport): Html => {
     const when = time(Date.parse(at), page.language)
-    return html`<tr>
-      <td>
-        <a href="/charges/${encodeURIComponent(requestId)}" aria-label="${overview.open(model, when)}"
-          >${when}</a
-        >
-      </td>
-      <td>${model}</td>
-      <td class="wide-only"><bdi>${keyNames.get(key) ?? ''}</bdi></td>
-      <td class="number">${amounts[index]}</td>
-    </tr>`
+    return html`<a href="/charges/${encodeURIComponent(requestId)}" aria-label="${overview.open(model, when)}"
+      >${when}</a
+    >`
   }
   return html`<section class="card">
     <div class="row between">
       <h2>${overview.last}</h2>
       <a href="/charges">${overview.all}</a>
     </div>
-    <div class="table" tabindex="0" role="region" aria-label="${overview.last}">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">${overview.time}</th>
-            <th scope="col">${overview.model}</th>
-            <th scope="col" class="wide-only">${overview.key}</th>
-            <th scope="col" class="number">${overview.amount}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${charges.map(row)}
-        </tbody>
-      </table>
-    </div>
+    ${dataTable(
+      { label: overview.last, empty: '' },
+      [
+        { name: overview.time, cell: ({ charge }) => link(charge) },
+        { name: overview.model, cell: ({ charge }) => charge.model },
+        {
+          name: overview.key,
+          cell: ({ charge }) => html`<bdi>${keyNames.get(charge.key) ?? ''}</bdi>`,
+          isWide: true,
+        },
+        { name: overview.amount, cell: ({ amount }) => amount, isNumber: true },
+      ],
+      charges.map((charge, index) => ({ charge, amount: amounts[index] ?? '' })),
+    )}
   </section>`
 }
 
@@ -169,17 +162,16 @@ export async function showOverview(context: PageContext, page: OwnPage): Promise
   ])
   const hasKey = activeKeys.length > 0
   return context.html(
-    layout(
+    titledPage(
       page,
       { title: texts.overview.title },
-      html`<h1>${texts.overview.title}</h1>
-        ${notice(page)}${invitations.length > 0 ? invitationNotice(page) : ''}${balanceCard(page, balance)}
-        ${
-          charges.length === 0
-            ? firstSteps(page, { hasKey, hasMoney: balance.balanceMicros > 0 })
-            : html`${spendingCard(page, spendingByDay(rows, today, daysShown))}
-              ${lastRequests(page, charges, await keyNames(page, charges))}`
-        }`,
+      html`${notice(page)}${invitations.length > 0 ? invitationNotice(page) : ''}${balanceCard(page, balance)}
+      ${
+        charges.length === 0
+          ? firstSteps(page, { hasKey, hasMoney: balance.balanceMicros > 0 })
+          : html`${spendingCard(page, spendingByDay(rows, today, daysShown))}
+            ${lastRequests(page, charges, await keyNames(page, charges))}`
+      }`,
     ),
   )
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { Config } from '../../../config/config.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import {
   claudeCodeSnippet,
   codexSnippet,
@@ -106,11 +106,10 @@ export function showQuickStart(context: PageContext, page: OwnPage): Response | 
   const filled = values(page.site.config)
   const sections = sectionsOf(page, filled)
   return context.html(
-    layout(
+    titledPage(
       page,
       { title: quickStart.title },
-      html`<h1>${quickStart.title}</h1>
-        <section class="card">
+      html`<section class="card">
           <p>${quickStart.intro}</p>
           <div class="row">
             <span class="quiet">${quickStart.address}</span>

@@ -5,9 +5,9 @@ import { money } from '../../../web/format.ts'
 import { fieldSchemas, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { checkbox, emptyForm, field, form, formProblems } from '../../../web/view/form.ts'
+import { checkbox, emptyForm, form, formProblems, passwordField } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { isOwnPassword } from '../../../web/pages/security/security-forms.ts'
 
 const schema = z.object({ currentPassword: fieldSchemas.password, understood: z.string().optional() })
@@ -27,14 +27,13 @@ async function balanceOf({ site, account }: OwnPage): Promise<number> {
 }
 
 async function view(page: OwnPage, state: FormState): Promise<Html> {
-  const { deletion, fields } = page.texts
+  const { deletion } = page.texts
   const balanceMicros = await balanceOf(page)
   const understood = { name: 'understood', label: deletion.understood }
-  return layout(
+  return titledPage(
     page,
     { title: deletion.title, isNarrow: true },
-    html`<h1>${deletion.title}</h1>
-      ${formProblems(page, state)} ${moneyLeft(page, balanceMicros)}
+    html`${formProblems(page, state)} ${moneyLeft(page, balanceMicros)}
       <section class="card">
         <h2>${deletion.what}</h2>
         <ul class="points">
@@ -47,12 +46,7 @@ async function view(page: OwnPage, state: FormState): Promise<Html> {
           page,
           '/settings/delete',
           html`${balanceMicros > 0 ? checkbox(state, understood) : ''}
-            ${field(state, {
-              name: 'currentPassword',
-              label: fields.currentPassword,
-              type: 'password',
-              autocomplete: 'current-password',
-            })}
+            ${passwordField(page, state, 'currentPassword')}
             <div class="row">
               <button class="danger">${deletion.submit}</button>
               <a href="/settings">${deletion.cancel}</a>

@@ -1,9 +1,18 @@
 import { html } from 'hono/html'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { languages } from '../../../web/texts/language.ts'
-import { emptyForm, field, form, formProblems, notice, choice, settingCard } from '../../../web/view/form.ts'
+import {
+  emptyForm,
+  field,
+  form,
+  formProblems,
+  notice,
+  choice,
+  settingCard,
+  passwordField,
+} from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { roublesTyped } from '../../../web/http/typed-roubles.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
 import { z } from 'zod'
@@ -26,7 +35,6 @@ const profileSchema = z.object({
 })
 
 const emailSchema = z.object({ newEmail: fieldSchemas.email, currentPassword: fieldSchemas.password })
-const emailTokenSchema = z.object({ token: z.string().max(2000) })
 
 function profileForm(page: OwnPage, state: FormState): Html {
   const { fields, settings, shell } = page.texts
@@ -59,12 +67,7 @@ function emailForm(page: OwnPage, state: FormState): Html {
           hint: settings.emailHint,
           autocomplete: 'email',
         })}
-        ${field(state, {
-          name: 'currentPassword',
-          label: fields.currentPassword,
-          type: 'password',
-          autocomplete: 'current-password',
-        })}
+        ${passwordField(page, state, 'currentPassword')}
         <div><button>${settings.changeEmail}</button></div>`,
     )}`,
   )
@@ -108,13 +111,13 @@ async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<H
   const profile = forms.profile ?? { typed: { name: user.name }, errors: {} }
   const alert = forms.alert ?? { typed: { below: roublesTyped(below, page.language) }, errors: {} }
   const email = forms.email ?? emptyForm
-  return layout(
+  return titledPage(
     page,
     { title: settings.title },
-    html`<h1>${settings.title}</h1>
-      ${settingsTabs(page)} ${notice(page)} ${[profile, email, alert].map(state => formProblems(page, state))}
-      ${profileForm(page, profile)} ${emailForm(page, email)}
-      ${page.account.role === 'owner' ? html`${alertForm(page, alert)} ${deletion(page)}` : ''}`,
+    html`${settingsTabs(page)} ${notice(page)}
+    ${[profile, email, alert].map(state => formProblems(page, state))} ${profileForm(page, profile)}
+    ${emailForm(page, email)}
+    ${page.account.role === 'owner' ? html`${alertForm(page, alert)} ${deletion(page)}` : ''}`,
   )
 }
 
@@ -160,47 +163,4 @@ export async function submitEmail(context: PageContext, page: OwnPage): Promise<
   }
   await site.emailChange.ask(session.user, newEmail, language, caller)
   return seeOther(context, '/settings?notice=email-letter-sent')
-}
-
-function deadEmailLink(page: OwnPage): Html {
-  const { emailChange, settings } = page.texts
-  return layout(
-    page,
-    { title: emailChange.title, isNarrow: true },
-    html`<h1>${emailChange.title}</h1>
-      <p>${emailChange.dead}</p>
-      <p><a class="button" href="/settings">${settings.title}</a></p>`,
-  )
-}
-
-/** Where the letter's link leads. Following it does nothing yet: mail servers follow links too. */
-export async function showConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
-  const { emailChange } = page.texts
-  const token = context.req.query('token') ?? ''
-  const email = await page.site.emailChange.find(page.session.user, token)
-  if (email === undefined) return context.html(deadEmailLink(page), 410)
-  return context.html(
-    layout(
-      page,
-      { title: emailChange.title, isNarrow: true },
-      html`<h1>${emailChange.title}</h1>
-        <p>${emailChange.text(email)}</p>
-        <div class="card">
-          ${form(
-            page,
-            '/settings/email/confirm',
-            html`<input type="hidden" name="token" value="${token}" />
-              <button>${emailChange.submit}</button>`,
-          )}
-        </div>`,
-    ),
-  )
-}
-
-/** Makes the new address the user's. */
-export async function submitConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, emailTokenSchema)
-  const isChanged = sent.isValid && (await page.site.emailChange.confirm(page.session.user, sent.value.token))
-  if (!isChanged) return context.html(deadEmailLink(page), 410)
-  return seeOther(context, '/settings?notice=email-changed')
 }

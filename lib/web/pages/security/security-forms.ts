@@ -7,7 +7,7 @@ import type { Hono } from 'hono'
 import type { FactorSetup } from '../../sign-in/second-factor.ts'
 import { copyButton, emptyForm, field, form, formProblems } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
-import { layout } from '../../view/layout.ts'
+import { titledPage } from '../../view/layout.ts'
 import { qrCode } from '../../view/qr-code.ts'
 import { securityView } from './security.ts'
 import type { SecurityForms } from './security.ts'
@@ -67,11 +67,10 @@ function codes(page: SignedInPage, backupCodes: readonly string[]): Html {
 
 function setUpView(page: SignedInPage, setup: FactorSetup | undefined, state: FormState): Html {
   const { fields, security } = page.texts
-  return layout(
+  return titledPage(
     page,
     { title: security.setUpTitle },
-    html`<h1>${security.setUpTitle}</h1>
-      ${formProblems(page, state)} ${setup === undefined ? '' : secrets(page, setup)}
+    html`${formProblems(page, state)} ${setup === undefined ? '' : secrets(page, setup)}
       <section class="card">
         <p>${security.confirmHint}</p>
         ${form(
@@ -219,11 +218,10 @@ const submitBackupCodes = withPassword(
     site.securityEmails.backupCodesMade({ email: session.user.email, language })
     const { security } = page.texts
     return context.html(
-      layout(
+      titledPage(
         page,
         { title: security.backupCodes },
-        html`<h1>${security.backupCodes}</h1>
-          <p class="notice" role="status">${security.backupMade}</p>
+        html`<p class="notice" role="status">${security.backupMade}</p>
           ${codes(page, made)}
           <p><a class="button plain" href="/security">${security.title}</a></p>`,
       ),

@@ -2,9 +2,9 @@ import { html } from 'hono/html'
 import { time } from '../../format.ts'
 import type { Html, SignedInPage } from '../../web-page.ts'
 import type { ListedSession } from '../../sign-in/sessions.ts'
-import { emptyForm, field, form, formProblems, notice, settingCard } from '../../view/form.ts'
+import { emptyForm, form, formProblems, notice, settingCard, passwordField } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
-import { layout } from '../../view/layout.ts'
+import { titledPage } from '../../view/layout.ts'
 
 /** The forms of the page, each with what was typed into it. */
 export interface SecurityForms {
@@ -32,7 +32,7 @@ const systems = [
 ] as const
 
 function passwordForm(page: SignedInPage, state: FormState): Html {
-  const { fields, security } = page.texts
+  const { security } = page.texts
   return settingCard(
     security.password,
     security.passwordHint,
@@ -40,19 +40,7 @@ function passwordForm(page: SignedInPage, state: FormState): Html {
       page,
       '/security/password',
       html`<input type="hidden" name="username" autocomplete="username" value="${page.session.user.email}" />
-        ${field(state, {
-          name: 'currentPassword',
-          label: fields.currentPassword,
-          type: 'password',
-          autocomplete: 'current-password',
-        })}
-        ${field(state, {
-          name: 'newPassword',
-          label: fields.newPassword,
-          type: 'password',
-          hint: fields.passwordHint,
-          autocomplete: 'new-password',
-        })}
+        ${passwordField(page, state, 'currentPassword')} ${passwordField(page, state, 'newPassword')}
         <div><button>${security.changePassword}</button></div>`,
     )}`,
   )
@@ -67,12 +55,7 @@ function twoFactorForm(page: SignedInPage, state: FormState): Html {
     html`${form(
       page,
       hasTwoFactor ? '/security/two-factor/remove' : '/security/two-factor',
-      html`${field(state, {
-          name: 'password',
-          label: fields.currentPassword,
-          type: 'password',
-          autocomplete: 'current-password',
-        })}
+      html`${passwordField(page, state, 'password', { label: fields.currentPassword })}
         <div>
           ${
             hasTwoFactor
@@ -94,13 +77,7 @@ function backupCodesForm(page: SignedInPage, state: FormState): Html {
     html`${form(
       page,
       '/security/two-factor/backup-codes',
-      html`${field(state, {
-          id: 'backup-password',
-          name: 'password',
-          label: fields.currentPassword,
-          type: 'password',
-          autocomplete: 'current-password',
-        })}
+      html`${passwordField(page, state, 'password', { label: fields.currentPassword, id: 'backup-password' })}
         <div><button class="plain">${security.makeBackupCodes}</button></div>`,
     )}`,
   )
@@ -156,13 +133,12 @@ export async function securityView(page: SignedInPage, forms: SecurityForms = {}
   const { security } = page.texts
   const { password = emptyForm, twoFactor = emptyForm, backupCodes = emptyForm } = forms
   const sessions = await page.site.sessions.list(page.caller)
-  return layout(
+  return titledPage(
     page,
     { title: security.title },
-    html`<h1>${security.title}</h1>
-      ${page.site.frame(page).settingsTabs ?? ''}
-      ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}${formProblems(page, backupCodes, 'backup-')}
-      ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${backupCodesForm(page, backupCodes)}${sessionTable(page, sessions)}`,
+    html`${page.site.frame(page).settingsTabs ?? ''}
+    ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}${formProblems(page, backupCodes, 'backup-')}
+    ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${backupCodesForm(page, backupCodes)}${sessionTable(page, sessions)}`,
   )
 }
 

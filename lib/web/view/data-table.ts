@@ -1,33 +1,36 @@
 import { html } from 'hono/html'
-import type { Html } from '../../web/web-page.ts'
+import type { Html } from '../web-page.ts'
 
 /** A column of a table. */
 export interface Column<Row> {
   readonly name: Html | string
   readonly cell: (row: Row) => Html | string
   readonly isNumber?: boolean
+  /** Left out on a small screen. */
+  readonly isWide?: boolean
 }
 
 interface TableOptions {
   /** What a screen reader calls it. */
   readonly label: string
   /** Shown where there are no rows. */
-  readonly empty: string
+  readonly empty: Html | string
 }
 
 /** Rows under named columns; on a small screen it can be scrolled sideways. */
 export function dataTable<Row>(
   { label, empty }: TableOptions,
-  columns: readonly Column<Row>[],
+  columns: readonly Column<NoInfer<Row>>[],
   rows: readonly Row[],
 ): Html {
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`
-  const className = ({ isNumber = false }: Column<Row>): Html => (isNumber ? html`class="number"` : html``)
+  const className = ({ isNumber = false, isWide = false }: Column<Row>): Html =>
+    isNumber ? html`class="number"` : isWide ? html`class="wide-only"` : html``
   return html`<div class="table" tabindex="0" role="region" aria-label="${label}">
     <table>
       <thead>
         <tr>
-          ${columns.map(column => html`<th scope="col" ${className(column)}>${column.name}</th>`)}
+          ${columns.map(column => (column.name === '' ? html`<td></td>` : html`<th scope="col" ${className(column)}>${column.name}</th>`))}
         </tr>
       </thead>
       <tbody>
@@ -40,4 +43,21 @@ export function dataTable<Row>(
       </tbody>
     </table>
   </div>`
+}
+
+/** Names with their values, side by side; what is null is not there. */
+export function facts(
+  all: readonly (readonly [name: string, value: Html | string | null])[],
+  className = 'facts',
+): Html {
+  return html`<dl class="${className}">
+    ${all.map(([name, value]) =>
+      value === null
+        ? ''
+        : html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+    )}
+  </dl>`
 }
