@@ -3,7 +3,7 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { writeInformation } from '../pipeline/write-information.ts'
 import { BodyBudget, KeptMemory, BodyStore } from './body-store.ts'
 import { endInTurns, pushInTurns, type BodyScan } from './body-scan.ts'
-import { BodyFailedError, ClientLeftError, ClientStream, ignoreLateError, tooSlow } from './client-stream.ts'
+import { BodyFailedError, ClientLeftError, ClientStream, tooSlow } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import type { SpoolFolder } from './spool-folder.ts'
@@ -130,6 +130,7 @@ export class Bodies {
   ): Promise<ReceivedBody<T>> {
     if (announced === 0) return Promise.try(() => this.#finishShort(receipt, options))
     return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined
       const fail = (error: unknown): void => {
         detach()
         reject(error)
@@ -147,9 +148,6 @@ export class Bodies {
         request.off('data', onData)
         request.off('end', onEnd)
         request.off('close', onGone)
-        // 'error' stays listened to: a late one must not become an uncaught exception.
-        request.off('error', onGone)
-        request.on('error', ignoreLateError)
       }
       const onEnd = (): void => {
         detach()
@@ -160,10 +158,14 @@ export class Bodies {
         }
       }
       const onGone = (): void => fail(new ClientLeftError())
-      const timer = setTimeout(() => fail(tooSlow(options.timeMs)), options.timeMs)
+      // Nearly every body has come with its head and is complete by then: it needs no timer.
+      process.nextTick(() => {
+        if (!request.complete) timer = setTimeout(() => fail(tooSlow(options.timeMs)), options.timeMs)
+      })
       request.on('data', onData)
       request.once('end', onEnd)
-      request.once('error', onGone)
+      // It stays: a late error must not become an uncaught exception.
+      request.on('error', onGone)
       request.once('close', onGone)
     })
   }

@@ -175,6 +175,6 @@ export function tooSlow(timeMs: number): GatewayError {
 }
 
 /** The exchange has been told already; node:http emits once more when the socket goes. */
-export function ignoreLateError(): void {
+function ignoreLateError(): void {
   return undefined
 }

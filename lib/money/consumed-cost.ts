@@ -113,6 +113,7 @@ function feesOf(rates: Rates, units: Meters): Micros {
     for (const [name, rate] of rates.perUnit) {
       if ((name === meter || name.startsWith(`${meter}/`)) && rate > highest) highest = rate
     }
+    if (highest === 0n) continue
     const cost =
       (BigInt(Math.ceil(Math.min(count, Number.MAX_SAFE_INTEGER))) * highest + rateUnit - 1n) / rateUnit
     micros += cost > BigInt(amountMicrosMax) ? amountMicrosMax : Number(cost)

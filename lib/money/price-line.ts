@@ -35,6 +35,8 @@ export interface CostPart {
 
 /** Units have six decimals. */
 const unitScale = 1_000_000n
+/** The exact cost of a line is micro-roubles times this. */
+const costScale = rateUnit * unitScale
 
 /**
  * The prompt in the order it stands in a context: caches hold its beginning, so what lies above a
@@ -78,7 +80,7 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
   const rates = ratesOf(price)
   const found: Found = { unpriced: [], isInvalid: false }
   let cost = exactCost(rates, line, found)
-  let scale = rateUnit * unitScale
+  let scale = costScale
   let unpricedTier: string | undefined
   if (line.tier !== undefined) {
     for (const name of line.tier.split('+')) {
@@ -116,8 +118,7 @@ export function priceAtMost(price: Price, line: UsageLine): Micros {
     const cost = exactCost({ ...rates, levels }, line, found)
     if (cost > highest) highest = cost
   }
-  const scale = rateUnit * unitScale
-  const amount = (highest + scale - 1n) / scale
+  const amount = rounded(highest, costScale, 'up')
   return found.isInvalid || amount > amountMicrosMax ? amountMicrosMax : Number(amount)
 }
 

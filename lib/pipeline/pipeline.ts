@@ -74,18 +74,18 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   }
 
   /** Takes an exchange from its first gate to its end. Never rejects. */
-  async run(exchange: Exchange): Promise<void> {
+  run(exchange: Exchange): Promise<void> {
     const relay = new Relay(exchange, this, this.#options.limits)
-    await this.#runGates(exchange, relay, () => {
+    return this.#runGates(exchange, relay, () => {
       if (exchange.localAnswer !== undefined) return answerLocally(exchange, relay)
       relay.attach(this.#forwarding.forward(exchange, relay))
     })
   }
 
   /** The same for a request to upgrade to a WebSocket: its end is the end of the session. */
-  async runSession(exchange: Exchange): Promise<void> {
+  runSession(exchange: Exchange): Promise<void> {
     const relay = new SessionRelay(exchange, this)
-    await this.#runGates(exchange, relay, () => {
+    return this.#runGates(exchange, relay, () => {
       const controls = this.#forwarding.forwardSession?.(exchange, relay)
       if (controls === undefined) throw new Error(`${this.#forwarding.name} forwards no sessions.`)
       relay.attach(controls)

@@ -61,8 +61,9 @@ export function findRoute(
   rawHeaders: readonly string[],
   providers: ReadonlyMap<string, ProviderConfig>,
 ): Route {
-  refuseTricks(url, rawHeaders, guessDialect(url, rawHeaders) === google)
-  const { values: queryKeys, rest: target } = url.includes('?')
+  const hasQuery = url.includes('?')
+  refuseTricks(url, rawHeaders, hasQuery && guessDialect(url, rawHeaders) === google)
+  const { values: queryKeys, rest: target } = hasQuery
     ? cutQueryParameter(url, 'key')
     : { values: [], rest: url }
   const lookup = method === 'HEAD' ? 'GET' : method

@@ -19,6 +19,7 @@ const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-me
 
 /**
  * What auth decides on must be what is forwarded, so nothing is left that a provider could read otherwise.
+ * @param isGoogle whether Google's format is asked in, which matters to a query alone
  * @throws GatewayError request_invalid
  */
 export function refuseTricks(url: string, rawHeaders: readonly string[], isGoogle: boolean): void {
