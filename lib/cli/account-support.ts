@@ -3,14 +3,8 @@ import { findAccounts, type FoundAccount } from '../stores/records/find-accounts
 import { formatRoubles } from '../money/amount.ts'
 import { isMovement } from '../stores/records/record-reader.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import {
-  addCommand,
-  CommandError,
-  UsageError,
-  formatTable,
-  type SharedOptions,
-  type CliContext,
-} from './command.ts'
+import { answer, answerList, addCommand, CommandError, UsageError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { readRecords, found, readStore, withRecords, changeAccounts } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
@@ -30,9 +24,12 @@ export function addAccountSearch(account: Command, { stdout }: CliContext): void
     .allowUnknownOption()
     .action(async (text: string, options: SharedOptions) => {
       const accounts = await search(options, text)
-      if (options.json === true)
-        for (const one of accounts) stdout.write(`${JSON.stringify(foundView(one))}\n`)
-      else stdout.write(accounts.length === 0 ? 'no account\n' : foundTable(accounts, openTimeZone(options)))
+      answerList(
+        stdout,
+        options,
+        accounts.map(foundView),
+        accounts.length === 0 ? 'no account\n' : foundTable(accounts, openTimeZone(options)),
+      )
     })
   addCommand(
     account,
@@ -40,8 +37,12 @@ export function addAccountSearch(account: Command, { stdout }: CliContext): void
     'list the money that came in and went out, the oldest first; what was used: gateway charges',
   ).action(async (id: string, options: SharedOptions) => {
     const entries = await readRecords(options, records => readMovements(records, id))
-    if (options.json === true) for (const one of entries) stdout.write(`${JSON.stringify(one)}\n`)
-    else stdout.write(entries.length === 0 ? 'no entries\n' : entryTable(entries, openTimeZone(options)))
+    answerList(
+      stdout,
+      options,
+      entries,
+      entries.length === 0 ? 'no entries\n' : entryTable(entries, openTimeZone(options)),
+    )
   })
 }
 
@@ -185,10 +186,11 @@ function addDeletion(account: Command, { stdout }: CliContext): void {
       await withRecords(options, (records, now, accounts) =>
         deleteAccount({ records, accounts }, deletion, now),
       )
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ id: accountId, deleted: true })}\n`
-          : `account ${accountId} deleted; its ledger, payments and documents stay under this id\n`,
+      answer(
+        stdout,
+        options,
+        { id: accountId, deleted: true },
+        `account ${accountId} deleted; its ledger, payments and documents stay under this id\n`,
       )
     })
 }
@@ -206,10 +208,11 @@ function addBlock(account: Command, { stdout }: CliContext, name: 'block' | 'unb
       const block = { accountId, isBlocked, reason, operator: operatorName() }
       const { blockedAt } = await changeAccounts(options, accounts => accounts.setBlocked(block))
       const since = blockedAt === null ? null : new Date(blockedAt).toISOString()
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ id: accountId, blockedAt: since })}\n`
-          : `account ${accountId} ${isBlocked ? 'blocked: its keys are refused' : 'unblocked'}\n`,
+      answer(
+        stdout,
+        options,
+        { id: accountId, blockedAt: since },
+        `account ${accountId} ${isBlocked ? 'blocked: its keys are refused' : 'unblocked'}\n`,
       )
     })
 }
@@ -221,10 +224,11 @@ function addSessionEnd(account: Command, { stdout }: CliContext): void {
     .action(async (accountId: string, options: ReasonOptions) => {
       const ended = { accountId, reason: reasonText(options.reason), operator: operatorName() }
       await withRecords(options, (records, now) => endSessions(records, ended, now))
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ id: accountId, sessionsEnded: true })}\n`
-          : `the users of ${accountId} are signed out; their keys still work: account block refuses those\n`,
+      answer(
+        stdout,
+        options,
+        { id: accountId, sessionsEnded: true },
+        `the users of ${accountId} are signed out; their keys still work: account block refuses those\n`,
       )
     })
 }

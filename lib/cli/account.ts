@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
 import { addAccountAccess, addAccountNotes, addAccountSearch } from './account-support.ts'
-import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, CommandError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
 import { changeAccounts, withRecords, found, readStore } from './with-store.ts'
 import { readCompany } from '../companies/company-details.ts'
@@ -47,10 +48,11 @@ function addAccountCompany(account: Command, { stdout }: CliContext): void {
       )
       if (version === undefined) throw new CommandError(`the account ${accountId} has no company details`)
       const { details } = version
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify(details)}\n`
-          : `${details.name}, INN ${details.inn}${details.kpp === undefined ? '' : `, KPP ${details.kpp}`}\n`,
+      answer(
+        stdout,
+        options,
+        details,
+        `${details.name}, INN ${details.inn}${details.kpp === undefined ? '' : `, KPP ${details.kpp}`}\n`,
       )
     })
 }
@@ -100,10 +102,11 @@ function addAccountCorrection(account: Command, { stdout }: CliContext): void {
         returnedMicros > 0
           ? `${returned} ₽ were given back to ${accountId}`
           : `${formatRoubles(-returnedMicros)} ₽ were taken from ${accountId}`
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify(json)}\n`
-          : `the request ${options.request} comes to ${cost} ₽ instead of ${json.before} ₽: ${moved}\n`,
+      answer(
+        stdout,
+        options,
+        json,
+        `the request ${options.request} comes to ${cost} ₽ instead of ${json.before} ₽: ${moved}\n`,
       )
     })
 }
@@ -222,10 +225,6 @@ function addMovement(account: Command, { stdout }: CliContext, kind: 'credit' | 
       )
       const json = { entry: entryId, account: accountId, amount: formatRoubles(amountMicros), balance }
       const done = kind === 'credit' ? 'credited to' : 'debited from'
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify(json)}\n`
-          : `${json.amount} ₽ ${done} ${accountId}; the balance is ${balance} ₽\n`,
-      )
+      answer(stdout, options, json, `${json.amount} ₽ ${done} ${accountId}; the balance is ${balance} ₽\n`)
     })
 }

@@ -3,7 +3,8 @@ import { closeAlarm, listAlarms, takeAlarm } from '../alarms/alarms.ts'
 import { alarmSentence } from '../pipeline/alarm-sentences.ts'
 import { zonedTime } from '../platform/clock.ts'
 import type { AlarmRow } from '../stores/records/operator-tables.ts'
-import { addCommand, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { answer, answerList, addCommand, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { operatorName, reasonText } from './arguments.ts'
 import { openTimeZone } from './open-config.ts'
 import { readRecords, withRecords } from './with-store.ts'
@@ -26,8 +27,12 @@ export function addAlarmsCommands(program: Command, context: CliContext): void {
     .action(async (options: ListOptions) => {
       const query = { isAll: options.all === true, limit: listedMax }
       const rows = await readRecords(options, records => listAlarms(records, query))
-      if (options.json === true) for (const row of rows) stdout.write(`${JSON.stringify(alarmView(row))}\n`)
-      else stdout.write(rows.length === 0 ? 'no alarms\n' : alarmTable(rows, openTimeZone(options)))
+      answerList(
+        stdout,
+        options,
+        rows.map(alarmView),
+        rows.length === 0 ? 'no alarms\n' : alarmTable(rows, openTimeZone(options)),
+      )
     })
   addTake(alarms, context)
   addClose(alarms, context)
@@ -39,7 +44,7 @@ function addTake(alarms: Command, { stdout }: CliContext): void {
       const taken = await withRecords(options, (records, at) =>
         takeAlarm(records, { id, operator: operatorName(), at }),
       )
-      stdout.write(options.json === true ? `${JSON.stringify(alarmView(taken))}\n` : `alarm ${id} is yours\n`)
+      answer(stdout, options, alarmView(taken), `alarm ${id} is yours\n`)
     },
   )
 }
@@ -52,9 +57,7 @@ function addClose(alarms: Command, { stdout }: CliContext): void {
       const closed = await withRecords(options, (records, at) =>
         closeAlarm(records, { id, operator: operatorName(), at, reason }),
       )
-      stdout.write(
-        options.json === true ? `${JSON.stringify(alarmView(closed))}\n` : `alarm ${id} is closed\n`,
-      )
+      answer(stdout, options, alarmView(closed), `alarm ${id} is closed\n`)
     })
 }
 

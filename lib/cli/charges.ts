@@ -2,14 +2,8 @@ import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
-import {
-  addCommand,
-  CommandError,
-  formatTable,
-  UsageError,
-  type SharedOptions,
-  type CliContext,
-} from './command.ts'
+import { answer, addCommand, CommandError, formatTable, UsageError } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { time, oneOf, wholeNumber } from './arguments.ts'
 import { found, readStore, readRecords } from './with-store.ts'
 import { zonedTime, systemClock, zonedDayStart } from '../platform/clock.ts'
@@ -52,14 +46,15 @@ function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): v
           if (charge.hasRawUsage) counted.withProviderUsage += 1
           if (charge.differences.length === 0) continue
           counted.differing += 1
-          stdout.write(options.json === true ? `${JSON.stringify(view(charge))}\n` : sentence(charge))
+          answer(stdout, options, view(charge), sentence(charge))
         }
       })
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify(counted)}\n`
-          : `${counted.charges} charges were worked out again and ${counted.differing} differ; ` +
-              `${counted.withProviderUsage} have the provider's own usage beside them\n`,
+      answer(
+        stdout,
+        options,
+        counted,
+        `${counted.charges} charges were worked out again and ${counted.differing} differ; ` +
+          `${counted.withProviderUsage} have the provider's own usage beside them\n`,
       )
       if (counted.differing > 0)
         throw new CommandError(`${counted.differing} charges are not what they should be`)
@@ -241,7 +236,7 @@ export function addBalanceCommand(program: Command, { stdout }: CliContext): voi
         available: 'right',
         risk: 'right',
       } as const
-      stdout.write(options.json === true ? `${JSON.stringify(amounts)}\n` : formatTable([amounts], columns))
+      answer(stdout, options, amounts, formatTable([amounts], columns))
     })
 }
 

@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/environment.ts'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import { addCommand, CommandError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, CommandError, type SharedOptions, type CliContext } from './command.ts'
 import { versionlessNotices } from '../config/known-providers.ts'
 import { withRates } from '../config/build-rates.ts'
 import { cheaperNames } from '../models/cheaper-names.ts'
@@ -140,9 +140,7 @@ export function addCheckCommand(program: Command, context: CliContext): void {
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error
         const { problems } = error
-        stdout.write(
-          options.json === true ? `${JSON.stringify({ ok: false, problems })}\n` : `${error.message}\n`,
-        )
+        answer(stdout, options, { ok: false, problems }, `${error.message}\n`)
         throw new CommandError(
           `${problems.length === 1 ? '1 problem' : `${problems.length} problems`} in ${file}`,
         )

@@ -77,6 +77,23 @@ export function addCommand(parent: Command, definition: string, description: str
     .option('--json', 'print JSON')
 }
 
+type Output = CliContext['stdout']
+
+/** Writes what a command found or did: JSON where that is asked for, else a text of whole lines. */
+export function answer(stdout: Output, options: SharedOptions, found: unknown, text: string): void {
+  stdout.write(options.json === true ? `${JSON.stringify(found)}\n` : text)
+}
+
+/** The same of a list, in JSON a line for each. */
+export function answerList(
+  stdout: Output,
+  options: SharedOptions,
+  found: readonly unknown[],
+  text: string,
+): void {
+  stdout.write(options.json === true ? found.map(one => `${JSON.stringify(one)}\n`).join('') : text)
+}
+
 /** What moves a terminal's cursor, or turns the direction of a line: names of models and keys are customers'. */
 const unseen = /[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu
 

@@ -2,17 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { advancesTable, listAdvances, type Advance } from '../documents/advances.ts'
-import {
-  listClosing,
-  markClosing,
-  correctClosing,
-  type StoredClosing,
-} from '../documents/closing-documents.ts'
+import { listClosing, markClosing, correctClosing } from '../documents/closing-documents.ts'
+import type { StoredClosing } from '../documents/closing-documents.ts'
 import { monthFiles, zipFiles, type DocumentFile } from '../documents/month-files.ts'
 import { isMonth, lastDay, isDay, moscowDay } from '../ledger/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks } from '../money/kopecks.ts'
-import { addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
 import { openHouseConfig } from './open-config.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
 import { closeMonth } from '../documents/month-close.ts'
@@ -58,10 +54,11 @@ function addExportCommands(documents: Command, { stdout }: CliContext): void {
       if (options.out !== undefined) writeFileSync(options.out, advancesTable(advances))
       for (const advance of advances) {
         const said = advanceView(advance)
-        stdout.write(
-          options.json === true
-            ? `${JSON.stringify(said)}\n`
-            : `${said.date}  ${said.amount} ₽  VAT ${said.vat} ₽  ${said.payer}  ${said.name}\n`,
+        answer(
+          stdout,
+          options,
+          said,
+          `${said.date}  ${said.amount} ₽  VAT ${said.vat} ₽  ${said.payer}  ${said.name}\n`,
         )
       }
       if (advances.length === 0 && options.json !== true)
@@ -179,9 +176,7 @@ function addChanges(documents: Command, stdout: CliContext['stdout']): void {
       await withRecords(options, (records, at) =>
         markClosing(records, { id, state, at, operator: operatorName() }),
       )
-      stdout.write(
-        options.json === true ? `${JSON.stringify({ id, state })}\n` : `document ${id} is ${state}\n`,
-      )
+      answer(stdout, options, { id, state }, `document ${id} is ${state}\n`)
     })
 }
 
@@ -214,10 +209,11 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
         await printer.close()
       }
       const closing = formatKopecks(closingBalance(statement))
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ from, to, opening: formatKopecks(statement.opening), closing, rows: statement.rows.length })}\n`
-          : `${out}: ${statement.rows.length} rows; the company owes ${closing} ₽\n`,
+      answer(
+        stdout,
+        options,
+        { from, to, opening: formatKopecks(statement.opening), closing, rows: statement.rows.length },
+        `${out}: ${statement.rows.length} rows; the company owes ${closing} ₽\n`,
       )
     })
 }

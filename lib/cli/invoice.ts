@@ -5,7 +5,7 @@ import { createInvoice, cancelInvoice, listInvoices } from '../documents/invoice
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks, parseKopecks } from '../money/kopecks.ts'
-import { addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
 import { operatorName } from './arguments.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
 
@@ -52,10 +52,11 @@ function addCreate(invoice: Command, { stdout }: CliContext): void {
       }
       const { number, date } = document
       const json = { id, number, date, amount: formatKopecks(amount) }
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify(json)}\n`
-          : `invoice ${number} of ${date} for ${json.amount} ₽ made${options.out === undefined ? '' : `: ${options.out}`}\n`,
+      answer(
+        stdout,
+        options,
+        json,
+        `invoice ${number} of ${date} for ${json.amount} ₽ made${options.out === undefined ? '' : `: ${options.out}`}\n`,
       )
     })
 }
@@ -80,10 +81,11 @@ function addList(invoice: Command, { stdout }: CliContext): void {
           paid: formatKopecks(paid),
           state,
         }
-        stdout.write(
-          options.json === true
-            ? `${JSON.stringify(line)}\n`
-            : `${number}  ${date}  ${line.amount} ₽  ${state}  ${document.buyer.name}\n`,
+        answer(
+          stdout,
+          options,
+          line,
+          `${number}  ${date}  ${line.amount} ₽  ${state}  ${document.buyer.name}\n`,
         )
       }
     })
@@ -95,7 +97,7 @@ function addCancel(invoice: Command, { stdout }: CliContext): void {
       await withRecords(options, (records, at) =>
         cancelInvoice(records, id, at, { operator: operatorName() }),
       )
-      stdout.write(options.json === true ? `${JSON.stringify({ id })}\n` : `invoice ${id} cancelled\n`)
+      answer(stdout, options, { id }, `invoice ${id} cancelled\n`)
     },
   )
 }

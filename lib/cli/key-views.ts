@@ -3,7 +3,8 @@ import type { KeyRecord } from '../accounts/accounts.ts'
 import { systemClock, zonedTime } from '../platform/clock.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { findKeys } from '../stores/records/find-accounts.ts'
-import { addCommand, UsageError, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { answerList, addCommand, UsageError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { found, readStore, readRecords } from './with-store.ts'
 import { openTimeZone } from './open-config.ts'
 
@@ -18,8 +19,7 @@ interface ListOptions extends SharedOptions {
 /** `key list` and `key find`; a key's value is in no store. */
 export function addKeyViews(key: Command, { stdout }: CliContext): void {
   const print = (options: SharedOptions, keys: readonly KeyRecord[]): void => {
-    if (options.json === true) for (const one of keys) stdout.write(`${JSON.stringify(keyView(one))}\n`)
-    else stdout.write(keyTable(keys, openTimeZone(options)))
+    answerList(stdout, options, keys.map(keyView), keyTable(keys, openTimeZone(options)))
   }
   addCommand(key, 'list', 'list the keys of an account; their values are not known')
     .option('--account <id>', 'the account')

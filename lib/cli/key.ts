@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { NewKey, KeyEdit } from '../accounts/accounts.ts'
-import { addCommand, UsageError, CommandError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, UsageError, CommandError } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { addressList, futureTime, modelList, oneOf, roubles, operatorName, reasonText } from './arguments.ts'
 import { changeAccounts } from './with-store.ts'
 import { addKeyViews, keyTable, keyView } from './key-views.ts'
@@ -77,11 +78,7 @@ function addKeyEdit(key: Command, { stdout }: CliContext): void {
       const edit = editOf(id, options)
       if (options.allowUnknownModels !== true) checkModels(options, edit.models ?? [])
       const edited = await changeAccounts(options, accounts => accounts.editKey(edit))
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify(keyView(edited))}\n`
-          : keyTable([edited], openTimeZone(options)),
-      )
+      answer(stdout, options, keyView(edited), keyTable([edited], openTimeZone(options)))
     })
 }
 
@@ -144,10 +141,11 @@ function addCreate(key: Command, { stdout }: CliContext): void {
         checkModels(options, wanted.models)
       }
       const { id, key: value } = await changeAccounts(options, accounts => accounts.createKey(wanted))
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ id, key: value })}\n`
-          : `key ${id} created. Its value is shown this once and stored nowhere:\n${value}\n`,
+      answer(
+        stdout,
+        options,
+        { id, key: value },
+        `key ${id} created. Its value is shown this once and stored nowhere:\n${value}\n`,
       )
     })
 }
@@ -174,9 +172,7 @@ function addRevoke(key: Command, { stdout }: CliContext): void {
   addCommand(key, 'revoke <key>', 'end a key; by its id, not its value').action(
     async (id: string, options: SharedOptions) => {
       await changeAccounts(options, accounts => accounts.revokeKey(id, operatorName()))
-      stdout.write(
-        options.json === true ? `${JSON.stringify({ id, revoked: true })}\n` : `key ${id} revoked\n`,
-      )
+      answer(stdout, options, { id, revoked: true }, `key ${id} revoked\n`)
     },
   )
 }

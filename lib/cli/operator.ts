@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { findActions } from '../administration/operator-log.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { operatorActions } from '../stores/records/ledger-tables.ts'
-import { addCommand, formatTable, UsageError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, answerList, addCommand, formatTable, UsageError } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { dayOf, oneOf, operatorName } from './arguments.ts'
 import { openTimeZone, openOperatorArea } from './open-config.ts'
 import { readRecords, withRecords } from './with-store.ts'
@@ -44,8 +45,7 @@ function addOperatorLog(operator: Command, { stdout }: CliContext): void {
         account: one.account_id,
         reason: one.reason,
       }))
-      if (options.json === true) for (const one of rows) stdout.write(`${JSON.stringify(one)}\n`)
-      else stdout.write(rows.length === 0 ? 'nothing was done\n' : formatTable(rows, columns))
+      answerList(stdout, options, rows, rows.length === 0 ? 'nothing was done\n' : formatTable(rows, columns))
     })
 }
 
@@ -123,9 +123,7 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
       await withRecords(options, (records, now) =>
         removeOperator(records, { email, by: operatorName() }, now),
       )
-      stdout.write(
-        options.json === true ? `${JSON.stringify({ email })}\n` : `${email} is no operator any more\n`,
-      )
+      answer(stdout, options, { email }, `${email} is no operator any more\n`)
     })
 }
 

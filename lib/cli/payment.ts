@@ -3,7 +3,8 @@ import { PaymentReader } from '../payments/payment-reader.ts'
 import type { Payment } from '../payments/payment-reader.ts'
 import type { Reconciliation } from '../payments/payment-actions.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { answer, answerList, addCommand, CommandError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { dayOf, oneOf, roubles, operatorName, reasonText } from './arguments.ts'
 import { changePayments, readRecords } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
@@ -61,10 +62,11 @@ function addCreate(payment: Command, context: CliContext): void {
       const created = await changePayments(options, payments =>
         payments.createPayment({ accountId, amountMicros, method }),
       )
-      context.stdout.write(
-        options.json === true
-          ? `${JSON.stringify(created)}\n`
-          : `payment ${created.id} is ${created.status}\n${created.confirmationUrl ?? ''}\n`,
+      answer(
+        context.stdout,
+        options,
+        created,
+        `payment ${created.id} is ${created.status}\n${created.confirmationUrl ?? ''}\n`,
       )
     })
 }
@@ -94,9 +96,12 @@ function addList(payment: Command, { stdout }: CliContext): void {
           ...(day === undefined ? {} : { createdFrom: day.from, createdUntil: day.until }),
           limit: listMax,
         })
-        if (options.json === true)
-          for (const one of payments) stdout.write(`${JSON.stringify(paymentJson(one))}\n`)
-        else stdout.write(payments.length === 0 ? 'no payments\n' : table(payments, zone))
+        answerList(
+          stdout,
+          options,
+          payments.map(paymentJson),
+          payments.length === 0 ? 'no payments\n' : table(payments, zone),
+        )
       }),
     )
 }

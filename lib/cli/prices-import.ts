@@ -12,24 +12,13 @@ import { priceInForce } from '../money/price.ts'
 import { systemClock, zonedTime } from '../platform/clock.ts'
 import { writeAtomically } from '../platform/write-atomically.ts'
 import { changePercent } from '../prices/rate-book.ts'
-import {
-  importedPrices,
-  planImport,
-  type ImportedFiles,
-  type ImportPlan,
-  type PriceChange,
-} from '../prices/plan-import.ts'
+import { importedPrices, planImport } from '../prices/plan-import.ts'
+import type { ImportedFiles, ImportPlan, PriceChange } from '../prices/plan-import.ts'
 import { PriceListError, readPriceList } from '../prices/read-price-list.ts'
 import type { PriceList } from '../prices/read-price-list.ts'
 import { download } from '../upstream/download.ts'
-import {
-  addCommand,
-  CommandError,
-  UsageError,
-  formatTable,
-  type SharedOptions,
-  type CliContext,
-} from './command.ts'
+import { answer, addCommand, CommandError, UsageError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { modelList, operatorName, time } from './arguments.ts'
 import { openConfig, openPriceConfig } from './open-config.ts'
 import { readStore, withRecords, knownRates, hasStore } from './with-store.ts'
@@ -73,10 +62,11 @@ export function addPricesImport(prices: Command, context: CliContext): void {
       const accepted = new Set(options.accept === undefined ? [] : modelList('--accept', options.accept))
       const { plan, list, files } = await prepare(options, loaded, { at, accepted })
       const costs = await effectOf(options, loaded, files, at)
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify(plan.changes.map(change => changeJson(change, costs)))}\n`
-          : report(plan, costs, timeZone),
+      answer(
+        stdout,
+        options,
+        plan.changes.map(change => changeJson(change, costs)),
+        report(plan, costs, timeZone),
       )
       for (const line of remarks(plan)) stderr.write(`${line}\n`)
       if (plan.changes.length === 0 || options.dryRun === true) return

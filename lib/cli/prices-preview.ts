@@ -7,14 +7,8 @@ import { systemClock } from '../platform/clock.ts'
 import { PricePreviews } from '../prices/price-previews.ts'
 import type { PreviewedChange, PreviewedPrices, PricePreview } from '../prices/price-previews.ts'
 import { changePercent } from '../prices/rate-book.ts'
-import {
-  addCommand,
-  CommandError,
-  UsageError,
-  formatTable,
-  type SharedOptions,
-  type CliContext,
-} from './command.ts'
+import { answer, addCommand, CommandError, UsageError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { openPricedConfig, knownRates, hasStore } from './with-store.ts'
 
 interface PreviewOptions extends SharedOptions {
@@ -45,11 +39,7 @@ export function addPricesPreview(prices: Command, { stdout }: CliContext): void 
       })
       if (!('changes' in found)) throw new CommandError(refusalOf(found))
       const { changes, costs = [] } = found
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ changes, last30Days: costs.map(costJson) })}\n`
-          : report(changes, costs, previewed),
-      )
+      answer(stdout, options, { changes, last30Days: costs.map(costJson) }, report(changes, costs, previewed))
     })
 }
 

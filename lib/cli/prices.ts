@@ -5,7 +5,8 @@ import { priceInForce, startOf, type Price } from '../money/price.ts'
 import { nearest } from '../platform/nearest.ts'
 import { systemClock, zonedTime } from '../platform/clock.ts'
 import { priceRows } from '../prices/list-price.ts'
-import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { answerList, addCommand, CommandError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { openTimeZone } from './open-config.ts'
 import { readStore, readRecords, withRecords, openPricedConfig, hasStore } from './with-store.ts'
 import { RateError, acceptRate, readRates } from '../prices/rate-book.ts'
@@ -144,9 +145,7 @@ function addRate(prices: Command, { stdout }: CliContext): void {
         accept === undefined
           ? await readRecords(options, readRates)
           : [await acceptHeld(options, accept === true ? undefined : accept)]
-      if (options.json === true) {
-        for (const row of rows) stdout.write(`${JSON.stringify(rateJson(row))}\n`)
-      } else stdout.write(rateTable(rows, openTimeZone(options)))
+      answerList(stdout, options, rows.map(rateJson), rateTable(rows, openTimeZone(options)))
     })
 }
 

@@ -3,7 +3,8 @@ import { readSwitches, switchProvider } from '../administration/provider-switche
 import type { ProviderAction } from '../administration/provider-switches.ts'
 import { mergeHealth } from '../upstream/merge-health.ts'
 import type { MergedProvider } from '../upstream/merge-health.ts'
-import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, CommandError, formatTable } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { operatorName, reasonText } from './arguments.ts'
 import { openProviderNames, openStoreSetting } from './open-config.ts'
 import { readRecords, withRecords } from './with-store.ts'
@@ -43,10 +44,11 @@ function addSwitch(providers: Command, { stdout }: CliContext, action: ProviderA
       const order = { action, provider, credential, reason, operator: operatorName() }
       await withRecords(options, (records, now) => switchProvider(records, order, now))
       const name = credential === '' ? provider : credential
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ action, provider, credential: credential === '' ? null : credential })}\n`
-          : `${name} ${done}: a running gateway acts by it within a second\n`,
+      answer(
+        stdout,
+        options,
+        { action, provider, credential: credential === '' ? null : credential },
+        `${name} ${done}: a running gateway acts by it within a second\n`,
       )
     })
 }

@@ -10,13 +10,8 @@ import { demoScreen } from '../gateway/demo-account.ts'
 import type { Demo } from '../gateway/demo-account.ts'
 import type { OwnedLog } from '../observability/log.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import {
-  addCommand,
-  CommandError,
-  type SharedOptions,
-  type CliContext,
-  type RunningGateway,
-} from './command.ts'
+import { addCommand, CommandError } from './command.ts'
+import type { SharedOptions, CliContext, RunningGateway } from './command.ts'
 import { openConfig } from './open-config.ts'
 import type { Log } from '../platform/log.ts'
 

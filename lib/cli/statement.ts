@@ -7,7 +7,8 @@ import type { ImportResult, ImportedTransfer } from '../documents/import-stateme
 import { formatKopecks } from '../money/kopecks.ts'
 import { statementBytesMax } from '../statements/statement.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
-import { addCommand, CommandError, UsageError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, CommandError, UsageError } from './command.ts'
+import type { SharedOptions, CliContext } from './command.ts'
 import { oneOf, operatorName } from './arguments.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
 
@@ -47,7 +48,7 @@ export function addStatementCommands(program: Command, context: CliContext): voi
       const result = await withRecords(options, (records, at) =>
         importStatement(records, seller, { bytes, at, isDryRun, by }),
       )
-      stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : summary(result, isDryRun))
+      answer(stdout, options, result, summary(result, isDryRun))
     })
   addCommand(statement, 'list', 'list payments of statements, the newest first')
     .option('--state <state>', 'queued (needs a person), credited or returned')
@@ -56,7 +57,7 @@ export function addStatementCommands(program: Command, context: CliContext): voi
       const wanted =
         state === undefined ? undefined : oneOf('--state', state, ['queued', 'credited', 'returned'] as const)
       for (const row of await withRecords(options, records => listTransfers(records, wanted))) {
-        stdout.write(options.json === true ? `${JSON.stringify(view(row))}\n` : `${line(row)}\n`)
+        answer(stdout, options, view(row), `${line(row)}\n`)
       }
     })
   addDecisions(statement, context)
@@ -64,7 +65,7 @@ export function addStatementCommands(program: Command, context: CliContext): voi
 
 function addDecisions(statement: Command, { stdout }: CliContext): void {
   const show = (options: SharedOptions, row: TransferRow): void => {
-    stdout.write(options.json === true ? `${JSON.stringify(view(row))}\n` : `${line(row)}\n`)
+    answer(stdout, options, view(row), `${line(row)}\n`)
   }
   addCommand(statement, 'assign <transfer>', 'credit a queued payment to an account')
     .option('--account <account>', 'whose it is')

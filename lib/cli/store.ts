@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { addCommand, CommandError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, CommandError, type SharedOptions, type CliContext } from './command.ts'
 import { readStore } from './with-store.ts'
 import { openStoreSetting } from './open-config.ts'
 
@@ -11,8 +11,12 @@ export function addVerifyCommand(program: Command, { stdout }: CliContext): void
     async (options: SharedOptions) => {
       const breaches = await readStore(options, reports => reports.verify())
       const isWhole = breaches.length === 0
-      if (options.json === true) stdout.write(`${JSON.stringify({ ok: isWhole, breaches })}\n`)
-      else stdout.write(isWhole ? 'the ledger is in order\n' : breaches.map(breach => `${breach}\n`).join(''))
+      answer(
+        stdout,
+        options,
+        { ok: isWhole, breaches },
+        isWhole ? 'the ledger is in order\n' : breaches.map(breach => `${breach}\n`).join(''),
+      )
       if (!isWhole)
         throw new CommandError(`the ledger has ${breaches.length} breaches: stop the gateway and look`)
     },
@@ -33,9 +37,7 @@ export function addBackupCommand(program: Command, { stdout }: CliContext): void
       const file = resolve(target)
       if (!existsSync(dirname(file))) throw new CommandError(`there is no folder ${dirname(file)}`)
       await backupSqliteStore(store.file, file)
-      stdout.write(
-        options.json === true ? `${JSON.stringify({ file })}\n` : `the store was copied to ${file}\n`,
-      )
+      answer(stdout, options, { file }, `the store was copied to ${file}\n`)
     },
   )
 }

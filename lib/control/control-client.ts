@@ -8,12 +8,8 @@ import type {
   Reconciliation,
 } from '../payments/payment-actions.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
-import {
-  recordValues,
-  RecordConflictError,
-  recordConflict,
-  type RecordStep,
-} from '../stores/records/records.ts'
+import { recordValues, RecordConflictError, recordConflict } from '../stores/records/records.ts'
+import type { RecordStep } from '../stores/records/records.ts'
 import { failure, results } from './operations.ts'
 import type { OperationName, OperationResults, RecordStepMessage } from './operations.ts'
 import { socketAddress } from './socket-path.ts'

@@ -7,12 +7,8 @@ import { readBody } from '../http/read-body.ts'
 import type { Log } from '../platform/log.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
-import {
-  RecordConflictError,
-  recordConflict,
-  type RecordStep,
-  type Records,
-} from '../stores/records/records.ts'
+import { RecordConflictError, recordConflict } from '../stores/records/records.ts'
+import type { RecordStep, Records } from '../stores/records/records.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
 import { isListening } from './control-client.ts'
 import { isOperation, operations, withoutUndefined } from './operations.ts'

@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto'
-import {
-  cleanCompanyDetails,
-  companyProblems,
-  type CompanyDetails,
-  describeProblem,
-} from '../companies/company-details.ts'
+import { cleanCompanyDetails, companyProblems, describeProblem } from '../companies/company-details.ts'
+import type { CompanyDetails } from '../companies/company-details.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 import { DocumentError, type PrintedDocument } from './document.ts'
 import type { Seller } from '../companies/seller.ts'

@@ -1,10 +1,6 @@
 import type { DocumentEmailRow } from '../stores/records/document-tables.ts'
-import {
-  RecordConflictError,
-  type RecordStep,
-  type Records,
-  type RecordReader,
-} from '../stores/records/records.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordStep, Records, RecordReader } from '../stores/records/records.ts'
 
 /** Longer than printing a document and all attempts to deliver it take. */
 const takenMs = 5 * 60_000

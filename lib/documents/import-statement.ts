@@ -2,23 +2,13 @@ import { actionStep } from '../administration/operator-log.ts'
 import type { Seller } from '../companies/seller.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
-import {
-  RecordConflictError,
-  type RecordReader,
-  type RecordStep,
-  type Records,
-} from '../stores/records/records.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
 import { decodeStatement } from '../statements/statement.ts'
 import { incomingPayments } from '../statements/incoming-payments.ts'
 import type { IncomingPayment } from '../statements/incoming-payments.ts'
-import {
-  matchPayment,
-  comparableNumber,
-  namedInvoices,
-  type Match,
-  type Payable,
-  type PayableInvoice,
-} from '../statements/match-payment.ts'
+import { matchPayment, comparableNumber, namedInvoices } from '../statements/match-payment.ts'
+import type { Match, Payable, PayableInvoice } from '../statements/match-payment.ts'
 import { parseStatement } from '../statements/parse-statement.ts'
 import { changeStep, creditStep } from './transfers.ts'
 import { CompanyBook } from './company-book.ts'

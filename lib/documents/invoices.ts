@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { actionStep } from '../administration/operator-log.ts'
 import type { Kopecks } from '../money/kopecks.ts'
-import {
-  RecordConflictError,
-  type RecordReader,
-  type Records,
-  type RecordStep,
-} from '../stores/records/records.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, Records, RecordStep } from '../stores/records/records.ts'
 import { DocumentError, withNextNumber, contractOf, requiredTax, type Invoice } from './document.ts'
 import type { Seller } from '../companies/seller.ts'
 import { newId } from '../platform/new-id.ts'

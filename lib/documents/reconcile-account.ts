@@ -6,13 +6,8 @@ import type { RecordReader } from '../stores/records/records.ts'
 import { readMoney, lotsOf, spentBetween, type Lot } from './account-money.ts'
 import { listClosing } from './closing-documents.ts'
 import { CompanyBook } from './company-book.ts'
-import {
-  DocumentError,
-  contractOf,
-  type ClosingDocument,
-  type ReconciliationRow,
-  type ReconciliationStatement,
-} from './document.ts'
+import { DocumentError, contractOf } from './document.ts'
+import type { ClosingDocument, ReconciliationRow, ReconciliationStatement } from './document.ts'
 import { dayEnd, dayNumber, lastDay } from '../ledger/moscow-days.ts'
 import { monthBefore } from './month-close.ts'
 import { shortDay } from './print/printed-text.ts'

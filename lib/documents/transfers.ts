@@ -1,12 +1,7 @@
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { contains } from '../stores/records/find-accounts.ts'
-import {
-  RecordConflictError,
-  type RecordReader,
-  type RecordMovement,
-  type RecordStep,
-  type Records,
-} from '../stores/records/records.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, RecordMovement, RecordStep, Records } from '../stores/records/records.ts'
 import { DocumentError } from './document.ts'
 import { microsPerKopeck } from '../money/kopecks.ts'
 import { actionSteps } from '../administration/operator-log.ts'

@@ -1,13 +1,7 @@
 import { detectMediaType } from '../http/media-sniff.ts'
 import { afterTags, framesSeconds, flacSeconds, oggSeconds } from './audio-frames.ts'
-import {
-  believedSeconds,
-  MediaReader,
-  MediaUnreadableError,
-  BrokenMediaError,
-  type MediaBudget,
-  type MediaSource,
-} from './media-reader.ts'
+import { believedSeconds, MediaReader, MediaUnreadableError, BrokenMediaError } from './media-reader.ts'
+import type { MediaBudget, MediaSource } from './media-reader.ts'
 import { ebmlPlaytime, aviSeconds, flvSeconds, transportSeconds } from './film-seconds.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'

@@ -10,11 +10,8 @@ import {
   streamAnswer,
   makeReply,
   readPrompt,
-  type JsonObject,
-  type SandboxAnswer,
-  type SandboxRequest,
-  type Reply,
 } from './answer.ts'
+import type { JsonObject, SandboxAnswer, SandboxRequest, Reply } from './answer.ts'
 
 const errorTypes = {
   400: 'invalid_request_error',

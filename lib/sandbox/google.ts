@@ -13,12 +13,8 @@ import {
   makeReply,
   readPrompt,
   vector,
-  type JsonObject,
-  type SandboxAnswer,
-  type SandboxRequest,
-  type Prompt,
-  type Reply,
 } from './answer.ts'
+import type { JsonObject, SandboxAnswer, SandboxRequest, Prompt, Reply } from './answer.ts'
 
 const dimensionsDefault = 768
 const dimensionsMax = 3072

@@ -14,11 +14,8 @@ import {
   readPrompt,
   countTokens,
   vector,
-  type JsonObject,
-  type SandboxAnswer,
-  type SandboxRequest,
-  type Prompt,
 } from './answer.ts'
+import type { JsonObject, SandboxAnswer, SandboxRequest, Prompt } from './answer.ts'
 
 const choicesMax = 8
 

@@ -10,11 +10,8 @@ import {
   streamAnswer,
   makeReply,
   readPrompt,
-  type JsonObject,
-  type SandboxAnswer,
-  type SandboxRequest,
-  type Reply,
 } from './answer.ts'
+import type { JsonObject, SandboxAnswer, SandboxRequest, Reply } from './answer.ts'
 import { openaiModel } from './openai-chat.ts'
 
 /** Nothing is stored: a response can be followed by its id in the answer, but not fetched again. */

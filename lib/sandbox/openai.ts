@@ -1,15 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  jsonAnswer,
-  SandboxFault,
-  bytesAnswer,
-  jsonBody,
-  streamAnswer,
-  makeReply,
-  type SandboxAnswer,
-  type SandboxRequest,
-  type JsonObject,
-} from './answer.ts'
+import { jsonAnswer, SandboxFault, bytesAnswer, jsonBody, streamAnswer, makeReply } from './answer.ts'
+import type { SandboxAnswer, SandboxRequest, JsonObject } from './answer.ts'
 import {
   answerChat,
   answerCompletion,

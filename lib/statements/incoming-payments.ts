@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto'
 import { formatKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
-import {
-  StatementError,
-  type AccountSection,
-  type PaymentSide,
-  type Statement,
-  type StatementDocument,
-} from './statement.ts'
+import { StatementError } from './statement.ts'
+import type { AccountSection, PaymentSide, Statement, StatementDocument } from './statement.ts'
 
 /** Money that came to the seller's account. */
 export interface IncomingPayment {

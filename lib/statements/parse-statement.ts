@@ -1,10 +1,5 @@
-import {
-  StatementError,
-  type AccountSection,
-  type Statement,
-  type StatementDocument,
-  type PaymentSide,
-} from './statement.ts'
+import { StatementError } from './statement.ts'
+import type { AccountSection, Statement, StatementDocument, PaymentSide } from './statement.ts'
 import { cleanNumber } from '../companies/company-numbers.ts'
 import { cleanText } from '../companies/printable-text.ts'
 import { parseKopecks } from '../money/kopecks.ts'

@@ -6,8 +6,8 @@ import {
   HoldResolvedError,
   KeyBudgetExceededError,
   LedgerUnavailableError,
-  type Balance,
 } from '../ledger/ledger.ts'
+import type { Balance } from '../ledger/ledger.ts'
 
 /** Takes messages to another process and brings its own, in order, until it is closed. */
 export interface Channel {

@@ -2,12 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { z } from 'zod'
 import type { Clock } from '../../platform/clock.ts'
-import {
-  ProviderError,
-  type CreateRequest,
-  type PaymentProvider,
-  type ProviderFailure,
-} from '../payment-provider.ts'
+import { ProviderError } from '../payment-provider.ts'
+import type { CreateRequest, PaymentProvider, ProviderFailure } from '../payment-provider.ts'
 import {
   errorSchema,
   listSchema,

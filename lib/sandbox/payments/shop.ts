@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '../../platform/clock.ts'
-import {
-  kopecksOf,
-  type PaymentBody,
-  type ReceiptBody,
-  type RefundBody,
-  type ShopPayment,
-  type ShopReceipt,
-  type ShopRefund,
+import { kopecksOf } from './shop-objects.ts'
+import type {
+  PaymentBody,
+  ReceiptBody,
+  RefundBody,
+  ShopPayment,
+  ShopReceipt,
+  ShopRefund,
 } from './shop-objects.ts'
 
 const payableMs = 3_600_000

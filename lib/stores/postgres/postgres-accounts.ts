@@ -1,28 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  AccountError,
-  type AccountBlock,
-  type Accounts,
-  type KeyEdit,
-  type KeyRecord,
-  type Movement,
-  type NewKey,
-} from '../../accounts/accounts.ts'
+import { AccountError } from '../../accounts/accounts.ts'
+import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
 import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
 import { LedgerUnavailableError, type Micros } from '../../ledger/ledger.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
-import {
-  isStoreFailure,
-  transaction,
-  type PostgresQueries,
-  type PostgresPool,
-} from './postgres-connection.ts'
-import {
-  accountMoney,
-  riskMembers,
-  type PostgresAnswer,
-  type PostgresOperation,
-} from './postgres-operation.ts'
+import { isStoreFailure, transaction } from './postgres-connection.ts'
+import type { PostgresQueries, PostgresPool } from './postgres-connection.ts'
+import { accountMoney, riskMembers } from './postgres-operation.ts'
+import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import type { MovementOperation, KeyRow } from '../shared/store-operation.ts'
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -34,16 +19,16 @@ import {
   blockedMessage,
   checkMovement,
   newKeyRow,
-  type BlockedRow,
 } from '../shared/account-rules.ts'
+import type { BlockedRow } from '../shared/account-rules.ts'
 import {
   editedAnswer,
   editStatements,
   revokedAnswer,
   revokeStatements,
   keyRecord,
-  type RevokedRow,
 } from '../shared/stored-keys.ts'
+import type { RevokedRow } from '../shared/stored-keys.ts'
 import { numbered } from './postgres-reports.ts'
 import { errorWords } from '../../platform/log.ts'
 

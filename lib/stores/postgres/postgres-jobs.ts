@@ -13,9 +13,8 @@ import {
   selectListed,
   selectObject,
   unlistObject,
-  type JobRow,
-  type ObjectRow,
 } from '../shared/stored-objects.ts'
+import type { JobRow, ObjectRow } from '../shared/stored-objects.ts'
 import { postgresCharge, type PostgresAnswer, type PostgresOperation } from './postgres-operation.ts'
 import { storable } from '../shared/charge-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'

@@ -25,15 +25,8 @@ import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
 import type { Meters, ObjectKind } from '../../money/usage.ts'
 import { chargedUsage, selectCharged, type ChargedRow } from '../shared/report-rows.ts'
-import {
-  postgresCharge,
-  holdMembers,
-  holdRefusal,
-  refusal,
-  accountMoney,
-  type PostgresAnswer,
-  type PostgresOperation,
-} from './postgres-operation.ts'
+import { postgresCharge, holdMembers, holdRefusal, refusal, accountMoney } from './postgres-operation.ts'
+import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { PostgresJobs, PostgresObjects } from './postgres-jobs.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { storedPricesOf } from '../shared/stored-prices.ts'

@@ -1,15 +1,8 @@
 import { balanceOf, type AccountMoney } from '../../ledger/balance-book.ts'
 import { riskOf, countedWorst, type RiskRule } from '../../ledger/risk.ts'
 import { budgetDay, budgetDays, keyBudget } from '../../ledger/key-spending.ts'
-import {
-  BalanceInsufficientError,
-  HoldResolvedError,
-  KeyBudgetExceededError,
-  type ChargeRequest,
-  type Micros,
-  type HeldSums,
-  type HoldRequest,
-} from '../../ledger/ledger.ts'
+import { BalanceInsufficientError, HoldResolvedError, KeyBudgetExceededError } from '../../ledger/ledger.ts'
+import type { ChargeRequest, Micros, HeldSums, HoldRequest } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 import { writeDetails, storable } from '../shared/charge-operation.ts'
 import type { HoldOwner } from '../shared/store-operation.ts'

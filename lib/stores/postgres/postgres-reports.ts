@@ -5,10 +5,8 @@ import {
   withoutTimeouts,
   cannotConnect,
   postgresPool,
-  type PostgresPool,
-  type PostgresQueries,
-  type TimedQuery,
 } from './postgres-connection.ts'
+import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
 import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import { missingSteps, newestVersion } from '../shared/store-schema.ts'
 import { errorWords } from '../../platform/log.ts'

@@ -7,14 +7,8 @@ import { bookMovement } from '../postgres/postgres-accounts.ts'
 import { openPostgresQueries } from '../postgres/postgres-reports.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordReader } from './record-reader.ts'
-import {
-  recordValues,
-  RecordConflictError,
-  rowsMessage,
-  type RecordReader,
-  type RecordStep,
-  type Records,
-} from './records.ts'
+import { recordValues, RecordConflictError, rowsMessage } from './records.ts'
+import type { RecordReader, RecordStep, Records } from './records.ts'
 import { errorWords } from '../../platform/log.ts'
 
 const uniqueViolation = '23505'

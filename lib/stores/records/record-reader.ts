@@ -7,9 +7,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
   sql,
-  type Compilable,
-  type Driver,
 } from 'kysely'
+import type { Compilable, Driver } from 'kysely'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordValues, type RecordReader, type RecordTables } from './records.ts'
 import { movementCondition } from './ledger-tables.ts'

@@ -8,14 +8,8 @@ import type { StoreQueries } from '../shared/store-queries.ts'
 import { written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import { recordReader } from './record-reader.ts'
-import {
-  recordValues,
-  RecordConflictError,
-  recordConflict,
-  type RecordReader,
-  type RecordStep,
-  type Records,
-} from './records.ts'
+import { recordValues, RecordConflictError, recordConflict } from './records.ts'
+import type { RecordReader, RecordStep, Records } from './records.ts'
 
 interface SqliteRecordsOptions {
   readonly queries: Pick<StoreQueries, 'all'>

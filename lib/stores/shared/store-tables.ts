@@ -18,8 +18,8 @@ import {
   chargeTables,
   holdTables,
   keyTables,
-  type NodeColumns,
 } from './ledger-schema.ts'
+import type { NodeColumns } from './ledger-schema.ts'
 import type { TableWords } from './store-schema.ts'
 import { userTables } from './user-tables.ts'
 

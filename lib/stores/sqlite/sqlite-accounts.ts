@@ -20,16 +20,16 @@ import {
   accountEmail,
   checkMovement,
   newKeyRow,
-  type BlockedRow,
 } from '../shared/account-rules.ts'
+import type { BlockedRow } from '../shared/account-rules.ts'
 import {
   editedAnswer,
   editStatements,
   revokedAnswer,
   revokeStatements,
   keyRecord,
-  type RevokedRow,
 } from '../shared/stored-keys.ts'
+import type { RevokedRow } from '../shared/stored-keys.ts'
 import type { KeyRow } from '../shared/store-operation.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
 import { written, type OperationOwner } from '../shared/write-batch.ts'

@@ -14,8 +14,8 @@ import {
   selectListed,
   selectObject,
   unlistObject,
-  type ObjectRow,
 } from '../shared/stored-objects.ts'
+import type { ObjectRow } from '../shared/stored-objects.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'

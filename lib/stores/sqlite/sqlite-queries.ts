@@ -1,11 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  openForReading,
-  sqliteErrorCode,
-  type SqliteDatabase,
-  type SqliteStatement,
-} from './sqlite-database.ts'
+import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
+import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { openFailure, stepsOf } from './sqlite-prepare.ts'
 import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import type { KeyRecord } from '../../accounts/accounts.ts'
