@@ -14,10 +14,10 @@ export interface AlarmChannel {
 }
 
 /** What is wrong where it is not told. */
-export type TellResult = { readonly isTold: true } | { readonly isTold: false; readonly reason: string }
+type TellResult = { readonly isTold: true } | { readonly isTold: false; readonly reason: string }
 
 /** What a channel by email needs of a mailer. */
-export interface AlarmEmail {
+interface AlarmEmail {
   readonly to: string
   readonly subject: string
   readonly text: string

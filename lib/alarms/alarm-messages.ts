@@ -10,7 +10,7 @@ export interface AlarmMessage {
 }
 
 /** A message that this process tells, until `takenMs` from now. */
-export interface TakenMessage extends AlarmMessage {
+interface TakenMessage extends AlarmMessage {
   readonly alarmId: string
   /** With this one. */
   readonly attempts: number

@@ -69,21 +69,6 @@ export function listAlarms(
   return records.all(isAll ? query : query.where('state', '<>', 'closed'))
 }
 
-/** How many alarms are in each state. */
-export async function countAlarms(
-  records: RecordReader,
-): Promise<Readonly<Record<AlarmRow['state'], number>>> {
-  const rows = await records.all(
-    records.build
-      .selectFrom('alarms')
-      .select(['state', row => row.fn.countAll().as('alarms')])
-      .groupBy('state'),
-  )
-  const counts = { open: 0, taken: 0, closed: 0 }
-  for (const { state, alarms } of rows) counts[state] = Number(alarms)
-  return counts
-}
-
 /** An alarm by id. */
 export async function findAlarm(records: RecordReader, id: string): Promise<AlarmRow | undefined> {
   const [alarm] = await records.all(records.build.selectFrom('alarms').selectAll().where('id', '=', id))

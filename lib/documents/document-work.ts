@@ -5,7 +5,7 @@ import type { Store } from '../stores/store.ts'
 import type { OpenDocuments } from './open-documents.ts'
 
 /** What a server does about documents by itself, while its configuration names who sells. */
-export interface DocumentWork {
+interface DocumentWork {
   reload(seller: Seller | undefined): Promise<void>
   close(): Promise<void>
 }

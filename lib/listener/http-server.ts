@@ -21,7 +21,7 @@ export interface ServerBounds {
   readonly connectionsMax: number
 }
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly bounds: ServerBounds
   /** It speaks TLS with it. */
   readonly certificate?: Certificate | undefined

@@ -32,12 +32,12 @@ const acceptErrorsApartMs = 10_000
 const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/(?:v1\/responses(?:\?|$)|v1\/realtime(?:[/?]|$)|\/?ws\/)/
 
 /** What answers requests now; a reload puts another in its place while old exchanges finish on theirs. */
-export interface Serving {
+interface Serving {
   readonly config: Config
   readonly pipeline: Pipeline
 }
 
-export interface GatewayServerOptions {
+interface GatewayServerOptions {
   readonly clock: Clock
   readonly overload: Pick<Overload, 'admit'>
   readonly bus: PipelineBus

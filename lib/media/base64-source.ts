@@ -4,7 +4,7 @@ const prefixCharactersMax = 4096
 const comma = 0x2c
 
 /** A string of base64 in a JSON body, as the scan of the body found it valid. */
-export interface Base64Place {
+interface Base64Place {
   /** Of the quote before it. */
   readonly start: number
   /** Behind the quote after it. */

@@ -12,7 +12,7 @@ import type { ObjectFacts } from '../money/usage.ts'
 const headBytes = 4096
 
 /** What was found out, and why not all of it. */
-export interface MeasuredMedia {
+interface MeasuredMedia {
   readonly facts: MediaFacts
   /** Set when it cannot be what it begins as, so that nobody can read it: the end of a sentence. */
   readonly brokenBecause?: string

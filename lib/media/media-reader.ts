@@ -36,14 +36,6 @@ export class MediaUnreadableError extends Error {
   override readonly name = 'MediaUnreadableError'
 }
 
-/** A body that is in memory whole. */
-export function bodyInMemory(body: Buffer): BodyReader {
-  return {
-    length: body.length,
-    read: (position, length) => Promise.resolve(body.subarray(position, position + length)),
-  }
-}
-
 /** The part of a body that is a file of a form. */
 export function spanSource(body: BodyReader, start: number, length: number): MediaSource {
   return {

@@ -4,7 +4,7 @@ import { withoutKeys, withoutSecrets } from './log-secrets.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: string
   /** Stand in every line. */
   readonly facts?: object

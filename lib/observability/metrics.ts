@@ -2,10 +2,14 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, R
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import { errorTable } from '../pipeline/errors.ts'
 import type { ShedClass } from '../overload/overload.ts'
-import type { AlarmCounter } from './alarm-counter.ts'
-import { alarmLabels, countAlarm, declareAlarms } from './alarm-counter.ts'
+import {
+  alarmLabels,
+  countAlarm,
+  declareAlarms,
+  registerProviderMetrics,
+  type AlarmCounter,
+} from './provider-metrics.ts'
 import { errorCode } from './error-counts.ts'
-import { registerProviderMetrics } from './provider-metrics.ts'
 import type { ProviderReading } from '../upstream/provider-state.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -13,7 +17,7 @@ import type { Facts } from '../pipeline/facts.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 
 /** What is read when somebody asks. */
-export interface MetricSources {
+interface MetricSources {
   openExchanges(): number
   writesWaiting(): number
   droppedLogLines(): number
@@ -100,6 +104,18 @@ export class Metrics {
     )
     for (const group of Object.keys(accountGroups))
       this.#accountRequests.inc({ group, outcome: 'completed' }, 0)
+    this.#readSources(sources)
+    this.#alarms = this.#counter('alarms_total', 'What an operator should look at.', [...alarmLabels], () =>
+      declareAlarms(this.#alarms, sources.providers()),
+    )
+    declareAlarms(this.#alarms, sources.providers())
+    this.#listen(bus)
+    this.#pluginErrors = this.#countPluginErrors(sources)
+    bus.on('plugin-error', (plugin, hook) => this.#pluginErrors.inc({ plugin, hook }))
+  }
+
+  /** What is read when the metrics are. */
+  #readSources(sources: MetricSources): void {
     registerProviderMetrics(this.#registry, () => sources.providers())
     this.#gauge('open_exchanges', 'Exchanges that run.', () => sources.openExchanges())
     this.#gauge('writes_waiting', 'Operations the writer has not been sent yet.', () =>
@@ -125,16 +141,16 @@ export class Metrics {
         for (const [group, count] of Object.entries(overload.shedCounts)) shed.inc({ class: group }, count)
       },
     )
+  }
+
+  /** What is counted when it happens. */
+  #listen(bus: PipelineBus): void {
     bus.on('exchange-end', (exchange, outcome) => this.#onEnd(exchange, outcome))
     bus.on('upstream-attempt', (_exchange, { provider, status, result }) => {
       // The last one is counted when the exchange ends.
       if (result !== 'relayed')
         this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })
     })
-    this.#alarms = this.#counter('alarms_total', 'What an operator should look at.', [...alarmLabels], () =>
-      declareAlarms(this.#alarms, sources.providers()),
-    )
-    declareAlarms(this.#alarms, sources.providers())
     bus.on('alarm', (code, details) => countAlarm(this.#alarms, code, details))
     bus.on('job-end', ({ job, charged }, modelEntry = 'none') => {
       this.#onCharged(charged, job.provider, modelEntry)
@@ -143,8 +159,6 @@ export class Metrics {
       const { provider, model } = exchange.get('target')
       this.#onCharged(charged, provider.name, model?.name ?? 'none')
     })
-    this.#pluginErrors = this.#countPluginErrors(sources)
-    bus.on('plugin-error', (plugin, hook) => this.#pluginErrors.inc({ plugin, hook }))
   }
 
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE

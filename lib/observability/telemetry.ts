@@ -24,7 +24,7 @@ import type { TelemetryOptions } from '../config/plugin-options.ts'
 import type { Log } from '../platform/log.ts'
 
 /** A span that has come to its end. Times are milliseconds since the epoch. */
-export interface FinishedSpan {
+interface FinishedSpan {
   readonly name: string
   readonly startMs: number
   readonly endMs: number
@@ -34,7 +34,7 @@ export interface FinishedSpan {
 }
 
 /** What a generation came to, in seconds and tokens. */
-export interface Generation {
+interface Generation {
   readonly attributes: Attributes
   readonly seconds: number
   /** Of streams. */

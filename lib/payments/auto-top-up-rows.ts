@@ -11,7 +11,7 @@ export type AutoTopUp = AutoTopUpRow
 export const unlinked = 'merchant/unlinked'
 
 /** What a notice tells of. */
-export type NoticeKind = 'auto-paid' | 'auto-failed' | 'auto-limit' | 'auto-on' | 'auto-off' | 'card-unlinked'
+type NoticeKind = 'auto-paid' | 'auto-failed' | 'auto-limit' | 'auto-on' | 'auto-off' | 'card-unlinked'
 
 /** Saved cards and automatic top-ups as they are stored. */
 export class AutoTopUpRows {

@@ -7,7 +7,7 @@ export type Refund = Stored<RefundRow>
 export type Receipt = Stored<ReceiptRow>
 
 /** Which payments are asked for; absent means all. */
-export interface PaymentFilter {
+interface PaymentFilter {
   readonly accountId?: string
   readonly state?: Payment['state']
   /** Milliseconds since the epoch. */
@@ -241,7 +241,7 @@ export class PaymentReader {
 }
 
 /** What an operator watches. */
-export interface PaymentSummary {
+interface PaymentSummary {
   readonly payments: ReadonlyMap<string, number>
   readonly refunds: ReadonlyMap<string, number>
   readonly receipts: ReadonlyMap<string, number>

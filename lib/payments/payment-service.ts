@@ -40,7 +40,7 @@ const notificationSchema = z.object({
  * What came of a notification. `unknown`: its object is not ours. `busy`: too many of unknown objects came at once;
  * the provider sends it again.
  */
-export type NotificationEnding = 'settled' | 'unknown' | 'busy'
+type NotificationEnding = 'settled' | 'unknown' | 'busy'
 
 /** Everything that goes on with payments: whoever tells first, the provider is asked, and the ledger told once. */
 export class PaymentService {

@@ -30,7 +30,7 @@ export interface PaymentContext {
 }
 
 /** A payment that somebody wants to make. */
-export interface NewPayment {
+interface NewPayment {
   readonly accountId: string
   readonly amountMicros: Micros
   /** Absent: the payment page offers a choice. */

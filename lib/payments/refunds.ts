@@ -19,7 +19,7 @@ const refundableMs = 3 * 365 * day
 const attemptsMax = 5
 
 /** A part of a payment that somebody wants to return. */
-export interface WantedRefund {
+interface WantedRefund {
   readonly paymentId: string
   readonly amountMicros: Micros
   /** The customer sees it. */

@@ -1,19 +1,11 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
-import type { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { RiskRule } from '../ledger/risk.ts'
-import type { Log } from '../platform/log.ts'
 import type { RecordReader } from './records/records.ts'
-import type { Store } from './store.ts'
+import type { Store, StoreOptions } from './store.ts'
 
-interface OpenOptions {
-  readonly clock: Clock
-  /** How far worst cases may go beyond an account's money, as it is now. */
-  readonly riskRule?: () => RiskRule
-  readonly log?: Pick<Log, 'info' | 'error'>
-  /** The store stops to take writes, for this reason, or takes them again. */
-  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
+interface OpenOptions extends Pick<StoreOptions, 'clock' | 'riskRule' | 'log' | 'onAvailable'> {
   /** The store can never be written again by this process. */
   readonly onLost?: (error: Error) => void
 }

@@ -2,7 +2,27 @@ import type { AccountSettings, Accounts, KeyDirectory } from '../accounts/accoun
 import type { UserRows } from '../accounts/user-rows.ts'
 import type { Ledger, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
+import type { RiskRule } from '../ledger/risk.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Log } from '../platform/log.ts'
 import type { Records } from './records/records.ts'
+
+/** What a store of either kind is opened with. Times in milliseconds. */
+export interface StoreOptions {
+  readonly durability: 'strict' | 'relaxed'
+  readonly clock: Clock
+  /** Measures leases and how old a hold is; tests bring their own. */
+  readonly steadyClock?: Clock
+  /** How long an exchange waits for a store that is out of order; a minute unless said. */
+  readonly patienceMs?: number
+  /** From this many writes waiting on, new holds are refused. */
+  readonly waitingMax?: number
+  /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
+  readonly riskRule?: () => RiskRule
+  readonly log?: Pick<Log, 'info' | 'error'>
+  /** The store stops to take writes, for this reason, or takes them again. */
+  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
+}
 
 /** A hold that the process which placed it can no longer resolve. */
 interface ReleasedHold {

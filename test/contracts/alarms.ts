@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { AlarmBook } from '../../lib/alarms/alarm-book.ts'
-import { closeAlarm, countAlarms, findAlarm, listAlarms, takeAlarm } from '../../lib/alarms/alarms.ts'
+import { closeAlarm, findAlarm, listAlarms, takeAlarm } from '../../lib/alarms/alarms.ts'
+import { countAlarms } from '../fixtures/count-alarms.ts'
 import { readActions } from '../../lib/administration/operator-log.ts'
 import { until } from '../fixtures/until.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'

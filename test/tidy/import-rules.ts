@@ -11,7 +11,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   kysely: ['lib/stores/records/'],
   pino: ['lib/observability/log.ts'],
   'prom-client': [
-    'lib/observability/alarm-counter.ts',
+    'lib/observability/provider-metrics.ts',
     'lib/gateway/open-admin.ts',
     'lib/observability/metrics.ts',
     'lib/observability/provider-metrics.ts',

@@ -23,13 +23,10 @@ export class ShopRefusal extends Error {
 }
 
 /** Told when a state that the API notifies is reached. */
-export type OnEvent = (
-  event: 'payment.succeeded' | 'payment.canceled' | 'refund.succeeded',
-  id: string,
-) => void
+type OnEvent = (event: 'payment.succeeded' | 'payment.canceled' | 'refund.succeeded', id: string) => void
 
 /** What becomes of refunds and receipts that are made from now on. */
-export interface ShopTemper {
+interface ShopTemper {
   refunds: 'succeeded' | 'pending' | 'canceled'
   receipts: 'succeeded' | 'pending' | 'canceled'
   /** Payments by a saved card: paid at once, waiting, or declined for this reason. */

@@ -4,8 +4,7 @@ import { steadyClock as systemSteadyClock, type Clock } from '../../platform/clo
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { HoldRequest } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
-import type { RiskRule } from '../../ledger/risk.ts'
-import { errorWords, type Log } from '../../platform/log.ts'
+import { errorWords } from '../../platform/log.ts'
 import { newId } from '../../platform/new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
 import {
@@ -22,39 +21,22 @@ import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresWriter } from './postgres-writer.ts'
 import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
-import type { Store } from '../store.ts'
-import { WriteQueue } from '../shared/write-queue.ts'
+import type { Store, StoreOptions } from '../store.ts'
+import { storePatienceMs, storeQueue, type WriteQueue } from '../shared/write-queue.ts'
 import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
 
-/** Times in milliseconds. */
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends StoreOptions {
   readonly url: string
-  readonly durability: 'strict' | 'relaxed'
-  readonly clock: Clock
-  /** Measures leases; tests bring their own. */
-  readonly steadyClock?: Clock
-  /** How long an exchange waits for a store that is out of order; a minute unless said. */
-  readonly patienceMs?: number
-  /** From this many writes waiting on, new holds are refused. */
-  readonly waitingMax?: number
   /** How long a node that is not heard of keeps its holds; half a minute unless said. */
   readonly leaseMs?: number
-  /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
-  readonly riskRule?: () => RiskRule
-  readonly log?: Pick<Log, 'info' | 'error'>
-  /** Called when the store stops or starts to take writes. */
-  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
 }
 
-/** Milliseconds between attempts to write while the database is away. */
-const retryMs = 250
-const patienceMsDefault = 60_000
 /** What a database takes in a few seconds. */
-const waitingMaxDefault = 20_000
+const waitingMax = 20_000
 const leaseMsDefault = 30_000
 
 /**
@@ -179,12 +161,16 @@ async function assembleStore(
   pool: PostgresPool,
   isNew: boolean,
 ): Promise<Store> {
-  const { clock, patienceMs = patienceMsDefault, riskRule = () => noRisk } = options
+  const { clock, patienceMs = storePatienceMs, riskRule = () => noRisk } = options
   const owner = `${hostname()}:${process.pid}:${newId()}`
   const keys = new MemoryKeyDirectory()
   const writer = new PostgresWriter(options)
   let closing: Promise<void> | undefined
-  const queue = openQueue(options, writer, () => closing !== undefined)
+  const queue: WriteQueue<PostgresOperation> = storeQueue(
+    { waitingMax, ...options },
+    () => closing !== undefined,
+    operations => void writer.run(operations).then(report => queue.onReport(report)),
+  )
   const queries = postgresQueries(pool)
   const isHeard = (): boolean => node.isHeard
   const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard, riskRule })
@@ -223,25 +209,4 @@ async function assembleStore(
     await close()
     throw error
   }
-}
-
-function openQueue(
-  { log, onAvailable, waitingMax = waitingMaxDefault }: PostgresStoreOptions,
-  writer: PostgresWriter,
-  isClosing: () => boolean,
-): WriteQueue<PostgresOperation> {
-  const queue = new WriteQueue<PostgresOperation>({
-    send(operations) {
-      void writer.run(operations).then(report => queue.onReport(report))
-    },
-    onAvailable(error) {
-      if (isClosing()) return
-      if (error === undefined) log?.info({}, 'the store can be written again')
-      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
-      onAvailable?.(error)
-    },
-    retryMs,
-    waitingMax,
-  })
-  return queue
 }

@@ -1,10 +1,16 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type { StoreOptions } from '../store.ts'
 import type { BatchReport, StoreOperation } from './store-operation.ts'
 import { GatheringBatch, type OperationOwner, type Ticket } from './write-batch.ts'
 
 /** How long an operation that nobody waits for may wait for others to be written with it. */
 const unhurriedMs = 250
+
+/** Between attempts to write while the store refuses. */
+const storeRetryMs = 250
+/** How long an exchange waits for a store that is out of order, unless said. */
+export const storePatienceMs = 60_000
 
 /** An operation of a failed batch, to be written before all others. */
 interface KeptOperation<Operation> {
@@ -213,4 +219,27 @@ export class WriteQueue<Operation = StoreOperation> {
     if ((error === undefined) !== (this.#failure === undefined)) this.#options.onAvailable(error)
     this.#failure = error
   }
+}
+
+/** Opens the queue of a store, which says in the log when it stops and starts to take writes, until it is closing. */
+export function storeQueue<Operation>(
+  {
+    log,
+    onAvailable,
+    waitingMax,
+  }: Pick<StoreOptions, 'log' | 'onAvailable'> & { readonly waitingMax: number },
+  isClosing: () => boolean,
+  send: (operations: readonly Operation[]) => void,
+): WriteQueue<Operation> {
+  return new WriteQueue({
+    send,
+    onAvailable(error) {
+      if (isClosing()) return
+      if (error === undefined) log?.info({}, 'the store can be written again')
+      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+      onAvailable?.(error)
+    },
+    retryMs: storeRetryMs,
+    waitingMax,
+  })
 }

@@ -9,7 +9,6 @@ import { KeySpending } from '../../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
-import type { Log } from '../../platform/log.ts'
 import { SqliteAccounts } from './sqlite-accounts.ts'
 import { openForReading, lockStore, type StoreLock } from './sqlite-database.ts'
 import { readSqliteKeys } from './sqlite-queries.ts'
@@ -22,8 +21,8 @@ import type {
   WriterMessage,
   WriterOptions,
 } from '../shared/store-operation.ts'
-import type { Store } from '../store.ts'
-import { WriteQueue } from '../shared/write-queue.ts'
+import type { Store, StoreOptions } from '../store.ts'
+import { storePatienceMs, storeQueue, type WriteQueue } from '../shared/write-queue.ts'
 import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
@@ -31,31 +30,14 @@ import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
 import { written } from '../shared/write-batch.ts'
 
-/** Times in milliseconds. */
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends StoreOptions {
   readonly file: string
-  readonly durability: 'strict' | 'relaxed'
-  readonly clock: Clock
-  /** Measures how old a hold is; tests bring their own. */
-  readonly steadyClock?: Clock
-  /** How long an exchange waits for a store that is out of order; a minute unless said. */
-  readonly patienceMs?: number
   /** The writer has died: nothing can be written until the store is opened anew. */
   readonly onLost?: (error: Error) => void
-  /** From this many writes waiting on, new holds are refused. */
-  readonly waitingMax?: number
-  /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
-  readonly riskRule?: () => RiskRule
-  readonly log?: Pick<Log, 'info' | 'error'>
-  /** Called when the store stops or starts to take writes. */
-  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
 }
 
-/** Milliseconds between attempts to write while the disk refuses. */
-const retryMs = 250
-const patienceMsDefault = 60_000
 /** What the writer takes in about a second. */
-const waitingMaxDefault = 50_000
+const waitingMax = 50_000
 
 // Compiled, the writer is a .js file as this one is.
 const writerUrl = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url)
@@ -198,34 +180,17 @@ function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): 
   }
 }
 
-function openQueue(
-  { log, onAvailable, waitingMax = waitingMaxDefault }: SqliteStoreOptions,
-  worker: Worker,
-  isClosing: () => boolean,
-): WriteQueue {
-  return new WriteQueue({
-    send: (operations: readonly StoreOperation[]) => worker.postMessage(operations),
-    onAvailable: error => {
-      if (isClosing()) return
-      if (error === undefined) log?.info({}, 'the store can be written again')
-      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
-      onAvailable?.(error)
-    },
-    retryMs,
-    waitingMax,
-  })
-}
-
 function assembleStore(
   options: SqliteStoreOptions,
   lock: StoreLock,
   worker: Worker,
   snapshot: StoreSnapshot,
 ): Store {
-  const { file, durability, clock, patienceMs = patienceMsDefault, riskRule = () => noRisk } = options
+  const { file, durability, clock, patienceMs = storePatienceMs, riskRule = () => noRisk } = options
   const { book, keys, spending } = loadMemory(file, snapshot, riskRule)
   let closing: Promise<void> | undefined
-  const queue = openQueue(options, worker, () => closing !== undefined)
+  const send = (operations: readonly StoreOperation[]): void => worker.postMessage(operations)
+  const queue: WriteQueue = storeQueue({ waitingMax, ...options }, () => closing !== undefined, send)
   const exited = connect(worker, queue)
   void exited.then(() => {
     if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))

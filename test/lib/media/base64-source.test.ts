@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { scanJson } from '../../../lib/http/json-scan.ts'
 import { Base64Source } from '../../../lib/media/base64-source.ts'
-import { MediaBudget, bodyInMemory } from '../../../lib/media/media-reader.ts'
+import { MediaBudget } from '../../../lib/media/media-reader.ts'
+import { bodyInMemory } from '../../fixtures/body-in-memory.ts'
 
 /** How writers of JSON spell the same text. */
 const spellings: Readonly<Record<string, (text: string) => string>> = {

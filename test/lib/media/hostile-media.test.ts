@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { MediaBudget, bodyInMemory, spanSource, type MediaSource } from '../../../lib/media/media-reader.ts'
+import { MediaBudget, spanSource, type MediaSource } from '../../../lib/media/media-reader.ts'
+import { bodyInMemory } from '../../fixtures/body-in-memory.ts'
 import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
 import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { MediaBudget, bodyInMemory, spanSource } from '../../../lib/media/media-reader.ts'
+import { MediaBudget, spanSource } from '../../../lib/media/media-reader.ts'
+import { bodyInMemory } from '../../fixtures/body-in-memory.ts'
 import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
 import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
