@@ -51,7 +51,7 @@ t.test('prose and source come to about as many tokens as is told', async t => {
     'README.md',
     'ARCHITECTURE.md',
     'lib/http/json-scanner.ts',
-    'lib/account-area/texts/ru/charges.ts',
+    'lib/account-area/texts/charges.ts',
   ]) {
     const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
     const real = encodings[0]?.encode(text, [], []).length ?? 0
