@@ -1,6 +1,6 @@
 import { usageTapOptions } from '../lib/config/plugin-options.ts'
 import { headerValue } from '../lib/http/headers.ts'
-import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
+import { jobRequestFacts } from '../lib/jobs/submitted-job.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { toolTypes } from '../lib/metering/unasked-work.ts'

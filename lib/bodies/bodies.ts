@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../pipeline/errors.ts'
 import { writeInformation } from '../pipeline/write-information.ts'
-import { BodyBudget, KeptMemory, BodyStore } from './body-store.ts'
+import { BodyBudget, BodyStore } from './body-store.ts'
 import { endInTurns, pushInTurns, type BodyScan } from './body-scan.ts'
 import { BodyFailedError, ClientLeftError, ClientStream, tooSlow } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import type { SpoolFolder } from './spool-folder.ts'
+import { countFound } from './sweep.ts'
 import { turns } from './turns.ts'
 
 interface BodiesOptions {
@@ -30,7 +31,16 @@ interface ReceiveOptions<T> {
    * `isWhole`: it will get the body as one chunk that is kept. `kept`: told how much memory, all in all,
    * what it has found takes up; throws when that is too much.
    */
-  scan(isWhole: boolean, isEmpty: boolean, kept: KeptMemory): BodyScan<T> | undefined
+  scan(isWhole: boolean, isEmpty: boolean, kept: KeptFindings): BodyScan<T> | undefined
+}
+
+/** Memory that is taken up beside a body, for as long as the body is there. */
+export interface KeptFindings {
+  /**
+   * How much it is now, all in all.
+   * @throws GatewayError overloaded
+   */
+  keep(bytes: number): void
 }
 
 /** A body that has been received whole. Whoever has it closes it. */
@@ -85,7 +95,7 @@ export class Bodies {
     const { memoryBytesMax } = options
     const raw = new BodyStore(this.#keeping, memoryBytesMax)
     const content = isEncoded && announced !== 0 ? new BodyStore(this.#keeping, memoryBytesMax) : raw
-    const receipt = new Receipt<T>(raw, content, new KeptMemory(this.#budget))
+    const receipt = new Receipt<T>(raw, content, this.#budget)
     const isShort = announced <= shortBytesMax && content === raw
     const received = isShort
       ? this.#receiveShort(request, announced, receipt, options)
@@ -99,17 +109,8 @@ export class Bodies {
    * @throws GatewayError overloaded
    */
   holdMessage(bytes: number): void {
-    if (bytes < 0) {
-      this.#budget.giveMemory(-bytes)
-      this.#budget.give(-bytes)
-      return
-    }
-    this.#budget.take(bytes)
-    if (this.#budget.takeMemory(bytes)) return
-    this.#budget.give(bytes)
-    throw new GatewayError('overloaded', 'The gateway holds as many messages as it may. Try again soon.', {
-      retryAfterSeconds: 1,
-    })
+    if (bytes < 0) this.#budget.release(-bytes)
+    else this.#budget.hold(bytes, 'messages')
   }
 
   /** Scans a body that was received before, as if it came now. */
@@ -188,7 +189,7 @@ export class Bodies {
     options: ReceiveOptions<T>,
   ): Promise<ReceivedBody<T>> {
     await written
-    const scan = options.scan(false, false, receipt.kept)
+    const scan = options.scan(false, false, receipt)
     if (scan !== undefined) receipt.found = await this.scan(receipt.body, scan)
     return receipt
   }
@@ -199,42 +200,55 @@ export class Bodies {
     receipt: Receipt<T>,
     options: ReceiveOptions<T>,
   ): Promise<ReceivedBody<T>> {
-    const { body: raw, content, kept } = receipt
+    const { body: raw, content } = receipt
     const received = receivedPieces(request, raw, options)
     const pieces = content === raw ? received : decodedPieces(received, encoding, options.bytesMax)
     let scan: BodyScan<T> | undefined
     let isBegun = false
     for await (const piece of pieces) {
-      if (!isBegun) scan = options.scan(false, false, kept)
+      if (!isBegun) scan = options.scan(false, false, receipt)
       isBegun = true
       if (content !== raw) await content.append(piece)
       if (scan !== undefined) await pushInTurns(scan, piece)
     }
     await raw.finish()
     if (content !== raw) await content.finish()
-    if (!isBegun) scan = options.scan(false, true, kept)
+    if (!isBegun) scan = options.scan(false, true, receipt)
     if (scan !== undefined) receipt.found = await endInTurns(scan)
     return receipt
   }
 }
 
 /** A body on its way in, and then there. */
-class Receipt<T> implements ReceivedBody<T> {
+class Receipt<T> implements ReceivedBody<T>, KeptFindings {
   readonly body: BodyStore
   readonly content: BodyStore
+  readonly #budget: BodyBudget
   /** What the findings of the scan take up. */
-  readonly kept: KeptMemory
+  #keptBytes = 0
+  #isClosed = false
   found: T | undefined
 
-  constructor(body: BodyStore, content: BodyStore, kept: KeptMemory) {
+  constructor(body: BodyStore, content: BodyStore, budget: BodyBudget) {
     this.body = body
     this.content = content
-    this.kept = kept
+    this.#budget = budget
+  }
+
+  keep(bytes: number): void {
+    const more = bytes - this.#keptBytes
+    if (this.#isClosed || more === 0) return
+    if (more < 0) this.#budget.release(-more)
+    else {
+      this.#budget.hold(more, 'parts of requests')
+      countFound(more)
+    }
+    this.#keptBytes = bytes
   }
 
   /** Has all of the body scanned as one chunk. */
   scanAtOnce(bytes: Buffer, options: ReceiveOptions<T>): this {
-    const scan = options.scan(true, bytes.length === 0, this.kept)
+    const scan = options.scan(true, bytes.length === 0, this)
     if (bytes.length > 0) scan?.push(bytes)
     this.found = scan?.end()
     return this
@@ -243,7 +257,8 @@ class Receipt<T> implements ReceivedBody<T> {
   close(): void {
     this.body.close()
     this.content.close()
-    this.kept.close()
+    this.keep(0)
+    this.#isClosed = true
   }
 }
 

@@ -2,7 +2,6 @@ import type { FileHandle } from 'node:fs/promises'
 import { GatewayError } from '../pipeline/errors.ts'
 import { PieceList } from '../http/piece-list.ts'
 import type { RequestBody } from './request-body.ts'
-import { countFound } from './sweep.ts'
 
 /** What a body's bytes are kept in, and within which bounds. */
 interface BodyKeeping {
@@ -160,48 +159,6 @@ interface BodyBudgetOptions {
   readonly memoryBytesMax: number
 }
 
-/** Memory that is taken up beside a body, for as long as the body is there. */
-export class KeptMemory {
-  readonly #budget: BodyBudget
-  #bytes = 0
-  #isClosed = false
-
-  constructor(budget: BodyBudget) {
-    this.#budget = budget
-  }
-
-  /**
-   * How much it is now, all in all.
-   * @throws GatewayError overloaded
-   */
-  set(bytes: number): void {
-    if (this.#isClosed || bytes === this.#bytes) return
-    const more = bytes - this.#bytes
-    if (more < 0) {
-      this.#budget.give(-more)
-      this.#budget.giveMemory(-more)
-      this.#bytes = bytes
-      return
-    }
-    this.#budget.take(more)
-    if (!this.#budget.takeMemory(more)) {
-      this.#budget.give(more)
-      throw new GatewayError(
-        'overloaded',
-        'The gateway holds as many parts of requests as it may. Try again soon.',
-        { retryAfterSeconds: 1 },
-      )
-    }
-    this.#bytes = bytes
-    countFound(more)
-  }
-
-  close(): void {
-    this.set(0)
-    this.#isClosed = true
-  }
-}
-
 /** Bytes of request bodies that all exchanges together hold, bounded. */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions
@@ -246,5 +203,25 @@ export class BodyBudget {
 
   giveMemory(bytes: number): void {
     this.#memoryBytes -= bytes
+  }
+
+  /**
+   * Takes memory that nothing else could stand in for.
+   * @param of what it is taken up by
+   * @throws GatewayError overloaded
+   */
+  hold(bytes: number, of: string): void {
+    this.take(bytes)
+    if (this.takeMemory(bytes)) return
+    this.give(bytes)
+    throw new GatewayError('overloaded', `The gateway holds as many ${of} as it may. Try again soon.`, {
+      retryAfterSeconds: 1,
+    })
+  }
+
+  /** Gives back what `hold` has taken. */
+  release(bytes: number): void {
+    this.give(bytes)
+    this.giveMemory(bytes)
   }
 }

@@ -11,8 +11,14 @@ import type {
 import { AnswerBytes, type AnswerSink } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
-import { countsNothing, KeptUsages, UsageFields } from './usage-fields.ts'
-import { isZero, searchesApart, type AnswerMeasure } from './measure.ts'
+import {
+  countsNothing,
+  KeptUsages,
+  UsageFields,
+  isZero,
+  searchesApart,
+  type AnswerMeasure,
+} from './measure.ts'
 import { TextSample } from './text-sample.ts'
 
 /** A use of a tool may cost more than any text: whoever holds for it should look at once. */

@@ -1,10 +1,9 @@
-import { JsonLines } from '../http/json-lines.ts'
-import type { JsonLine } from '../http/json-lines.ts'
+import { JsonLines, type JsonLine } from '../http/json-lines.ts'
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { JobSighting, NamedObject, UsageReading } from '../money/usage.ts'
 import { BatchSum } from './batch-sum.ts'
 import type { UsageReader, UsageReaderContext } from './dialect.ts'
-import { UsageFields } from './usage-fields.ts'
+import { UsageFields } from './measure.ts'
 
 const lineOptions = { valueBytesMax: 262_144, findingsMax: 20_000, rejectDuplicates: false }
 

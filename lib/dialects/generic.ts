@@ -4,13 +4,12 @@ import type { AnswerHead, Operation, UsageReaderContext } from './dialect.ts'
 import { content, contents } from './google/content-request.ts'
 import { generateNames, interactionNames, measureMetadata } from './google/usage-metadata.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
-import { addDetail, addUsed, type AnswerMeasure, type Measure } from './measure.ts'
+import { addDetail, addUsed, type AnswerMeasure, type Measure, type UsageFields } from './measure.ts'
 import { names } from './named-objects.ts'
 import { searched } from './naming-members.ts'
 import { measureTokens } from './openai/openai-reader.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
 import { searchMembers, toolInterest, toolsInterest } from './search-tools.ts'
-import type { UsageFields } from './usage-fields.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
 const named = {

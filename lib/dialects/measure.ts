@@ -1,4 +1,5 @@
 import type { Meter, Meters, UsageLine } from '../money/usage.ts'
+import { JsonScanError, scanJson, type Interest } from '../http/json-scan.ts'
 
 /** What a usage object comes to: disjoint meters, and numbers that are kept but not priced. */
 export interface Measure {
@@ -64,4 +65,165 @@ export function searchesApart(lines: readonly UsageLine[]): readonly UsageLine[]
 export function isZero(lines: readonly UsageLine[]): boolean {
   for (const { meters } of lines) for (const meter in meters) if (meters[meter as Meter] !== 0) return false
   return true
+}
+
+/** Counts that a provider has written as text: below 2^53. */
+const digits = /^\d{1,15}$/
+const decimal = /^\d{1,12}(?:\.\d{1,9})?$/
+
+/**
+ * Reads numbers out of a provider's usage object, which may hold anything. What is absent or null is
+ * undefined; what is not a plain count is ignored and flagged `usage_invalid`.
+ */
+export class UsageFields {
+  readonly #fields: Readonly<Record<string, unknown>>
+  readonly #flags: Set<string>
+
+  constructor(value: unknown, flags: Set<string>) {
+    this.#fields = isObject(value) ? value : {}
+    this.#flags = flags
+  }
+
+  /** The first of these fields that is present, as a whole number of units. */
+  count(...names: readonly string[]): number | undefined {
+    const value = this.#first(names)
+    if (value === undefined) return undefined
+    // Beyond 2^53 the number is no longer the one that was sent; 1e400 arrives as Infinity.
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+    if (typeof value === 'string' && digits.test(value)) {
+      this.#flags.add('usage_as_text')
+      return Number(value)
+    }
+    this.#flags.add('usage_invalid')
+    return undefined
+  }
+
+  /** A quantity that may have a fraction, such as seconds. */
+  quantity(...names: readonly string[]): number | undefined {
+    const value = this.#first(names)
+    if (value === undefined) return undefined
+    if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value
+    if (typeof value === 'string' && decimal.test(value)) {
+      this.#flags.add('usage_as_text')
+      return Number(value)
+    }
+    this.#flags.add('usage_invalid')
+    return undefined
+  }
+
+  /** A number that nothing is charged by, such as the provider's own cost. */
+  number(name: string): number | undefined {
+    const value = this.#fields[name]
+    return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#fields[name]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** The first of these fields that is an object; an empty one where there is none. */
+  within(...names: readonly string[]): UsageFields {
+    return new UsageFields(this.#first(names), this.#flags)
+  }
+
+  /** The objects in an array field; empty where there is none. */
+  items(...names: readonly string[]): readonly UsageFields[] {
+    const value = this.#first(names)
+    return Array.isArray(value) ? value.map(item => new UsageFields(item, this.#flags)) : []
+  }
+
+  has(...names: readonly string[]): boolean {
+    return this.#first(names) !== undefined
+  }
+
+  flag(name: string): void {
+    this.#flags.add(name)
+  }
+
+  #first(names: readonly string[]): unknown {
+    for (const name of names) {
+      const value = this.#fields[name]
+      if (value !== undefined && value !== null) return value
+    }
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * The last usage object under each name of an interest: never added up, a later one replaces an earlier
+ * one, unless it counts nothing. Their text is kept as the provider wrote it.
+ */
+export class KeptUsages {
+  readonly #interest: Interest
+  readonly #values = new Map<string, object>()
+  readonly #sources = new Map<string, string | Buffer>()
+  /** One of them counted fewer tokens of output than the one before it. */
+  hasFallen = false
+  /** One event had two of them in one place. */
+  isTwice = false
+
+  constructor(interest: Interest) {
+    this.#interest = interest
+  }
+
+  /** `source` is the object's own text, or the event that it stands in: most events are soon replaced. */
+  keep(name: string, value: object, source: string | Buffer): void {
+    const before = this.#values.get(name)
+    if (before !== undefined && outputOf(value) < outputOf(before)) this.hasFallen = true
+    if (before !== undefined && countsNothing(value) && !countsNothing(before)) {
+      this.hasFallen = true
+      return
+    }
+    this.#values.set(name, value)
+    this.#sources.set(name, source)
+  }
+
+  get(name: string): object | undefined {
+    return this.#values.get(name)
+  }
+
+  /** The only object's text, or an object of all by their names; undefined when there is none. */
+  text(): string | undefined {
+    const texts: string[] = []
+    for (const [name, source] of this.#sources) {
+      const text = typeof source === 'string' ? source : this.#cutOut(name, source)
+      texts.push(this.#sources.size === 1 ? text : `${JSON.stringify(name)}:${text}`)
+    }
+    return texts.length > 1 ? `{${texts.join(',')}}` : texts[0]
+  }
+
+  #cutOut(name: string, event: Buffer): string {
+    const again = JSON.stringify(this.#values.get(name))
+    try {
+      const { findings } = scanJson(event, this.#interest, { rejectDuplicates: false })
+      const found = findings.filter(one => one.name === name && one.type === 'object')
+      const finding = found.at(-1)
+      this.isTwice ||= found.some(one => one !== finding && one.path === finding?.path)
+      return finding?.raw?.toString('utf8') ?? again
+    } catch (error) {
+      // The scan has limits that parsing has not, such as how deep a document nests.
+      if (error instanceof JsonScanError) return again
+      throw error
+    }
+  }
+}
+
+/** Whether a usage counts nothing at all, however deep its counts stand. */
+export function countsNothing(usage: object): boolean {
+  for (const count of Object.values(usage) as unknown[]) {
+    if (typeof count === 'object' && count !== null) {
+      if (!countsNothing(count)) return false
+    } else if ((typeof count === 'number' || typeof count === 'string') && Number(count) > 0) return false
+  }
+  return true
+}
+
+function outputOf(usage: { readonly completion_tokens?: unknown; readonly output_tokens?: unknown }): number {
+  const { completion_tokens: completion, output_tokens: output = completion } = usage
+  return typeof output === 'number' ? output : 0
 }

@@ -7,9 +7,8 @@ import type { NamedObject, UsageReading } from '../money/usage.ts'
 import { askProvider } from '../upstream/ask-provider.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { createDecoder, type Decoder } from '../http/decode.ts'
-import { jobRequestFacts } from './job-request-facts.ts'
+import { jobRequestFacts, findJobKind } from './submitted-job.ts'
 import type { Job } from '../ledger/job.ts'
-import { findJobKind } from './submitted-job.ts'
 
 /** What a provider says of a job: `gone` when it knows nothing of it. */
 export type JobAnswer = JobReading | 'gone' | 'unknown'

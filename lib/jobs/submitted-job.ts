@@ -3,7 +3,8 @@ import { toolTypes } from '../metering/unasked-work.ts'
 import type { Price } from '../money/price.ts'
 import type { JobSighting } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { JobFacts, NewJob } from '../ledger/job.ts'
+import type { JobFacts, NewJob, Job } from '../ledger/job.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
 
 /**
  * The job that an exchange has submitted; undefined for kinds that nobody could ask after.
@@ -70,5 +71,23 @@ function factsOf(exchange: Exchange): JobFacts {
     ...(tools.length > 0 && { tools }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),
     ...(requests?.requestIds !== undefined && { requestIds: requests.requestIds }),
+  }
+}
+
+/** What a reader of a job's answers knows of the request that submitted it. */
+export function jobRequestFacts({ facts }: Job): RequestFacts {
+  const { upstreamModel, units, variant, imagesGiven, candidates = 1, endpoint, requestIds } = facts
+  return {
+    ...(upstreamModel !== '' && { model: upstreamModel }),
+    isStreaming: false,
+    candidates,
+    textBytes: 0,
+    media: [],
+    objects: [],
+    ...(units !== undefined && { units }),
+    ...(variant !== undefined && { unitsVariant: variant }),
+    ...(imagesGiven !== undefined && { imagesGiven }),
+    startsJob: true,
+    batch: { ...(endpoint !== undefined && { endpoint }), ...(requestIds !== undefined && { requestIds }) },
   }
 }

@@ -249,17 +249,12 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
   }
   if (facts.readsUnknown === true || facts.objects.some(({ kind }) => isUnread.has(kind)))
     meters.input = windowTokens
-  return { meters: withinWindow(meters, readTokensMax), mediaMicros }
-}
-
-/** More than its window a model does not read: what is beyond that of a meter is refused by its provider. */
-function withinWindow(meters: Meters, windowTokens: number): Meters {
-  const within: Meters = { ...meters }
+  // More than its window a model does not read: what is beyond that of a meter is refused by its provider.
   for (const meter of ['input', 'audioInput', 'imageInput'] as const) {
-    const units = within[meter]
-    if (units !== undefined) within[meter] = Math.min(units, windowTokens)
+    const units = meters[meter]
+    if (units !== undefined) meters[meter] = Math.min(units, readTokensMax)
   }
-  return within
+  return { meters, mediaMicros }
 }
 
 /** OpenAI's newer models write what they read to their cache without being asked to, through whomever they are asked. */

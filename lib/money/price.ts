@@ -113,7 +113,8 @@ export function priceInForce(prices: readonly Price[], atMs: number): Price | un
 
 /** Whether a model has a price for what an operation mainly consumes; without one it is refused. */
 export function isPriced(price: Price, mainMeter: Meter): boolean {
-  return workMeters(mainMeter).some(meter => hasPrice(price, meter))
+  for (const meter of workMeters(mainMeter)) if (hasPrice(price, meter)) return true
+  return false
 }
 
 /** In which an operation's work may be told and paid for: the main one first. */

@@ -1,6 +1,6 @@
 import type { ProviderConfig } from '../config/config.ts'
 import { anthropic } from '../dialects/anthropic/anthropic.ts'
-import type { Dialect, DialectName, Operation, RouteMatch } from '../dialects/dialect.ts'
+import type { Dialect, DialectName, RouteMatch } from '../dialects/dialect.ts'
 import { google } from '../dialects/google/google.ts'
 import { decodeSegment } from '../dialects/route-table.ts'
 import { matchLive } from '../dialects/google/live-route.ts'
@@ -9,10 +9,10 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from './route.ts'
 import { headerValue } from '../http/headers.ts'
 import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
-import { matchOwn, ownPrefix, shownPath } from './match-own.ts'
-import { cutQueryParameter } from '../http/query.ts'
-import { refuseTricks } from './refuse-tricks.ts'
-import { isControlPlane } from '../config/control-plane.ts'
+import { matchOwn, ownPrefix } from './match-own.ts'
+import { forwarded, nothingAt, requireDialect, shownPath, twiceVersioned } from './refuse-path.ts'
+import { cutQueryParameter, queryParameters } from '../http/query.ts'
+import { namesObject } from '../dialects/form-facts.ts'
 
 /** Every dialect by its name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
@@ -22,15 +22,6 @@ const besideApi = /^(?:\/([a-z0-9][a-z0-9._-]*))?(\/(?:upload|download)\/v1(?:be
 
 /** Live sessions, and the version that Google makes tokens for them in. */
 const liveOrAlpha = /^(?:\/[^/]*)?\/ws\/|^\/v1alpha\//
-
-/** How paths begin below a base URL that ends in `/v1beta`; what OpenAI has too is left out. */
-const belowV1beta = /^\/(?:models\/[^/]+:[a-zA-Z]+|cachedContents|fileSearchStores|interactions)(?:[/?]|$)/
-/** The first segments of paths below a base URL that ends in `/v1`. */
-const belowV1: ReadonlySet<string> = new Set(
-  [...openai.routes, ...anthropic.routes]
-    .filter(({ isAtOrigin }) => isAtOrigin !== true)
-    .map(({ path }) => firstSegment(path)),
-)
 
 /** Which dialect an error is told in when the path fits none. */
 export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
@@ -180,16 +171,6 @@ function innermost(
   return { dialect: likely, below: rest }
 }
 
-/** @throws GatewayError route_not_found */
-function requireDialect(provider: ProviderConfig, name: DialectName): void {
-  if (provider.dialects[name] !== undefined) return
-  const spoken = Object.keys(provider.dialects).join(', ')
-  throw new GatewayError(
-    'route_not_found',
-    `${provider.name} does not speak the ${name} format here, only: ${spoken}.`,
-  )
-}
-
 /** Matches what stands below a prefix; errors name the path as the client wrote it. */
 function matchBelow(prefix: string, dialect: Dialect, method: string, target: string): RouteMatch {
   const rest = target.slice(prefix.length)
@@ -227,12 +208,6 @@ function matchOrForward(
   }
 }
 
-/** Nobody knows what an unknown operation costs, so only those that are listed are forwarded. */
-function forwarded(provider: ProviderConfig, dialect: Dialect, rest: string): Operation {
-  const reason = refusalOfUnknown(provider, rest)
-  return reason === undefined ? dialect.generic : { ...dialect.generic, unsupported: reason }
-}
-
 /** `/models/NAME:method`: the provider may go by it, whatever the body names. */
 function modelInPath(rest: string): { readonly pathModel?: string } {
   const [, name] = /\/models\/([^/:?]+)/.exec(rest) ?? []
@@ -245,51 +220,76 @@ function isAnthropicClient(rawHeaders: readonly string[]): boolean {
   )
 }
 
-/** The error of a path that no route begins like. A base URL that lacks its version, or has it twice, is named. */
-function nothingAt(target: string): GatewayError {
-  const path = shownPath(target.split('?', 1)[0] ?? '')
-  return new GatewayError('route_not_found', `There is nothing at ${path}. ${whatToDo(target)}`)
-}
-
-function whatToDo(target: string): string {
-  const missing = missingVersion(target)
-  if (missing !== undefined) return `The base URL lacks ${missing}: end it in ${missing}.`
-  return 'Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.'
-}
-
-function missingVersion(target: string): string | undefined {
-  if (belowV1beta.test(target)) return '/v1beta'
-  return belowV1.has(firstSegment(target)) ? '/v1' : undefined
-}
-
-function firstSegment(path: string): string {
-  return path.split(/[/?]/, 2)[1] ?? ''
-}
-
-/** The same of a path below `/v1` or `/v1beta` that says the version once more. */
-function twiceVersioned(target: string): string | undefined {
-  const version = /^\/(?:v1|v1beta)\/(v1|v1beta)\//.exec(target)?.[1]
-  return version === undefined
-    ? undefined
-    : `The path has two versions: take /${version} away from the end of the base URL.`
-}
+/**
+ * Parameters by which Google's servers, in whichever format they are asked, hide or reshape the usage, or take a key
+ * or a payer of the client's own.
+ */
+const refusedParameters = new Set(['fields', 'callback', 'access_token', 'oauth_token', 'userproject'])
 
 /**
- * Why a path that no dialect knows is not forwarded to a provider; undefined where the provider's `operations` list it.
- * The path is compared as it is sent: another spelling of it is another path.
+ * Of Google's parameters that begin with `$`, those that change nothing but how an answer looks. Others stand for the
+ * method, a header such as the content-type, or the body: https://cloud.google.com/apis/docs/system-parameters
  */
-function refusalOfUnknown(provider: ProviderConfig, pathAndQuery: string): string | undefined {
-  const [path = ''] = pathAndQuery.split('?', 1)
-  if (provider.operations.some(entry => covers(entry, path))) return undefined
-  const shown = JSON.stringify(path.slice(0, 128))
-  if (isControlPlane(path)) {
-    return `${shown} belongs to the operator's account at ${provider.name}, so it is not forwarded.`
+const forwardedOfSystem = new Set(['$alt', '$prettyprint', '$.xgafv', '$unique'])
+
+const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
+
+/**
+ * What auth decides on must be what is forwarded, so nothing is left that a provider could read otherwise.
+ * @param isGoogle whether Google's format is asked in, which matters to a query alone
+ * @throws GatewayError request_invalid
+ */
+function refuseTricks(url: string, rawHeaders: readonly string[], isGoogle: boolean): void {
+  // Only printable ASCII in origin form; the fragment and backslash are read differently by different servers.
+  if (!/^\/[!$-[\]-~]*$/.test(url)) {
+    throw new GatewayError(
+      'request_invalid',
+      'The path has characters that a URL may not have, or is not a path.',
+    )
   }
-  return `${shown} is no operation that the gateway knows, so it is not paid with the operator's credential. The operator may list it in providers.${provider.name}.operations.`
+  const [path = ''] = url.split('?', 1)
+  if (/%2f|%5c|%00|%25[0-9a-f]{2}|\/\/|\/(?:\.|%2e){1,2}(?:(?:;|%3b)[^/]*)?(?:\/|$)/i.test(path)) {
+    throw new GatewayError(
+      'request_invalid',
+      'The path has dot segments, empty segments, encoded slashes or escapes of escapes.',
+    )
+  }
+  if (url.includes('?')) {
+    for (const { name, value } of queryParameters(url)) refuseParameter(name, value, isGoogle)
+  }
+  for (const name of refusedHeaders) {
+    if (headerValue(rawHeaders, name) !== undefined) {
+      throw new GatewayError(
+        'request_invalid',
+        `The header "${name}" is refused: it can hide usage or replace the key.`,
+        { param: name },
+      )
+    }
+  }
 }
 
-function covers(entry: string, path: string): boolean {
-  if (!entry.endsWith('*')) return entry === path
-  // What a pattern covers nobody has looked at: neither escapes nor what belongs to the operator's account.
-  return path.startsWith(entry.slice(0, -1)) && !/[%;]/.test(path) && !isControlPlane(path)
+function refuseParameter(name: string, value: string, isGoogle: boolean): void {
+  const plain = name.toLowerCase()
+  // Whose an object is can be told of those in paths and bodies.
+  if (namesObject(plain)) throw refusal(name, 'names an object, which queries may not')
+  // Vertex' clients ask for JSON with numbers for names, in which the usage stands as ever.
+  if (plain === '$alt' && !/^json(?:;enum-encoding=int)?$/.test(value)) {
+    throw new GatewayError('request_invalid', 'Of "$alt" only json;enum-encoding=int is forwarded.', {
+      param: '$alt',
+    })
+  }
+  // What is downloaded in Google's own format is no JSON; its operations say which answers they can read.
+  const hidesUsage = plain === 'alt' && !isGoogle && !['json', 'sse'].includes(value)
+  const isOfSystem = plain.startsWith('$') && !forwardedOfSystem.has(plain)
+  if (!hidesUsage && !isOfSystem && !refusedParameters.has(plain)) return
+  throw refusal(name, 'can hide usage, or change what is asked for')
+}
+
+function refusal(name: string, reason: string): GatewayError {
+  const shown = JSON.stringify(name.slice(0, 64))
+  return new GatewayError(
+    'request_invalid',
+    `The query parameter ${shown} is refused: it ${reason}. Leave it out.`,
+    { param: name.slice(0, 64) },
+  )
 }

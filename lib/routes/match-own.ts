@@ -1,6 +1,7 @@
 import type { Operation } from '../dialects/dialect.ts'
 import { openai } from '../dialects/openai/openai.ts'
 import { GatewayError } from '../pipeline/errors.ts'
+import { shownPath } from './refuse-path.ts'
 import type { Route } from './route.ts'
 
 /** One of the gateway's own endpoints below `/gateway/v1/`, from its path. */
@@ -54,12 +55,4 @@ function endpointAt(path: string): Pick<OwnEndpoint, 'name' | 'id'> {
     'route_not_found',
     `There is nothing at ${shownPath(ownPrefix + path)}. There are balance, key, charges, charges/{requestId} and quote.`,
   )
-}
-
-/** Anybody may ask for paths as long as a head may be: neither answers nor the log repeat all of one. */
-const charactersMax = 200
-
-/** As much of a path as an error says. */
-export function shownPath(path: string): string {
-  return path.length <= charactersMax ? path : `${path.slice(0, charactersMax)}...`
 }

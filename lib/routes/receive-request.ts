@@ -1,14 +1,13 @@
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 import type { RequestFacts, JsonPartsReader, Operation } from '../dialects/dialect.ts'
 import { type RequestBody, memoryBody } from '../bodies/request-body.ts'
-import type { Bodies, ReceivedBody } from '../bodies/bodies.ts'
+import type { Bodies, KeptFindings, ReceivedBody } from '../bodies/bodies.ts'
 import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { Limits } from '../config/config.ts'
 import type { Route } from './route.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { IncomingMessage } from 'node:http'
 import type { BodyScan } from '../bodies/body-scan.ts'
-import type { KeptMemory } from '../bodies/body-store.ts'
 import { inTextName } from '../dialects/named-objects.ts'
 import { mediaSteps } from '../dialects/read-media.ts'
 import { GatewayError } from '../pipeline/errors.ts'
@@ -119,7 +118,7 @@ interface ScanOptions {
   /** The body comes as one chunk, which outlives the facts. */
   readonly isWhole: boolean
   /** Told how much memory the findings take up, all in all; throws when that is too much. */
-  readonly kept?: Pick<KeptMemory, 'set'>
+  readonly kept?: KeptFindings
 }
 
 /** What a finding takes up with its path, its value and what becomes of it. */
@@ -245,7 +244,7 @@ class JsonScan implements BodyScan<Found> {
     } catch (error) {
       throw refused(error)
     }
-    this.#kept?.set(Math.max(0, this.#scanner.findings.length - uncountedFindings) * findingBytes)
+    this.#kept?.keep(Math.max(0, this.#scanner.findings.length - uncountedFindings) * findingBytes)
   }
 
   *prepareEnd(): Generator<undefined, void> {

@@ -209,23 +209,20 @@ function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | 
   const isSuccess = status !== undefined && status >= 200 && status <= 299
   const isUnreadable =
     isSuccess && outcome.kind === 'completed' && (reading?.flags.includes('answer_unreadable') ?? true)
+  // The answer says of background work that it has failed or was cancelled.
+  const hasFailed = reading?.job?.state === 'failed' && reading.lines.length === 0
   const endedBy = endedByWhom(outcome, status !== undefined && !isSuccess)
   return {
     outcome: outcome.kind,
     wasSent: wasSent || status !== undefined,
     drain,
-    reading: reading !== undefined && hasFailedWork(reading) ? { ...reading, hasError: true } : reading,
+    reading: hasFailed ? { ...reading, hasError: true } : reading,
     isUnreadable,
     isUncounted: reading !== undefined && isUncounted(reading, mainMeter),
     isReadUncounted: reading !== undefined && isReadUncounted(reading, mainMeter),
     mayGoOn: exchange.get('request').startsJob === true,
     ...(endedBy !== undefined && { endedBy }),
   }
-}
-
-/** The answer says of background work that it has failed or was cancelled. */
-function hasFailedWork({ job, lines }: UsageReading): boolean {
-  return job?.state === 'failed' && lines.length === 0
 }
 
 function endedByWhom(outcome: Outcome, isRefusal: boolean): Ending['endedBy'] {

@@ -109,9 +109,9 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   onHead(attempt: A, { status }: ResponseHead): 'relay' | 'collect' {
     const { credential, target } = attempt.stop
     credential.breaker.succeed()
-    attempt.route.succeed()
+    if (attempt.route.isAlarmed) attempt.route.succeed()
     if (status >= 400 && (isJudged(status) || target.provider.failover.on.includes(status))) return 'collect'
-    if (status < 400) this.upstreams.serve(target.provider, credential, this)
+    if (status < 400 && credential.isAlarmed) this.upstreams.serve(target.provider, credential, this)
     this.#pass(attempt, false)
     return 'relay'
   }

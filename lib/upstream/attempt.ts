@@ -138,16 +138,15 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#reason = reason
     const headers = latin1Headers(controller.rawHeaders as readonly Buffer[])
     const length = headerValue(headers, 'content-length')
-    const contentLength =
-      length === undefined || headerValue(headers, 'transfer-encoding') !== undefined
-        ? undefined
-        : Number(length)
+    const coding = headerValue(headers, 'transfer-encoding')
+    const contentLength = length === undefined || coding !== undefined ? undefined : Number(length)
     if (contentLength !== undefined) this.#remaining = contentLength
     const head = { status, headers: answerHeaders(headers), contentLength }
     this.head = head
     this.#watchSilence()
     if (this.#owner.onHead(this, head) === 'relay') {
-      if (isChunkedAlone(headers)) this.#straight?.read()
+      // Framed by chunks, and by nothing else that a parser has to decide on.
+      if (coding?.toLowerCase() === 'chunked' && length === undefined) this.#straight?.read()
       else this.#straight?.leave()
       return
     }
@@ -269,12 +268,4 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#abortReason = reason
     this.#controller?.abort(reason)
   }
-}
-
-/** Framed by chunks, and by nothing else that a parser has to decide on. */
-function isChunkedAlone(headers: readonly string[]): boolean {
-  return (
-    headerValue(headers, 'transfer-encoding')?.toLowerCase() === 'chunked' &&
-    headerValue(headers, 'content-length') === undefined
-  )
 }

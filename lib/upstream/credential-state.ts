@@ -233,11 +233,12 @@ export class CredentialState {
   }
 
   /**
-   * The key was good for an answer. One that was on its way before a suspension says nothing of it.
+   * The key was good for an answer, though somebody was told that it is refused. One that was on its way before a
+   * suspension says nothing of it.
    * @returns whether that ends a suspension
    */
   serve(request: object): boolean {
-    if (!this.isAlarmed || (this.#suspendMs > 0 && this.#probe !== request)) return false
+    if (this.#suspendMs > 0 && this.#probe !== request) return false
     this.isAlarmed = false
     this.#suspendMs = 0
     this.#probe = undefined

@@ -72,8 +72,8 @@ export class EgressRoute {
     if (this.proxy !== undefined && this.#timer === undefined) this.#checkIn(checkMs)
   }
 
+  /** It works, though somebody was told that it does not. */
   succeed(): void {
-    if (!this.isAlarmed) return
     this.isAlarmed = false
     this.#downMs = 0
     this.#options.onChange(this, true, 'it works again')
@@ -136,7 +136,7 @@ export class EgressRoute {
       socket.on('error', () => undefined) // It has served its purpose.
       socket.destroy()
       this.#timer = undefined
-      this.succeed()
+      if (this.isAlarmed) this.succeed()
       this.watch()
     } catch (error) {
       this.fail(error instanceof Error ? error : new Error(String(error)))

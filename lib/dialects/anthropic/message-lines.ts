@@ -1,7 +1,5 @@
 import type { Meters, UsageLine } from '../../money/usage.ts'
-import { addDetail, addUsed } from '../measure.ts'
-import type { AnswerMeasure, Measure } from '../measure.ts'
-import { UsageFields } from '../usage-fields.ts'
+import { addDetail, addUsed, type AnswerMeasure, type Measure, UsageFields } from '../measure.ts'
 
 const empty = new UsageFields(undefined, new Set())
 

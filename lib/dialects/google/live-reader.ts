@@ -1,6 +1,6 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import { list, object, span, value } from '../interest.ts'
-import { addUsed } from '../measure.ts'
+import { addUsed, UsageFields } from '../measure.ts'
 import { findField, textOf } from '../read-field.ts'
 import {
   countOf,
@@ -14,7 +14,6 @@ import {
   type Steps,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../session.ts'
-import { UsageFields } from '../usage-fields.ts'
 import { Grounding } from './grounding.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 

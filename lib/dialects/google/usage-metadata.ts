@@ -1,6 +1,4 @@
-import { addDetail, addUsed, Split } from '../measure.ts'
-import type { Measure } from '../measure.ts'
-import type { UsageFields } from '../usage-fields.ts'
+import { addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
 
 /** The names of one family of counts: Google's two APIs count the same things under different names. */
 interface CountNames {

@@ -2,7 +2,7 @@ import { namedModel } from '../naming-members.ts'
 import { textOf } from '../read-field.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { measureTokens } from './openai-reader.ts'
-import type { UsageFields } from '../usage-fields.ts'
+import type { UsageFields } from '../measure.ts'
 import { pictureTokens } from '../../money/picture-tokens.ts'
 import type { UsageLine, Meters } from '../../money/usage.ts'
 

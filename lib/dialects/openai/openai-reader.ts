@@ -1,7 +1,6 @@
 import type { UsageLine } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import { type AnswerMeasure, addDetail, addUsed, Split, type Measure } from '../measure.ts'
-import type { UsageFields } from '../usage-fields.ts'
+import { type AnswerMeasure, addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
 
 const doneMark = '[DONE]'
 /** What OpenAI, xAI, Groq and Mistral call the tier that is not special. */
@@ -21,7 +20,8 @@ export class OpenaiReader extends AnswerReader {
     const usage = this.usage()
     const measure = usage && measureTokens(usage, this.context.providerKind)
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
-    const attached = attachmentSearches(usage)
+    // What xAI reads of attached files by costs twice as much as its other tools.
+    const attached = usage.within('server_side_tool_usage_details').count('attachment_search_calls') ?? 0
     const line = this.line(measure.meters, measure.variant)
     const lines = attached === 0 ? [line] : [line, this.line({ searches: attached }, 'attachment')]
     return { lines, details: measure.details }
@@ -136,11 +136,6 @@ const xaiCalls = [
   'file_search_calls',
   'document_search_calls',
 ] as const
-
-/** What it reads of attached files by costs twice as much. */
-function attachmentSearches(usage: UsageFields): number {
-  return usage.within('server_side_tool_usage_details').count('attachment_search_calls') ?? 0
-}
 
 /** Searches that the provider bills, by the counter it bills from. */
 function countSearches(usage: UsageFields): number | undefined {

@@ -1,7 +1,6 @@
 import type { UsageLine } from '../../money/usage.ts'
-import { addUsed } from '../measure.ts'
+import { addUsed, UsageFields } from '../measure.ts'
 import type { SessionContext, TurnUsage } from '../session.ts'
-import { UsageFields } from '../usage-fields.ts'
 import { measureTokens } from './openai-reader.ts'
 import { fieldsOf } from '../session-message.ts'
 

@@ -4,12 +4,10 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
-import { addUsed } from '../measure.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import { addUsed, type AnswerMeasure, UsageFields } from '../measure.ts'
 import { readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
-import { UsageFields } from '../usage-fields.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 /** Where a provider fetches the sound itself: Groq, xAI, Mistral. */

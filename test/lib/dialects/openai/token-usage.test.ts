@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { measureTokens } from '../../../../lib/dialects/openai/openai-reader.ts'
-import { UsageFields } from '../../../../lib/dialects/usage-fields.ts'
+import { UsageFields } from '../../../../lib/dialects/measure.ts'
 import type { Meters } from '../../../../lib/money/usage.ts'
 
 function measure(usage: unknown, providerKind = 'openai') {

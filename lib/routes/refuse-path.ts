@@ -1,0 +1,88 @@
+import type { ProviderConfig } from '../config/config.ts'
+import { isControlPlane } from '../config/control-plane.ts'
+import { anthropic } from '../dialects/anthropic/anthropic.ts'
+import type { Dialect, DialectName, Operation } from '../dialects/dialect.ts'
+import { openai } from '../dialects/openai/openai.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+
+/** How paths begin below a base URL that ends in `/v1beta`; what OpenAI has too is left out. */
+const belowV1beta = /^\/(?:models\/[^/]+:[a-zA-Z]+|cachedContents|fileSearchStores|interactions)(?:[/?]|$)/
+/** The first segments of paths below a base URL that ends in `/v1`. */
+const belowV1: ReadonlySet<string> = new Set(
+  [...openai.routes, ...anthropic.routes]
+    .filter(({ isAtOrigin }) => isAtOrigin !== true)
+    .map(({ path }) => firstSegment(path)),
+)
+
+/** Anybody may ask for paths as long as a head may be: neither answers nor the log repeat all of one. */
+const charactersMax = 200
+
+/** As much of a path as an error says. */
+export function shownPath(path: string): string {
+  return path.length <= charactersMax ? path : `${path.slice(0, charactersMax)}...`
+}
+
+/** The error of a path that no route begins like. A base URL that lacks its version, or has it twice, is named. */
+export function nothingAt(target: string): GatewayError {
+  const path = shownPath(target.split('?', 1)[0] ?? '')
+  return new GatewayError('route_not_found', `There is nothing at ${path}. ${whatToDo(target)}`)
+}
+
+function whatToDo(target: string): string {
+  const missing = missingVersion(target)
+  if (missing !== undefined) return `The base URL lacks ${missing}: end it in ${missing}.`
+  return 'Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.'
+}
+
+function missingVersion(target: string): string | undefined {
+  if (belowV1beta.test(target)) return '/v1beta'
+  return belowV1.has(firstSegment(target)) ? '/v1' : undefined
+}
+
+function firstSegment(path: string): string {
+  return path.split(/[/?]/, 2)[1] ?? ''
+}
+
+/** The same of a path below `/v1` or `/v1beta` that says the version once more. */
+export function twiceVersioned(target: string): string | undefined {
+  const version = /^\/(?:v1|v1beta)\/(v1|v1beta)\//.exec(target)?.[1]
+  return version === undefined
+    ? undefined
+    : `The path has two versions: take /${version} away from the end of the base URL.`
+}
+
+/** @throws GatewayError route_not_found */
+export function requireDialect(provider: ProviderConfig, name: DialectName): void {
+  if (provider.dialects[name] !== undefined) return
+  const spoken = Object.keys(provider.dialects).join(', ')
+  throw new GatewayError(
+    'route_not_found',
+    `${provider.name} does not speak the ${name} format here, only: ${spoken}.`,
+  )
+}
+
+/** Nobody knows what an unknown operation costs, so only those that are listed are forwarded. */
+export function forwarded(provider: ProviderConfig, dialect: Dialect, rest: string): Operation {
+  const reason = refusalOfUnknown(provider, rest)
+  return reason === undefined ? dialect.generic : { ...dialect.generic, unsupported: reason }
+}
+
+/**
+ * Why a path that no dialect knows is not forwarded to a provider; undefined where the provider's `operations` list it.
+ * The path is compared as it is sent: another spelling of it is another path.
+ */
+function refusalOfUnknown(provider: ProviderConfig, pathAndQuery: string): string | undefined {
+  const [path = ''] = pathAndQuery.split('?', 1)
+  if (provider.operations.some(entry => covers(entry, path))) return undefined
+  const shown = JSON.stringify(path.slice(0, 128))
+  if (isControlPlane(path)) {
+    return `${shown} belongs to the operator's account at ${provider.name}, so it is not forwarded.`
+  }
+  return `${shown} is no operation that the gateway knows, so it is not paid with the operator's credential. The operator may list it in providers.${provider.name}.operations.`
+}
+
+function covers(entry: string, path: string): boolean {
+  if (!entry.endsWith('*')) return entry === path
+  // What a pattern covers nobody has looked at: neither escapes nor what belongs to the operator's account.
+  return path.startsWith(entry.slice(0, -1)) && !/[%;]/.test(path) && !isControlPlane(path)
+}
