@@ -100,12 +100,7 @@ interface ModelPrices {
  * version without a date; entries of `prices` follow by their dates. Where any is in roubles, those are the
  * price; else the list price in dollars is, times the rate and the coefficient.
  */
-function buildPrices(
-  model: string,
-  input: ModelInput,
-  pricing: Pricing,
-  problems: Problems,
-): ModelPrices {
+function buildPrices(model: string, input: ModelInput, pricing: Pricing, problems: Problems): ModelPrices {
   const path: Path = ['models', model]
   const countBefore = problems.count
   const written = writtenPrices(input, path)
@@ -136,7 +131,10 @@ function listedPrices(model: string, list: ListPricing, problems: Problems): Mod
     return { prices: priceVersions(model, list, []), list }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    problems.add(['models', model], 'its list price times rate and coefficient has more digits than a price may')
+    problems.add(
+      ['models', model],
+      'its list price times rate and coefficient has more digits than a price may',
+    )
     return { prices: [] }
   }
 }
@@ -205,7 +203,8 @@ function buildModel(
   input: ModelInput,
   { providers: settings, pricing, problems }: ModelContext,
 ): ModelConfig {
-  const { provider, upstreamModel, names, contextTokensMax, outputTokensMax, modalities, capabilities } = input
+  const { provider, upstreamModel, names, contextTokensMax, outputTokensMax, modalities, capabilities } =
+    input
   const providers = typeof provider === 'string' ? [provider] : (provider ?? [])
   if (providers.length === 0)
     problems.add(['models', name, 'provider'], 'is missing: name a provider, or an alias')
@@ -222,7 +221,12 @@ function buildModel(
     ...(outputTokensMax !== undefined && { outputTokensMax }),
     ...(modalities !== undefined && { modalities }),
     ...(capabilities !== undefined && { capabilities }),
-    ...buildPrices(name, input, pricingOf(pricing, input, settings.get(providers[0] ?? '')?.pricing), problems),
+    ...buildPrices(
+      name,
+      input,
+      pricingOf(pricing, input, settings.get(providers[0] ?? '')?.pricing),
+      problems,
+    ),
   }
 }
 

@@ -48,7 +48,9 @@ export function buildPlugins(
     if (typeof enabled !== 'boolean') problems.add([...path, name, 'enabled'], 'must be true or false')
     if (enabled === false) continue
     const isChecked = isShipped && known !== undefined
-    const checked = isChecked ? parseOptions(options, known[name]?.options, [...path, name], problems) : options
+    const checked = isChecked
+      ? parseOptions(options, known[name]?.options, [...path, name], problems)
+      : options
     plugins.push({ name, options: checked, ...(module !== undefined && { module }) })
   }
   return plugins

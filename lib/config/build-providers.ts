@@ -3,8 +3,7 @@ import type { Credential, ProviderConfig, EgressChoice, ProviderTimeouts } from 
 import { knownProviders, reservedProviderNames, type KnownProvider } from './known-providers.ts'
 import type { Problems } from './problems.ts'
 import { isLoopback } from './scalars.ts'
-import { providerSchema } from './schema.ts'
-import type { ProviderInput } from './schema.ts'
+import { providerSchema, type ProviderInput } from './provider-schema.ts'
 import { isMapping } from './config-error.ts'
 
 /** What the providers' section may refer to, and what is learned of them. */
@@ -73,10 +72,7 @@ interface CredentialContext {
 }
 
 /** Defaults under the values that are given. */
-function laidOver<T extends object>(
-  defaults: T,
-  given: { [K in keyof T]?: T[K] | undefined } = {},
-): T {
+function laidOver<T extends object>(defaults: T, given: { [K in keyof T]?: T[K] | undefined } = {}): T {
   const values = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...defaults, ...Object.fromEntries(values) }
 }

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import type { Config, ModelConfig } from './config.ts'
-import type { Path } from './config-error.ts'
 import { rateFeedSchema } from './pricing-schema.ts'
 import type { Settings } from './schema.ts'
 import { priceVersions, type DatedRate } from '../money/pricing.ts'
@@ -23,13 +22,6 @@ export function buildRates(
   if (typeof usdRub === 'string') return { rates: rateFeedSchema.parse({}) }
   const { changePercentMax, url, egress } = usdRub
   return { rates: { changePercentMax, url, ...(egress !== undefined && { egress }) } }
-}
-
-/** What a feed names must be there. */
-export function checkRates({ rates, egress }: Config): readonly { readonly path: Path; readonly message: string }[] {
-  if (rates?.egress === undefined || rates.egress === 'direct' || egress.has(rates.egress)) return []
-  const names = ['direct', ...egress.keys()]
-  return [{ path: ['prices', 'usdRub', 'egress'], message: `is no egress; there are ${names.join(', ')}` }]
 }
 
 /** The config with the prices that follow from the Central Bank's rates; all else stays as it is. */

@@ -29,7 +29,8 @@ export function buildSeller(
   })
   // Empty values are cleaned away, and a seller has all of them.
   const { bank = rest.bank, signer = rest.signer } = details
-  const image = facsimile === undefined ? undefined : facsimileUrl(resolve(dirname(file), facsimile), problems)
+  const image =
+    facsimile === undefined ? undefined : facsimileUrl(resolve(dirname(file), facsimile), problems)
   const seller: Seller = {
     ...details,
     bank,
@@ -39,8 +40,8 @@ export function buildSeller(
       .map(({ basis, ...period }) => (basis === undefined ? period : { ...period, basis: cleanText(basis) }))
       .toSorted((a, b) => a.from.localeCompare(b.from)),
     numbering: {
-      invoicePrefix: numbering.invoicePrefix ?? "",
-      documentPrefix: numbering.documentPrefix ?? "",
+      invoicePrefix: numbering.invoicePrefix ?? '',
+      documentPrefix: numbering.documentPrefix ?? '',
     },
     payWithinDays,
     ...(image !== undefined && { facsimile: image }),
@@ -72,14 +73,18 @@ function checkPaymentCode(seller: Seller, problems: Problems): void {
   )
 }
 
-function checkTax(periods: readonly (Omit<TaxPeriod, 'basis'> & { basis?: string | undefined })[], problems: Problems): void {
+function checkTax(
+  periods: readonly (Omit<TaxPeriod, 'basis'> & { basis?: string | undefined })[],
+  problems: Problems,
+): void {
   const seen = new Set<string>()
   for (const [index, { from, rate, basis }] of periods.entries()) {
     const path = ['seller', 'tax', index]
     if (!from.endsWith('-01')) {
       problems.add([...path, 'from'], 'must be the first day of a month: a month has one closing document')
     }
-    if (seen.has(from)) problems.add([...path, 'from'], `is there twice: only one rate can hold from ${from} on`)
+    if (seen.has(from))
+      problems.add([...path, 'from'], `is there twice: only one rate can hold from ${from} on`)
     seen.add(from)
     if (rate !== 'none' && basis !== undefined) {
       problems.add([...path, 'basis'], 'must be absent: it is the reason why no tax is owed')

@@ -139,7 +139,10 @@ export interface PluginConfig {
 
 /** Who is told of alarms. */
 export interface AlarmsConfig {
-  readonly email?: { readonly to: readonly string[]; readonly mail: { readonly url: URL; readonly from: string } }
+  readonly email?: {
+    readonly to: readonly string[]
+    readonly mail: { readonly url: URL; readonly from: string }
+  }
   /** By name. */
   readonly webhooks: Readonly<Record<string, AlarmWebhook>>
   /** Codes of which nobody is told. */

@@ -16,9 +16,9 @@ export const accountAreaSchema = z
       description: 'Where customers find it, for links in letters; its own address unless said.',
     }),
     name: z.string().min(1).max(60).default('Gateway').meta({ description: 'The name that pages show.' }),
-    mail: mailServer
-      .optional()
-      .meta({ description: 'Without it letters are written to the log, which is for trying things out only.' }),
+    mail: mailServer.optional().meta({
+      description: 'Without it letters are written to the log, which is for trying things out only.',
+    }),
     support: z
       .email('must be an address such as support@example.org')
       .optional()
@@ -61,7 +61,9 @@ export const operatorAreaSchema = z
   .superRefine((area, context) => checkPagesUrl(area, context, 'forms are taken from there alone'))
   .nullish()
   .transform(section => section ?? undefined)
-  .meta({ description: 'The web pages for operators; absent or null: off. gateway operator add makes the first.' })
+  .meta({
+    description: 'The web pages for operators; absent or null: off. gateway operator add makes the first.',
+  })
 
 /** Where signed messages are posted. It may hold a token and is never shown. */
 const webhookUrl = z
@@ -87,10 +89,9 @@ const webhook = z.strictObject({
       'must be whsec_ and 24 to 64 random bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
     )
     .meta({ description: 'Signs its messages, as Standard Webhooks has it.' }),
-  egress: z
-    .string()
-    .optional()
-    .meta({ description: 'direct, or the name of an egress; the first of the top-level egress unless said.' }),
+  egress: z.string().optional().meta({
+    description: 'direct, or the name of an egress; the first of the top-level egress unless said.',
+  }),
 })
 
 /** The section `alarms`. */
@@ -105,10 +106,9 @@ export const alarmsSchema = z
     webhooks: z
       .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a short name such as pager'), webhook)
       .default({}),
-    except: z
-      .array(z.enum(alarmCodes))
-      .default([])
-      .meta({ description: 'Alarms that nobody is told of; they stay in gateway alarms and in the metrics.' }),
+    except: z.array(z.enum(alarmCodes)).default([]).meta({
+      description: 'Alarms that nobody is told of; they stay in gateway alarms and in the metrics.',
+    }),
   })
   .nullish()
   .transform(section => section ?? undefined)
@@ -123,7 +123,9 @@ const number = z.string({
 const taxPeriod = z.strictObject({
   from: z.iso.date({ error: 'must be a date such as 2026-01-01' }),
   rate: z
-    .union([z.literal('none'), z.literal(5), z.literal(7), z.literal(22)], { error: 'must be none, 5, 7 or 22' })
+    .union([z.literal('none'), z.literal(5), z.literal(7), z.literal(22)], {
+      error: 'must be none, 5, 7 or 22',
+    })
     .meta({ description: 'none, or the percentage of value added tax.' }),
   basis: z
     .string()
@@ -145,18 +147,26 @@ export const sellerSchema = z
     accountant: z.string().optional().meta({ description: 'The chief accountant, where there is one.' }),
     tax: z.array(taxPeriod).min(1).meta({ description: 'Each from the first day of a month on.' }),
     ediId: z.string().optional().meta({
-      description: 'The id at an operator of electronic documents, such as 2BM-7707083893-773601001-20260101.',
+      description:
+        'The id at an operator of electronic documents, such as 2BM-7707083893-773601001-20260101.',
     }),
     numbering: z
       .strictObject({
-        invoicePrefix: z.string().regex(/^[А-ЯЁA-Z0-9-]{0,10}$/, 'must be at most 10 capitals, digits and hyphens'),
-        documentPrefix: z.string().regex(/^[А-ЯЁA-Z0-9-]{0,10}$/, 'must be at most 10 capitals, digits and hyphens'),
+        invoicePrefix: z
+          .string()
+          .regex(/^[А-ЯЁA-Z0-9-]{0,10}$/, 'must be at most 10 capitals, digits and hyphens'),
+        documentPrefix: z
+          .string()
+          .regex(/^[А-ЯЁA-Z0-9-]{0,10}$/, 'must be at most 10 capitals, digits and hyphens'),
       })
       .partial()
       .default({})
       .meta({ description: 'What stands before the number of the year.' }),
     payWithinDays: integer(1, 60).default(5).meta({ description: 'Working days to pay an invoice within.' }),
-    facsimile: z.string().optional().meta({ description: 'An image of signature and stamp: PNG or JPEG, 512 KB at most.' }),
+    facsimile: z
+      .string()
+      .optional()
+      .meta({ description: 'An image of signature and stamp: PNG or JPEG, 512 KB at most.' }),
   })
   .optional()
 

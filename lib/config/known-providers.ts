@@ -29,12 +29,10 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
   ['anthropic', known({ anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.anthropic.com/v1' })],
   [
     'google',
-    known(
-      {
-        google: 'https://generativelanguage.googleapis.com/v1beta',
-        openai: 'https://generativelanguage.googleapis.com/v1beta/openai',
-      },
-    ),
+    known({
+      google: 'https://generativelanguage.googleapis.com/v1beta',
+      openai: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    }),
   ],
   [
     'deepseek',
@@ -43,10 +41,7 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
       inject,
     ),
   ],
-  [
-    'mistral',
-    known({ openai: 'https://api.mistral.ai/v1' }, { operations: ['/fim/completions'] }),
-  ],
+  ['mistral', known({ openai: 'https://api.mistral.ai/v1' }, { operations: ['/fim/completions'] })],
   ['xai', known({ openai: 'https://api.x.ai/v1' }, { ...inject, responsesWebSocket: true })],
   ['groq', known({ openai: 'https://api.groq.com/openai/v1' })],
   [
@@ -60,14 +55,14 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
     'moonshot',
     known({ openai: 'https://api.moonshot.ai/v1', anthropic: 'https://api.moonshot.ai/anthropic/v1' }),
   ],
-  [
-    'qwen',
-    known({ openai: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' }, inject),
-  ],
+  ['qwen', known({ openai: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' }, inject)],
   ['zai', known({ openai: 'https://api.z.ai/api/paas/v4', anthropic: 'https://api.z.ai/api/anthropic/v1' })],
   ['fireworks', known({ openai: 'https://api.fireworks.ai/inference/v1' })],
   // Its own format, for a provider `like: cohere` at https://api.cohere.com/v2.
-  ['cohere', known({ openai: 'https://api.cohere.ai/compatibility/v1' }, { operations: ['/chat', '/embed'] })],
+  [
+    'cohere',
+    known({ openai: 'https://api.cohere.ai/compatibility/v1' }, { operations: ['/chat', '/embed'] }),
+  ],
   [
     'sandbox',
     known(

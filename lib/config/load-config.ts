@@ -5,25 +5,28 @@ import { Problems } from './problems.ts'
 import { buildModels } from './build-models.ts'
 import { buildPlugins, type KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
-import { buildRates, checkRates } from './build-rates.ts'
+import { buildRates } from './build-rates.ts'
 import { buildSeller } from './build-seller.ts'
 import { trialPayments } from './payments-schema.ts'
 import { resolveVariables, type Environment } from './environment.ts'
-import { mergeLayers, readLayers, overriddenSettings, withoutPassedOver, type Layer, type Overridden, type ConfigUse } from './layers.ts'
+import {
+  mergeLayers,
+  readLayers,
+  overriddenSettings,
+  withoutPassedOver,
+  type Layer,
+  type Overridden,
+  type ConfigUse,
+} from './layers.ts'
 import { anyPricing, resolveStore } from './load-section.ts'
 import { nearest } from '../platform/nearest.ts'
 import { mixedPrices, ownModels, priceOrigins, type MixedPrice, type PriceOrigin } from './mixed-prices.ts'
-import { checkListens } from './check-listens.ts'
+import { checkWhole } from './check-whole.ts'
 import { configSchema, type ConfigKey, type Settings } from './schema.ts'
-import type { Path } from './config-error.ts'
 import { isMapping } from './config-error.ts'
 
 /** The account area with its texts found: paths are from the folder of the file that names them. */
-function withLegalTexts(
-  settings: AccountAreaConfig,
-  file: string,
-  problems: Problems,
-): AccountAreaConfig {
+function withLegalTexts(settings: AccountAreaConfig, file: string, problems: Problems): AccountAreaConfig {
   const { offer, personalData } = settings.documents
   const found = Object.entries({ offer, personalData }).flatMap(([kind, document]) => {
     if (document === undefined) return []
@@ -148,7 +151,9 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     ...asRead,
     file: main,
     publicUrl: publicUrl ?? ownUrl(asRead.listen, tls !== undefined),
-    ...(accountArea && { accountArea: withLegalTexts(accountArea, problems.fileOf('accountArea'), problems) }),
+    ...(accountArea && {
+      accountArea: withLegalTexts(accountArea, problems.fileOf('accountArea'), problems),
+    }),
     ...(alarms && { alarms: buildAlarms(alarms, whole, problems) }),
     store: resolveStore(store, problems.fileOf('store')),
     plugins,
@@ -174,37 +179,6 @@ function readFrom(layers: readonly Layer[]): Omit<LoadedConfig, 'config' | 'noti
     ownModels: ownModels(layers),
     priceOrigins: priceOrigins(layers),
   }
-}
-
-/** `unmetered: true` switches charging off; beside the plugin that charges one of the two is a mistake. */
-function checkUnmetered({
-  unmetered,
-  plugins,
-}: Config): readonly { readonly path: Path; readonly message: string }[] {
-  if (!unmetered || plugins.every(plugin => plugin.name !== 'usage-tap')) return []
-  const message =
-    'is true and the plugin usage-tap is on: nothing would be charged; take one away (usage-tap: { enabled: false })'
-  return [{ path: ['unmetered'], message }]
-}
-
-/** Where several workers cannot keep to what the config says, with the reason to give. */
-function checkWorkers({
-  workers,
-  providers,
-}: Config): readonly { readonly path: Path; readonly message: string }[] {
-  return [...providers.values()]
-    .filter(provider => !provider.isOff && provider.limits.connectionsMax < workers)
-    .map(({ name }) => ({
-      path: ['providers', name, 'limits', 'connectionsMax'],
-      message: `must be at least ${workers}, as many as workers: they share the connections`,
-    }))
-}
-
-/** @throws ConfigError where settings that are right by themselves do not fit each other */
-function checkWhole(config: Config, problems: Problems): void {
-  const found = [...checkListens(config), ...checkWorkers(config), ...checkUnmetered(config), ...checkRates(config)]
-  for (const { path, message } of found) problems.add(path, message)
-  problems.throwIfAny()
 }
 
 function parseSettings(value: Readonly<Record<string, unknown>>, problems: Problems): Partial<Settings> {

@@ -88,7 +88,9 @@ function metersOf(entry: Entry, table: string): readonly string[] {
 function inheritedMeters(entries: readonly WrittenEntry[]): MixedPrice['inherited'] {
   const own = entries.at(-1)?.entry ?? {}
   const below = entries.slice(0, -1).toReversed()
-  const isInRoubles = entries.some(({ entry }) => isMapping(entry['rubPerMillion']) || isMapping(entry['rubPerUnit']))
+  const isInRoubles = entries.some(
+    ({ entry }) => isMapping(entry['rubPerMillion']) || isMapping(entry['rubPerUnit']),
+  )
   return tables.flatMap(table => {
     const written = metersOf(own, table)
     if (written.length === 0 || (isInRoubles && table.startsWith('usd'))) return []

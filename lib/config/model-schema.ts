@@ -7,7 +7,8 @@ import { isMapping } from './config-error.ts'
 
 const perMillion = z.partialRecord(z.enum(meters), decimal).optional()
 const perUnit = z.record(z.string(), decimal).optional()
-const inDollars = 'the list price, charged times the rate and the coefficient where there is no price in roubles'
+const inDollars =
+  'the list price, charged times the rate and the coefficient where there is no price in roubles'
 
 const priceShape = {
   rubPerMillion: perMillion.meta({ description: 'Roubles per million units of a meter.' }),
@@ -30,7 +31,9 @@ const priceShape = {
   factors: z
     .partialRecord(z.enum(['batch', 'flex', 'priority', 'fast', 'us']), decimal)
     .optional()
-    .meta({ description: 'Multipliers by the tier that was served; us: for answers that stay in the United States.' }),
+    .meta({
+      description: 'Multipliers by the tier that was served; us: for answers that stay in the United States.',
+    }),
 }
 
 const priceSchema = z.strictObject({
@@ -74,7 +77,8 @@ export const modelSchema = z.strictObject({
     .meta({ description: 'What the model reads and what it makes.' }),
   capabilities: z.array(z.enum(capabilities)).optional().meta({ description: 'What it can do beyond that.' }),
   like: z.string().min(1).optional().meta({
-    description: 'Another model, by its name here: what is not said of this one is as it is there, its price too.',
+    description:
+      'Another model, by its name here: what is not said of this one is as it is there, its price too.',
   }),
   ...priceShape,
   ...ownPricing,
@@ -130,7 +134,7 @@ function withLike(
   const path = ['models', name, 'like']
   const seen = [name]
   let whole = input
-  for (let like = input.like; like !== undefined; ) {
+  for (let like = input.like; like !== undefined;) {
     const other = inputs.get(like)
     if (seen.includes(like)) {
       problems.add(path, `leads back to itself: ${[...seen, like].join(' -> ')}`)

@@ -18,7 +18,9 @@ const yookassaAddresses = [
 
 const yookassa = z.strictObject({
   shopId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of the shop, such as "100500"'),
-  secretKey: z.string().regex(/^[\x21-\x39\x3b-\x7e]+$/, 'must be a key in printable ASCII without spaces and colons'),
+  secretKey: z
+    .string()
+    .regex(/^[\x21-\x39\x3b-\x7e]+$/, 'must be a key in printable ASCII without spaces and colons'),
   baseUrl: baseUrl.prefault('https://api.yookassa.ru/v3'),
   notificationAddresses: z
     .array(addressRange)
@@ -27,9 +29,16 @@ const yookassa = z.strictObject({
 })
 
 const receiptFields = {
-  taxSystem: integer(1, 6).optional().meta({ description: 'tax_system_code; not needed for "Чеки от ЮKassa".' }),
-  vatCode: integer(1, 12).meta({ description: 'vat_code of the service: 1 without VAT, 7 for 5 %, 8 for 7 %, 11 for 22 %. Receipts of advances have the calculated rate, such as 22/122.' }),
-  paymentMode: z.enum(['full_prepayment', 'partial_prepayment', 'advance', 'full_payment']).default('full_prepayment'),
+  taxSystem: integer(1, 6)
+    .optional()
+    .meta({ description: 'tax_system_code; not needed for "Чеки от ЮKassa".' }),
+  vatCode: integer(1, 12).meta({
+    description:
+      'vat_code of the service: 1 without VAT, 7 for 5 %, 8 for 7 %, 11 for 22 %. Receipts of advances have the calculated rate, such as 22/122.',
+  }),
+  paymentMode: z
+    .enum(['full_prepayment', 'partial_prepayment', 'advance', 'full_payment'])
+    .default('full_prepayment'),
   subject: z.enum(['service', 'payment', 'commodity', 'another']).default('service'),
 }
 const receipt = z.strictObject(receiptFields)
@@ -112,20 +121,19 @@ export const paymentsSchema = z
     provider: z.enum(['yookassa', 'sandbox']),
     yookassa: yookassa.optional().meta({ description: 'The shop; its key comes from the environment.' }),
     topUp: topUpSchema.superRefine(checkTopUp).prefault({}),
-    autoTopUp: z
-      .boolean()
-      .default(false)
-      .meta({
-        description:
-          'Whether customers may save a card and have it charged when the balance is low. YooKassa must allow it to the shop.',
-      }),
+    autoTopUp: z.boolean().default(false).meta({
+      description:
+        'Whether customers may save a card and have it charged when the balance is low. YooKassa must allow it to the shop.',
+    }),
     receipts: z
       .union([receipt, z.array(datedReceipt).min(1)], {
         error: 'must be { vatCode, taxSystem, paymentMode, subject }, or a list of such with from: DATE',
       })
       .optional()
       .transform(receiptPeriods)
-      .meta({ description: 'What fiscal receipts say; a list has one entry for each period. Absent: no receipts.' }),
+      .meta({
+        description: 'What fiscal receipts say; a list has one entry for each period. Absent: no receipts.',
+      }),
   })
   .superRefine(checkShop)
   .transform(({ topUp, ...payments }) => ({ ...payments, topUp: inMicros(topUp) }))
@@ -145,8 +153,11 @@ export const startingCreditSchema = z
   })
   .default('0')
   .transform(setting => {
-    const { rub, accountsPerDay } = typeof setting === 'string' ? { rub: setting, accountsPerDay: 100 } : setting
+    const { rub, accountsPerDay } =
+      typeof setting === 'string' ? { rub: setting, accountsPerDay: 100 } : setting
     const amountMicros = parseRoubles(rub)
     return amountMicros === 0 ? undefined : { amountMicros, accountsPerDay }
   })
-  .meta({ description: 'Credited to each new account whose email is confirmed; at most accountsPerDay (100) a day.' })
+  .meta({
+    description: 'Credited to each new account whose email is confirmed; at most accountsPerDay (100) a day.',
+  })

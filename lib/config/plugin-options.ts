@@ -99,7 +99,9 @@ const defaults: Readonly<Record<DialectName, DialectLimits>> = {
     pdfBytesMax: 32 * megabyte,
     pdfPagesTotalMax: 600,
     // Models that read 200,000 tokens and no more.
-    models: [{ names: ['claude-3*', '*haiku*', 'claude-opus-4-0*', 'claude-opus-4-1*'], pdfPagesTotalMax: 100 }],
+    models: [
+      { names: ['claude-3*', '*haiku*', 'claude-opus-4-0*', 'claude-opus-4-1*'], pdfPagesTotalMax: 100 },
+    ],
   },
   openai: {
     imagesMax: 1500,
@@ -139,7 +141,10 @@ export const sizeLimitOptions = z
   }))
 
 /** The limits for a model that is called by one of these names. */
-export function limitsFor({ models = [], ...limits }: DialectLimits, modelNames: readonly string[]): MediaLimits {
+export function limitsFor(
+  { models = [], ...limits }: DialectLimits,
+  modelNames: readonly string[],
+): MediaLimits {
   const own = models.filter(({ names }) =>
     names.some(pattern => modelNames.some(name => matchesPattern(pattern, name.toLowerCase()))),
   )

@@ -26,7 +26,10 @@ const fixedRate = decimal.pipe(
 const coefficient = decimal.pipe(
   z
     .string()
-    .refine(text => isPositive(text), 'must be more than 0; to give a model away, set its price to "0" in roubles')
+    .refine(
+      text => isPositive(text),
+      'must be more than 0; to give a model away, set its price to "0" in roubles',
+    )
     .refine(
       text => parseDecimal(text) < parseDecimal('100'),
       'must be a factor below 100: "1.30" adds 30 percent to the list price',
@@ -69,10 +72,7 @@ const feed = {
 export const pricesSchema = z
   .strictObject({
     usdRub: z
-      .union(
-        [fixedRate, z.strictObject({ ...byFeed, ...feed })],
-        { error: rateError },
-      )
+      .union([fixedRate, z.strictObject({ ...byFeed, ...feed })], { error: rateError })
       .default('100')
       .meta({
         description:
@@ -82,7 +82,8 @@ export const pricesSchema = z
       description: 'What list prices in dollars are multiplied by: "1.30" adds 30 percent.',
     }),
     round: round.default('half-up').meta({
-      description: 'How the amount of each line of a charge is rounded to the micro-rouble, once: half-up, or up.',
+      description:
+        'How the amount of each line of a charge is rounded to the micro-rouble, once: half-up, or up.',
     }),
   })
   .prefault({})

@@ -107,7 +107,8 @@ export class Problems {
     const isDefaultMessage = issue.message.startsWith('Invalid input')
     const branch = issue.code === 'invalid_union' ? branchMeant(issue.errors) : undefined
     if (branch !== undefined) {
-      for (const one of branch) this.#addIssue(schema, { ...one, path: [...issue.path, ...one.path] }, base, value)
+      for (const one of branch)
+        this.#addIssue(schema, { ...one, path: [...issue.path, ...one.path] }, base, value)
     } else if (issue.code === 'unrecognized_keys') {
       const valid = validNamesAt(schema, inner)
       for (const key of issue.keys) this.addUnknownKey([...path, key], key, valid)

@@ -176,7 +176,10 @@ export const mailServer = z.strictObject({
 
 /** Where pages are served: others than this machine need an address of theirs, and none over plain http. */
 export function checkPagesUrl(
-  { listen: { host }, publicUrl: url }: { readonly listen: { readonly host: string }; readonly publicUrl?: URL | undefined },
+  {
+    listen: { host },
+    publicUrl: url,
+  }: { readonly listen: { readonly host: string }; readonly publicUrl?: URL | undefined },
   context: z.core.$RefinementCtx,
   unlessSaid: string,
 ): void {

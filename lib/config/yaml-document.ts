@@ -110,7 +110,9 @@ export function withInclude(text: string, file: string): string | undefined {
   if (document.errors.length > 0 || !isMap(contents)) return undefined
   const include = contents.items.find(({ key }) => isScalar(key) && key.value === 'include')?.value
   if (include === undefined) {
-    return contents.flow === true ? undefined : `${text}${text.endsWith('\n') ? '' : '\n'}include: [${name}]\n`
+    return contents.flow === true
+      ? undefined
+      : `${text}${text.endsWith('\n') ? '' : '\n'}include: [${name}]\n`
   }
   const last = isSeq(include) ? include.items.at(-1) : undefined
   if (!isSeq(include) || !isScalar(last) || !last.range) return undefined

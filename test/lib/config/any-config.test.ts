@@ -3,8 +3,24 @@ import t from 'tap'
 import { configSchema } from '../../../lib/config/schema.ts'
 import { problemsOf } from './config-files.ts'
 
-const words = ['sandbox', 'openai', 'auth', 'alias', 'provider', 'prices', '__proto__', 'constructor', 'a*', '${X}', 'sqlite:x', '']
-const key = fc.oneof(fc.constantFrom(...words, 'listen', 'credentials', 'dialects', 'rubPerMillion', 'above', 'from'), fc.string())
+const words = [
+  'sandbox',
+  'openai',
+  'auth',
+  'alias',
+  'provider',
+  'prices',
+  '__proto__',
+  'constructor',
+  'a*',
+  '${X}',
+  'sqlite:x',
+  '',
+]
+const key = fc.oneof(
+  fc.constantFrom(...words, 'listen', 'credentials', 'dialects', 'rubPerMillion', 'above', 'from'),
+  fc.string(),
+)
 const { value } = fc.letrec<{ value: unknown }>(tie => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -14,18 +30,23 @@ const { value } = fc.letrec<{ value: unknown }>(tie => ({
   ),
 }))
 const names = Object.keys(configSchema.shape).filter(name => name !== 'include')
-const config = fc.dictionary(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, key), value, { maxKeys: 6 })
-
-await t.test('whatever a file says, it is taken, or every problem has a file, a path and a message', async t => {
-  const folder = t.testdir()
-
-  fc.assert(
-    fc.property(config, document => {
-      // JSON is YAML, and anything but ConfigError is thrown on.
-      const problems = problemsOf(folder, { 'gateway.yaml': JSON.stringify(document) }, { env: {} })
-      return problems.every(problem => problem.file.startsWith(folder) && problem.message !== '')
-    }),
-    { numRuns: 500 },
-  )
-  t.pass()
+const config = fc.dictionary(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, key), value, {
+  maxKeys: 6,
 })
+
+await t.test(
+  'whatever a file says, it is taken, or every problem has a file, a path and a message',
+  async t => {
+    const folder = t.testdir()
+
+    fc.assert(
+      fc.property(config, document => {
+        // JSON is YAML, and anything but ConfigError is thrown on.
+        const problems = problemsOf(folder, { 'gateway.yaml': JSON.stringify(document) }, { env: {} })
+        return problems.every(problem => problem.file.startsWith(folder) && problem.message !== '')
+      }),
+      { numRuns: 500 },
+    )
+    t.pass()
+  },
+)

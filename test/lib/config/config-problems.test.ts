@@ -22,7 +22,11 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['isolation: on', 'isolation', /"strict", "off"/],
   ['log: { level: verbose }', 'log.level', /one of/],
   ['log: { level: wran }', 'log.level', /one of/, 'warn'],
-  ['listen: { port: 80 }\nadmin: { listen: { port: 80 } }', 'admin.listen.port', /80 is the port of listen already/],
+  [
+    'listen: { port: 80 }\nadmin: { listen: { port: 80 } }',
+    'admin.listen.port',
+    /80 is the port of listen already/,
+  ],
   [
     'admin: { listen: { host: 0.0.0.0, port: 90 } }\naccountArea: { listen: { port: 90 } }',
     'accountArea.listen.port',
@@ -49,11 +53,20 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['providers: { openai: {} }', 'providers.openai.credentials', /is missing/],
   ['providers: { mine: { credentials: [a] } }', 'providers.mine', /no dialect/],
   ['providers: { sandbox: { streamUsage: injct } }', 'providers.sandbox.streamUsage', /one of/, 'inject'],
-  ['providers: { sandbox: { onClientLeaves: drain } }', 'providers.sandbox.onClientLeaves', /unknown/, 'onClientLeft'],
+  [
+    'providers: { sandbox: { onClientLeaves: drain } }',
+    'providers.sandbox.onClientLeaves',
+    /unknown/,
+    'onClientLeft',
+  ],
   ['providers: { x: { like: opnai, credentials: [] } }', 'providers.x.like', /unknown provider/, 'openai'],
   ['providers: { sandbox: { egress: [fi-1] } }', 'providers.sandbox.egress[0]', /unknown egress/],
   ['providers: { openai: { credentials: ["a b"] } }', 'providers.openai.credentials[0]', /printable/],
-  ['providers: { openai: { credentials: ["${1X}"] } }', 'providers.openai.credentials[0]', /names no variable/],
+  [
+    'providers: { openai: { credentials: ["${1X}"] } }',
+    'providers.openai.credentials[0]',
+    /names no variable/,
+  ],
   [
     'providers: { x: { credentials: [a], dialects: { openai: { baseUrl: http://example.org } } } }',
     'providers.x.dialects.openai.baseUrl',
@@ -64,27 +77,68 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
     'providers.x.dialects.openai.baseUrl',
     /must not hold a user/,
   ],
-  ['providers: { sandbox: {} }\nmodels: { m: { provider: sandbx } }', 'models.m.provider', /unknown provider/, 'sandbox'],
-  ['providers: { sandbox: {} }\nmodels: { m: { provider: [sandbox, x] } }', 'models.m.provider[1]', /unknown provider/],
+  [
+    'providers: { sandbox: {} }\nmodels: { m: { provider: sandbx } }',
+    'models.m.provider',
+    /unknown provider/,
+    'sandbox',
+  ],
+  [
+    'providers: { sandbox: {} }\nmodels: { m: { provider: [sandbox, x] } }',
+    'models.m.provider[1]',
+    /unknown provider/,
+  ],
   ['models: { m: {} }', 'models.m.provider', /is missing/],
   ['models: { a: { alias: b }, b: { alias: a } }', 'models.a.alias', /back to itself: a -> b -> a/],
   ['models: { a: { alias: gtp-5 } }', 'models.a.alias', /unknown model/],
-  ['defaultProvider: { openai: opnai }\nproviders: { sandbox: {} }', 'defaultProvider.openai', /unknown provider/],
+  [
+    'defaultProvider: { openai: opnai }\nproviders: { sandbox: {} }',
+    'defaultProvider.openai',
+    /unknown provider/,
+  ],
   ['publicUrl: "${NOT_THERE}"', 'publicUrl', /environment variable NOT_THERE is not set/],
   ['include: [gone.yaml]', '', /cannot be read/],
   ['include: [gateway.yaml]', 'include[0]', /includes itself/],
   ['unmetered: 1', 'unmetered', /true or false/],
   ['accountArea: { listen: { port: 1 }, publicUrl: https://a.example }', 'accountArea.mail', /is needed/],
-  ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea.publicUrl', /must be https/],
+  [
+    'accountArea: { listen: { port: 1 }, publicUrl: http://a.example }',
+    'accountArea.publicUrl',
+    /must be https/,
+  ],
   ['accountArea: { listen: { host: 0.0.0.0, port: 1 } }', 'accountArea.publicUrl', /is needed/],
-  ['alarms: { email: { to: [a@example.org] } }', 'alarms.email', /needs a mail server: write mail beside to, or accountArea.mail/],
+  [
+    'alarms: { email: { to: [a@example.org] } }',
+    'alarms.email',
+    /needs a mail server: write mail beside to, or accountArea.mail/,
+  ],
   ['alarms: { email: { to: [nobody] } }', 'alarms.email.to[0]', /must be an address/],
-  ['alarms: { webhooks: { pager: { url: http://a.example, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw } } }', 'alarms.webhooks.pager.url', /must be https/],
-  ['alarms: { webhooks: { pager: { url: https://a.example, secret: short } } }', 'alarms.webhooks.pager.secret', /must be whsec_ and 24 to 64 random bytes/],
-  ['alarms: { webhooks: { pager: { url: https://a.example, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, egress: fi } } }', 'alarms.webhooks.pager.egress', /unknown egress "fi"/],
+  [
+    'alarms: { webhooks: { pager: { url: http://a.example, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw } } }',
+    'alarms.webhooks.pager.url',
+    /must be https/,
+  ],
+  [
+    'alarms: { webhooks: { pager: { url: https://a.example, secret: short } } }',
+    'alarms.webhooks.pager.secret',
+    /must be whsec_ and 24 to 64 random bytes/,
+  ],
+  [
+    'alarms: { webhooks: { pager: { url: https://a.example, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, egress: fi } } }',
+    'alarms.webhooks.pager.egress',
+    /unknown egress "fi"/,
+  ],
   ['alarms: { except: [overun] }', 'alarms.except[0]', /overrun/],
-  ['accountArea: { listen: { port: 1 }, secret: short }', 'accountArea.secret', /must be 32 characters or more/],
-  ['accountArea: { listen: { port: 1 }, mail: { url: http://a.example, from: a@b.c } }', 'accountArea.mail.url', /mail server/],
+  [
+    'accountArea: { listen: { port: 1 }, secret: short }',
+    'accountArea.secret',
+    /must be 32 characters or more/,
+  ],
+  [
+    'accountArea: { listen: { port: 1 }, mail: { url: http://a.example, from: a@b.c } }',
+    'accountArea.mail.url',
+    /mail server/,
+  ],
   [
     'accountArea: { listen: { port: 1 }, documents: { offer: { version: "1", ru: no.txt, en: no.txt } } }',
     'accountArea.documents.offer.ru',
@@ -124,7 +178,11 @@ const pricedCases: readonly (readonly [price: string, path: string, message: Reg
   ['rubPerUnit: { images//x: "1" }', 'rubPerUnit["images//x"]', /empty parts/],
   ['factors: { bacth: "0.5" }', 'factors.bacth', /unknown key/, 'batch'],
   ['above: [{ inputTokens: 5, mode: hole, rubPerMillion: {} }]', 'above[0].mode', /one of/, 'whole'],
-  ['above: [{ inputTokens: 5, mode: whole, rubPerMillion: { output: "1" } }]', 'above[0].rubPerMillion.output', /no base price/],
+  [
+    'above: [{ inputTokens: 5, mode: whole, rubPerMillion: { output: "1" } }]',
+    'above[0].rubPerMillion.output',
+    /no base price/,
+  ],
   [
     'rubPerMillion: { input: "1" }, above: [{ inputTokens: 5, mode: whole, rubPerMillion: { input: "2" } }, { inputTokens: 5, mode: whole, rubPerMillion: { input: "3" } }]',
     'above[1].inputTokens',
@@ -132,7 +190,11 @@ const pricedCases: readonly (readonly [price: string, path: string, message: Reg
   ],
   ['prices: [{ from: 2026-13-01 }]', 'prices[0].from', /date/],
   ['prices: [{ from: 2026-01-01 }, { from: 2026-01-01 }]', 'prices[1]', /two prices from 2026-01-01/],
-  ['rubPerMillion: { input: "1" }, prices: [{ rubPerMillion: { input: "2" } }]', 'prices[0]', /two prices without a date/],
+  [
+    'rubPerMillion: { input: "1" }, prices: [{ rubPerMillion: { input: "2" } }]',
+    'prices[0]',
+    /two prices without a date/,
+  ],
   ['outputTokensMax: -1', 'outputTokensMax', /whole number/],
 ]
 
@@ -155,7 +217,9 @@ await t.test('all problems are told at once, each with its file, line and column
   })
 
   t.same(
-    problems.map(({ file, path, line, column }) => ({ file, path, line, column })).sort((a, b) => (a.path < b.path ? -1 : 1)),
+    problems
+      .map(({ file, path, line, column }) => ({ file, path, line, column }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1)),
     [
       { file: join(folder, 'gateway.yaml'), path: 'litsen', line: 2, column: 1 },
       { file: join(folder, 'models.yaml'), path: 'models.m.outputTokenMax', line: 2, column: 27 },
@@ -177,7 +241,11 @@ await t.test('YAML that is broken, ambiguous or a bomb is refused', async t => {
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': '- a\n- b\n' }), [{ message: /map of settings/ }])
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': 'store: !!js/function "x"\n' }), [{ message: /tag/i }])
   const levels = Array.from({ length: 12 }, (_, level) =>
-    level === 0 ? 'a0: &a0 [x, x]' : `a${level}: &a${level} [${Array(10).fill(`*a${level - 1}`).join(', ')}]`,
+    level === 0
+      ? 'a0: &a0 [x, x]'
+      : `a${level}: &a${level} [${Array(10)
+          .fill(`*a${level - 1}`)
+          .join(', ')}]`,
   )
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': levels.join('\n') }), [{ message: /alias/i }])
 })

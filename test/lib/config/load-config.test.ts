@@ -147,7 +147,8 @@ include: [one.yaml, deep/two.yaml]
 limits: { headersMs: 3 }
 trustedProxies: [10.0.0.3]
 `,
-    'one.yaml': 'limits: { headersMs: 1, bodyMs: 1, connectionsMax: 1 }\ntrustedProxies: [10.0.0.1, 10.0.0.2]\n',
+    'one.yaml':
+      'limits: { headersMs: 1, bodyMs: 1, connectionsMax: 1 }\ntrustedProxies: [10.0.0.1, 10.0.0.2]\n',
     'deep/two.yaml': 'include: [three.yaml]\nlimits: { headersMs: 2, bodyMs: 2 }\n',
     'deep/three.yaml': 'limits: { bodyMs: 9 }\nstore: sqlite:here.db\n',
   })
@@ -168,7 +169,10 @@ await t.test('the configuration is frozen all through', async t => {
   t.throws(() => models.set('x', {}), /frozen/)
   t.throws(() => models.clear(), /frozen/)
   t.throws(() => models.delete('gpt-5'), /frozen/)
-  t.throws(() => Object.assign(config.models.get('gpt-5')?.prices[0]?.rubPerMillion ?? {}, { input: '0' }), TypeError)
+  t.throws(
+    () => Object.assign(config.models.get('gpt-5')?.prices[0]?.rubPerMillion ?? {}, { input: '0' }),
+    TypeError,
+  )
   const credentials = config.providers.get('openai')?.credentials as unknown[] | undefined
   t.throws(() => credentials?.push(1), TypeError)
 })
@@ -186,7 +190,13 @@ await t.test('the shipped configuration starts with the sandbox alone', async t 
   t.match(notices[0], /openai \(OPENAI_API_KEY\).*cohere \(COHERE_API_KEY\)/)
   t.match(config.store, { file: join(import.meta.dirname, '../../../data/gateway.db') })
   t.same(config.admin?.listen, { host: '127.0.0.1', port: 9090 })
-  for (const name of ['sandbox-chat', 'sandbox-embedding', 'gpt-5', 'claude-sonnet-4-5', 'gemini-2.5-flash']) {
+  for (const name of [
+    'sandbox-chat',
+    'sandbox-embedding',
+    'gpt-5',
+    'claude-sonnet-4-5',
+    'gemini-2.5-flash',
+  ]) {
     t.ok(config.models.get(name)?.prices.length, `${name} has a price`)
   }
 })
@@ -221,7 +231,11 @@ providers:
   )
 
   const { providers } = config
-  t.match(providers.get('openai'), { streamUsage: 'inject', onClientLeft: 'drain', egress: [{ name: 'direct', weight: 1 }] })
+  t.match(providers.get('openai'), {
+    streamUsage: 'inject',
+    onClientLeft: 'drain',
+    egress: [{ name: 'direct', weight: 1 }],
+  })
   t.equal(providers.get('openai')?.dialects.openai?.baseUrl.href, 'https://api.openai.com/v1')
   t.match(providers.get('google'), { streamUsage: 'as-sent', onClientLeft: 'abort' })
   t.equal(
@@ -234,11 +248,13 @@ providers:
   t.match(providers.get('local'), { kind: 'local', isOff: false, credentials: [] })
 })
 
-await t.test('credentials and ways out have weights, a provider its failover, limits and timeouts', async t => {
-  const { config, notices } = loadFiles(
-    t.testdir(),
-    {
-      'gateway.yaml': `
+await t.test(
+  'credentials and ways out have weights, a provider its failover, limits and timeouts',
+  async t => {
+    const { config, notices } = loadFiles(
+      t.testdir(),
+      {
+        'gateway.yaml': `
 include: []
 egress:
   fi-1: { url: "http://user:\${PASSWORD}@203.0.113.7:3128" }
@@ -257,37 +273,42 @@ providers:
   mistral: { credentials: ["\${ONE}"], egress: [direct] }
   sandbox: {}
 `,
-    },
-    { env: { ONE: 'one', TWO: 'two\n', PASSWORD: 'p' } },
-  )
-
-  const openai = config.providers.get('openai')
-  t.same(openai?.credentials, [
-    { name: 'openai#1', value: 'one' },
-    { name: 'openai#3', value: 'two', weight: 3 },
-  ])
-  t.same(openai?.egress, [
-    { name: 'fi-1', weight: 1 },
-    { name: 'de-1', weight: 2 },
-  ])
-  t.same(openai?.failover, { on: [], attemptsMax: 4 })
-  t.same(openai?.limits, { connectionsMax: 7, waitingMax: 1024, waitMs: 10_000 })
-  t.same(openai?.timeouts, { connectMs: 5000, firstByteMs: 30_000, silenceMs: 600_000 })
-  t.same(
-    config.providers.get('anthropic')?.credentials,
-    [
-      { name: 'anthropic#1', value: 'one' },
-      {
-        name: 'anthropic#batch',
-        value: 'two',
-        weight: 1,
-        timeouts: { connectMs: 5000, firstByteMs: 40_000, silenceMs: 900_000 },
       },
-    ],
-    "a credential's timeouts lie over its provider's",
-  )
-  t.same(config.providers.get('mistral')?.failover, { on: [429, 503, 529], attemptsMax: 4 })
-  t.same(config.providers.get('sandbox')?.egress, [{ name: 'direct', weight: 1 }], 'it never leaves the process')
-  t.equal(config.egress.get('fi-1')?.url.password, 'p')
-  t.same(notices, [])
-})
+      { env: { ONE: 'one', TWO: 'two\n', PASSWORD: 'p' } },
+    )
+
+    const openai = config.providers.get('openai')
+    t.same(openai?.credentials, [
+      { name: 'openai#1', value: 'one' },
+      { name: 'openai#3', value: 'two', weight: 3 },
+    ])
+    t.same(openai?.egress, [
+      { name: 'fi-1', weight: 1 },
+      { name: 'de-1', weight: 2 },
+    ])
+    t.same(openai?.failover, { on: [], attemptsMax: 4 })
+    t.same(openai?.limits, { connectionsMax: 7, waitingMax: 1024, waitMs: 10_000 })
+    t.same(openai?.timeouts, { connectMs: 5000, firstByteMs: 30_000, silenceMs: 600_000 })
+    t.same(
+      config.providers.get('anthropic')?.credentials,
+      [
+        { name: 'anthropic#1', value: 'one' },
+        {
+          name: 'anthropic#batch',
+          value: 'two',
+          weight: 1,
+          timeouts: { connectMs: 5000, firstByteMs: 40_000, silenceMs: 900_000 },
+        },
+      ],
+      "a credential's timeouts lie over its provider's",
+    )
+    t.same(config.providers.get('mistral')?.failover, { on: [429, 503, 529], attemptsMax: 4 })
+    t.same(
+      config.providers.get('sandbox')?.egress,
+      [{ name: 'direct', weight: 1 }],
+      'it never leaves the process',
+    )
+    t.equal(config.egress.get('fi-1')?.url.password, 'p')
+    t.same(notices, [])
+  },
+)

@@ -30,9 +30,9 @@ await t.test('versions of a price are ordered by their dates, the one without a 
 
 await t.test('a price has the same hash however it is written, and another one when it differs', async t => {
   const hashOf = (price: string): string | undefined =>
-    loadFiles(t.testdir(), { 'gateway.yaml': `${sandbox}models: { m: { provider: sandbox, ${price} } }` }).config.models.get(
-      'm',
-    )?.prices[0]?.hash
+    loadFiles(t.testdir(), {
+      'gateway.yaml': `${sandbox}models: { m: { provider: sandbox, ${price} } }`,
+    }).config.models.get('m')?.prices[0]?.hash
 
   const one = hashOf('rubPerMillion: { input: "1", output: "2" }, factors: { batch: "0.5" }')
   t.match(one, /^[\w-]{43}$/)
@@ -90,33 +90,41 @@ await t.test('a pattern covers what a regular expression of it covers', async t 
   t.pass()
 })
 
-await t.test('a model says what it reads and writes; a pattern says so of every name that it covers', async t => {
-  const facts =
-    'contextTokensMax: 400000, outputTokensMax: 128000, modalities: { input: [text, image], output: [text] }, capabilities: [tools]'
-  const { config } = loadFiles(t.testdir(), {
-    'gateway.yaml': `${sandbox}models: { "m-20*": { provider: sandbox, names: [m-2026-01-31], ${facts} } }`,
-  })
+await t.test(
+  'a model says what it reads and writes; a pattern says so of every name that it covers',
+  async t => {
+    const facts =
+      'contextTokensMax: 400000, outputTokensMax: 128000, modalities: { input: [text, image], output: [text] }, capabilities: [tools]'
+    const { config } = loadFiles(t.testdir(), {
+      'gateway.yaml': `${sandbox}models: { "m-20*": { provider: sandbox, names: [m-2026-01-31], ${facts} } }`,
+    })
 
-  const found = new ModelDirectory(config).resolve('m-2026-01-31', undefined)
+    const found = new ModelDirectory(config).resolve('m-2026-01-31', undefined)
 
-  t.equal(found?.entry.contextTokensMax, 400_000)
-  t.match(found?.entry, {
-    outputTokensMax: 128_000,
-    names: ['m-2026-01-31'],
-    modalities: { input: ['text', 'image'], output: ['text'] },
-    capabilities: ['tools'],
-  })
-})
+    t.equal(found?.entry.contextTokensMax, 400_000)
+    t.match(found?.entry, {
+      outputTokensMax: 128_000,
+      names: ['m-2026-01-31'],
+      modalities: { input: ['text', 'image'], output: ['text'] },
+      capabilities: ['tools'],
+    })
+  },
+)
 
 await t.test('known names stand at a pattern that covers them', async t => {
-  t.match(problemsOf(t.testdir(), { 'gateway.yaml': `${sandbox}models: { m: { provider: sandbox, names: [m-1] } }` }), [
-    { path: 'models.m.names[0]', message: 'must be a name that a pattern here covers' },
-  ])
+  t.match(
+    problemsOf(t.testdir(), {
+      'gateway.yaml': `${sandbox}models: { m: { provider: sandbox, names: [m-1] } }`,
+    }),
+    [{ path: 'models.m.names[0]', message: 'must be a name that a pattern here covers' }],
+  )
 })
 
-await t.test('a list price in dollars is charged at the rate, unless there is a price in roubles', async t => {
-  const { config } = loadFiles(t.testdir(), {
-    'gateway.yaml': `${sandbox}prices: { usdRub: "92.50" }
+await t.test(
+  'a list price in dollars is charged at the rate, unless there is a price in roubles',
+  async t => {
+    const { config } = loadFiles(t.testdir(), {
+      'gateway.yaml': `${sandbox}prices: { usdRub: "92.50" }
 models:
   dollars:
     provider: sandbox
@@ -131,32 +139,36 @@ models:
     above: [{ inputTokens: 1000, mode: whole, usdPerMillion: { input: "0.3" } }]
     rubPerMillion: { input: "20", output: "80" }
 `,
-  })
+    })
 
-  t.match(config.models.get('dollars')?.prices, [
-    {
-      rubPerMillion: { input: '13.875', output: '55.5' },
-      rubPerUnit: { searches: '0.925' },
-      above: [{ inputTokens: 1000, rubPerMillion: { input: '27.75' } }],
-      factors: { batch: '0.5' },
-    },
-    { from: '2027-01-01', rubPerMillion: { input: '18.5', output: '74' } },
-  ])
-  t.equal(config.models.get('both')?.prices.length, 1)
-  t.same(config.models.get('both')?.prices[0]?.rubPerMillion, { input: '20', output: '80' })
-  t.same(config.models.get('both')?.prices[0]?.above, [], 'a rate in dollars is none of a price in roubles')
-})
+    t.match(config.models.get('dollars')?.prices, [
+      {
+        rubPerMillion: { input: '13.875', output: '55.5' },
+        rubPerUnit: { searches: '0.925' },
+        above: [{ inputTokens: 1000, rubPerMillion: { input: '27.75' } }],
+        factors: { batch: '0.5' },
+      },
+      { from: '2027-01-01', rubPerMillion: { input: '18.5', output: '74' } },
+    ])
+    t.equal(config.models.get('both')?.prices.length, 1)
+    t.same(config.models.get('both')?.prices[0]?.rubPerMillion, { input: '20', output: '80' })
+    t.same(config.models.get('both')?.prices[0]?.above, [], 'a rate in dollars is none of a price in roubles')
+  },
+)
 
-await t.test('null takes a model off sale, with what stands for it, whatever a wider pattern covers', async t => {
-  const { config } = loadFiles(t.testdir(), {
-    'gateway.yaml': `include: [base.yaml]\nmodels: { gpt-4: null, "gpt-3*": null }`,
-    'base.yaml': `${sandbox}models: { gpt-4: { provider: sandbox }, gpt-4-0613: { alias: gpt-4 }, "gpt-3*": { provider: sandbox }, "*": { provider: sandbox } }`,
-  })
+await t.test(
+  'null takes a model off sale, with what stands for it, whatever a wider pattern covers',
+  async t => {
+    const { config } = loadFiles(t.testdir(), {
+      'gateway.yaml': `include: [base.yaml]\nmodels: { gpt-4: null, "gpt-3*": null }`,
+      'base.yaml': `${sandbox}models: { gpt-4: { provider: sandbox }, gpt-4-0613: { alias: gpt-4 }, "gpt-3*": { provider: sandbox }, "*": { provider: sandbox } }`,
+    })
 
-  const directory = new ModelDirectory(config)
+    const directory = new ModelDirectory(config)
 
-  t.equal(directory.resolve('gpt-4', undefined), undefined)
-  t.equal(directory.resolve('gpt-3.5-turbo', undefined), undefined)
-  t.equal(config.aliases.has('gpt-4-0613'), false)
-  t.equal(directory.resolve('gpt-5', undefined)?.entry.name, '*')
-})
+    t.equal(directory.resolve('gpt-4', undefined), undefined)
+    t.equal(directory.resolve('gpt-3.5-turbo', undefined), undefined)
+    t.equal(config.aliases.has('gpt-4-0613'), false)
+    t.equal(directory.resolve('gpt-5', undefined)?.entry.name, '*')
+  },
+)

@@ -4,7 +4,8 @@ import { loadFiles, problemsOf } from './config-files.ts'
 
 await t.test('plugins keep the order of the list, and those switched off are gone', async t => {
   const { config } = loadFiles(t.testdir(), {
-    'gateway.yaml': 'plugins: [usage-tap, { auth: { enabled: false } }, { model-router: }, { size-limit: { enabled: true } }]',
+    'gateway.yaml':
+      'plugins: [usage-tap, { auth: { enabled: false } }, { model-router: }, { size-limit: { enabled: true } }]',
   })
 
   t.same(
@@ -39,14 +40,17 @@ await t.test('a plugin from outside is named by a path from its config, or by it
   t.match(guard, { name: '@acme/guard', options: {}, module: /guard\.js\?version=/ })
 })
 
-await t.test('a plugin that is not there is a problem of the list, with the nearest shipped name', async t => {
-  const problems = problemsOf(t.testdir(), {
-    'gateway.yaml': 'plugins: [auht, ./own.ts, "@acme/guard"]',
-  })
+await t.test(
+  'a plugin that is not there is a problem of the list, with the nearest shipped name',
+  async t => {
+    const problems = problemsOf(t.testdir(), {
+      'gateway.yaml': 'plugins: [auht, ./own.ts, "@acme/guard"]',
+    })
 
-  t.match(problems, [
-    { path: 'plugins[0]', message: /unknown plugin "auht"/, nearest: 'auth' },
-    { path: 'plugins[1]', message: /there is no file .*own\.ts/ },
-    { path: 'plugins[2]', message: /the package "@acme\/guard" is not installed beside / },
-  ])
-})
+    t.match(problems, [
+      { path: 'plugins[0]', message: /unknown plugin "auht"/, nearest: 'auth' },
+      { path: 'plugins[1]', message: /there is no file .*own\.ts/ },
+      { path: 'plugins[2]', message: /the package "@acme\/guard" is not installed beside / },
+    ])
+  },
+)

@@ -7,9 +7,11 @@ const providers = `providers:
   dear: { like: sandbox, coefficient: "2", usdRub: "110" }
 `
 
-await t.test('rate, coefficient and rounding of a model count, then of its provider, then of the section', async t => {
-  const { config } = loadFiles(t.testdir(), {
-    'gateway.yaml': `${providers}prices: { usdRub: "92.50", coefficient: "1.30", round: up }
+await t.test(
+  'rate, coefficient and rounding of a model count, then of its provider, then of the section',
+  async t => {
+    const { config } = loadFiles(t.testdir(), {
+      'gateway.yaml': `${providers}prices: { usdRub: "92.50", coefficient: "1.30", round: up }
 models:
   plain: { provider: sandbox, usdPerMillion: { input: "1.25" } }
   own: { provider: sandbox, usdPerMillion: { input: "1.25" }, coefficient: "1.35", round: half-up }
@@ -18,56 +20,71 @@ models:
   both: { provider: dear, usdPerMillion: { input: "1" }, coefficient: "1.5" }
   roubles: { provider: dear, rubPerMillion: { input: "7" }, coefficient: "9" }
 `,
-  })
+    })
 
-  const prices = Object.fromEntries(
-    [...config.models].map(([name, { prices: [price] }]) => [name, [price?.rubPerMillion.input, price?.round]]),
-  )
-  t.same(prices, {
-    plain: ['150.3125', 'up'],
-    own: ['156.09375', undefined],
-    provided: ['220', 'up'],
-    first: ['220', 'up'],
-    both: ['165', 'up'],
-    roubles: ['7', 'up'],
-  })
-})
+    const prices = Object.fromEntries(
+      [...config.models].map(
+        ([
+          name,
+          {
+            prices: [price],
+          },
+        ]) => [name, [price?.rubPerMillion.input, price?.round]],
+      ),
+    )
+    t.same(prices, {
+      plain: ['150.3125', 'up'],
+      own: ['156.09375', undefined],
+      provided: ['220', 'up'],
+      first: ['220', 'up'],
+      both: ['165', 'up'],
+      roubles: ['7', 'up'],
+    })
+  },
+)
 
-await t.test('a model is like another where it does not say otherwise, also when that one is changed', async t => {
-  const { config } = loadFiles(t.testdir(), {
-    'gateway.yaml': `include: [base.yaml]
+await t.test(
+  'a model is like another where it does not say otherwise, also when that one is changed',
+  async t => {
+    const { config } = loadFiles(t.testdir(), {
+      'gateway.yaml': `include: [base.yaml]
 models:
   m: { coefficient: "1.5", contextTokensMax: 2000 }
   "other-*": { like: m-20*, coefficient: "3" }
   own: { like: m, rubPerMillion: { output: "5" } }
 `,
-    'base.yaml': `${providers}prices: { usdRub: "100" }
+      'base.yaml': `${providers}prices: { usdRub: "100" }
 models:
   m: { provider: sandbox, upstreamModel: real, usdPerMillion: { input: "1" }, prices: [{ from: 2027-01-01, usdPerMillion: { input: "2" } }], factors: { batch: "0.5" }, contextTokensMax: 1000, outputTokensMax: 100 }
   "m-20*": { like: m, names: [m-2026-01-31], outputTokensMax: 50 }
 `,
-  })
+    })
 
-  const [other, dated] = config.modelPatterns
-  t.match(dated, {
-    name: 'm-20*',
-    providers: ['sandbox'],
-    names: ['m-2026-01-31'],
-    contextTokensMax: 2000,
-    outputTokensMax: 50,
-    prices: [
-      { rubPerMillion: { input: '150' }, factors: { batch: '0.5' } },
-      { from: '2027-01-01', rubPerMillion: { input: '300' } },
-    ],
-  })
-  t.equal(dated?.upstreamModel, undefined, 'it is asked for by its own name')
-  t.match(other, { name: 'other-*', outputTokensMax: 50, prices: [{ rubPerMillion: { input: '300' } }, {}] })
-  t.same(
-    config.models.get('own')?.prices.map(({ from, rubPerMillion }) => [from, rubPerMillion]),
-    [[undefined, { output: '5' }]],
-    'a price of its own is no mixture of two',
-  )
-})
+    const [other, dated] = config.modelPatterns
+    t.match(dated, {
+      name: 'm-20*',
+      providers: ['sandbox'],
+      names: ['m-2026-01-31'],
+      contextTokensMax: 2000,
+      outputTokensMax: 50,
+      prices: [
+        { rubPerMillion: { input: '150' }, factors: { batch: '0.5' } },
+        { from: '2027-01-01', rubPerMillion: { input: '300' } },
+      ],
+    })
+    t.equal(dated?.upstreamModel, undefined, 'it is asked for by its own name')
+    t.match(other, {
+      name: 'other-*',
+      outputTokensMax: 50,
+      prices: [{ rubPerMillion: { input: '300' } }, {}],
+    })
+    t.same(
+      config.models.get('own')?.prices.map(({ from, rubPerMillion }) => [from, rubPerMillion]),
+      [[undefined, { output: '5' }]],
+      'a price of its own is no mixture of two',
+    )
+  },
+)
 
 await t.test('what is like a model that is off sale is off sale', async t => {
   const { config } = loadFiles(t.testdir(), {
@@ -115,7 +132,9 @@ for (const [prices, path, message] of [
   ['coeficient: "1.3"', 'prices.coeficient', /unknown key/],
 ] as const) {
   await t.test(`refuses prices: { ${prices} }, saying where and why`, async t => {
-    const [problem, ...others] = problemsOf(t.testdir(), { 'gateway.yaml': `${providers}prices: { ${prices} }\n` })
+    const [problem, ...others] = problemsOf(t.testdir(), {
+      'gateway.yaml': `${providers}prices: { ${prices} }\n`,
+    })
 
     t.match(problem, { path, message })
     t.same(others, [])
@@ -138,7 +157,11 @@ for (const [models, path, message] of [
     'models.m',
     /more digits than a price may/,
   ],
-  ['m: { provider: sandbox, usdPerMillion: { input: "-1" } }', 'models.m.usdPerMillion.input', /not negative/],
+  [
+    'm: { provider: sandbox, usdPerMillion: { input: "-1" } }',
+    'models.m.usdPerMillion.input',
+    /not negative/,
+  ],
 ] as const) {
   await t.test(`refuses models: { ${models} }, saying where and why`, async t => {
     const [problem] = problemsOf(t.testdir(), { 'gateway.yaml': `${providers}models: { ${models} }\n` })

@@ -61,7 +61,11 @@ await t.test('what could not be printed is refused by its path', async t => {
     [{ name: 'name: ""' }, 'seller.name', /is missing/],
     [{ bank: lines.bank.replace('40702810', '4070281O') }, 'seller.bank.account', /has "O" in place 8/],
     [{ bank: lines.bank.replace('0225"', '0226"') }, 'seller.bank.correspondentAccount', /has 4 as digit 9/],
-    [{ bank: 'bank: { name: "", bic: "", account: "", correspondentAccount: "" }' }, 'seller.bank.name', /missing/],
+    [
+      { bank: 'bank: { name: "", bic: "", account: "", correspondentAccount: "" }' },
+      'seller.bank.name',
+      /missing/,
+    ],
     [{ name: `name: ООО «${'Шлюз'.repeat(60)}»` }, 'seller.name', /bytes too long for the payment code/],
     [{ signer: 'signer: { name: Петров, position: Директор }' }, 'seller.signer.name', /surname, name/],
     [{ tax: 'tax: []' }, 'seller.tax', /./],

@@ -51,7 +51,10 @@ await t.test('the schema has the full list of top-level keys', async t => {
 
 await t.test('the shipped files name the schema and show every key that is built', async t => {
   for (const name of ['gateway.yaml', 'providers.yaml', 'models.yaml']) {
-    t.match(readFileSync(join(folder, name), 'utf8'), /^# yaml-language-server: \$schema=gateway\.schema\.json\n/)
+    t.match(
+      readFileSync(join(folder, name), 'utf8'),
+      /^# yaml-language-server: \$schema=gateway\.schema\.json\n/,
+    )
   }
   const shown = Object.keys(parse(readFileSync(join(folder, 'gateway.yaml'), 'utf8')) as object)
   t.ok(['listen', 'admin', 'store', 'limits', 'hold', 'plugins'].every(key => shown.includes(key)))

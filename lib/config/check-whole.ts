@@ -1,0 +1,75 @@
+import type { Config, Listen } from './config.ts'
+import type { Path } from './config-error.ts'
+import type { Problems } from './problems.ts'
+
+/** A setting that does not fit the others. */
+interface Misfit {
+  readonly path: Path
+  readonly message: string
+}
+
+const everyAddress = new Set(['0.0.0.0', '::'])
+
+function collide(left: Listen, right: Listen): boolean {
+  if (left.port !== right.port || left.port === 0) return false
+  return left.host === right.host || everyAddress.has(left.host) || everyAddress.has(right.host)
+}
+
+/** Listeners that would find their port taken by another one of the same gateway. */
+function checkListens({
+  listen,
+  admin,
+  accountArea,
+  operatorArea,
+}: Pick<Config, 'listen' | 'admin' | 'accountArea' | 'operatorArea'>): readonly Misfit[] {
+  const listens = [
+    { name: 'listen', path: ['listen'], own: listen },
+    { name: 'admin.listen', path: ['admin', 'listen'], own: admin?.listen },
+    { name: 'accountArea.listen', path: ['accountArea', 'listen'], own: accountArea?.listen },
+    { name: 'operatorArea.listen', path: ['operatorArea', 'listen'], own: operatorArea?.listen },
+  ]
+  return listens.flatMap(({ path, own }, index) => {
+    const other = listens
+      .slice(0, index)
+      .find(earlier => own !== undefined && earlier.own !== undefined && collide(earlier.own, own))
+    if (other === undefined || own === undefined) return []
+    return [{ path: [...path, 'port'], message: `${own.port} is the port of ${other.name} already` }]
+  })
+}
+
+/** `unmetered: true` switches charging off; beside the plugin that charges one of the two is a mistake. */
+function checkUnmetered({ unmetered, plugins }: Config): readonly Misfit[] {
+  if (!unmetered || plugins.every(plugin => plugin.name !== 'usage-tap')) return []
+  const message =
+    'is true and the plugin usage-tap is on: nothing would be charged; take one away (usage-tap: { enabled: false })'
+  return [{ path: ['unmetered'], message }]
+}
+
+/** Where several workers cannot keep to what the config says, with the reason to give. */
+function checkWorkers({ workers, providers }: Config): readonly Misfit[] {
+  return [...providers.values()]
+    .filter(provider => !provider.isOff && provider.limits.connectionsMax < workers)
+    .map(({ name }) => ({
+      path: ['providers', name, 'limits', 'connectionsMax'],
+      message: `must be at least ${workers}, as many as workers: they share the connections`,
+    }))
+}
+
+/** What a feed names must be there. */
+function checkRates({ rates, egress }: Config): readonly Misfit[] {
+  if (rates?.egress === undefined || rates.egress === 'direct' || egress.has(rates.egress)) return []
+  const names = ['direct', ...egress.keys()]
+  return [{ path: ['prices', 'usdRub', 'egress'], message: `is no egress; there are ${names.join(', ')}` }]
+}
+
+/** @throws ConfigError where settings that are right by themselves do not fit each other */
+export function checkWhole(config: Config, problems: Problems): void {
+  const found = [
+    ...checkListens(config),
+    ...checkWorkers(config),
+    ...checkUnmetered(config),
+    ...checkRates(config),
+  ]
+  for (const { path, message } of found) problems.add(path, message)
+  problems.throwIfAny()
+}

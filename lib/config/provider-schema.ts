@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { isControlPlane } from './control-plane.ts'
+import { ownPricing } from './pricing-schema.ts'
+import { baseUrl, integer, milliseconds } from './scalars.ts'
+
+const dialect = z.strictObject({ baseUrl })
+
+const operation = z
+  .string()
+  .regex(
+    /^\/(?:[\w.~:@/-]+(?:\/\*)?|\*)$/,
+    'must be a path such as /fim/completions, or /things/* for all below it',
+  )
+  .refine(
+    path => !path.endsWith('*') || !isControlPlane(path),
+    'covers what belongs to your account at the provider (keys, people, machines, bills), which no pattern may',
+  )
+const credentialText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+const weight = integer(1, 1_000_000)
+  .optional()
+  .meta({ description: 'Its share beside the others; 1 unless said.' })
+const timeouts = z.strictObject({
+  connectMs: milliseconds.optional(),
+  firstByteMs: milliseconds.optional(),
+  silenceMs: milliseconds.optional(),
+})
+const credential = z.union(
+  [
+    credentialText,
+    z.strictObject({
+      value: credentialText,
+      name: z
+        .string()
+        .regex(/^[a-zA-Z][a-zA-Z0-9._-]{0,63}$/)
+        .optional()
+        .meta({ description: 'Names it in logs and the database instead of its number, after PROVIDER#.' }),
+      weight,
+      timeouts: timeouts.optional().meta({ description: "Where they differ from the provider's." }),
+    }),
+  ],
+  { error: 'must be a key in printable ASCII without spaces, or { value, name, weight, timeouts }' },
+)
+const egressChoice = z.union([z.string(), z.strictObject({ name: z.string(), weight })], {
+  error: 'must be direct, the name of an egress, or { name, weight }',
+})
+
+/** One entry of `providers`. What is absent comes from the built-in defaults of a known name. */
+export const providerSchema = z.strictObject({
+  like: z
+    .string()
+    .optional()
+    .meta({ description: 'A known provider whose defaults and peculiarities this one shares.' }),
+  credentials: z
+    .array(credential)
+    .optional()
+    .meta({ description: 'Usually "${NAME}" of the environment. [] for a server that needs none.' }),
+  dialects: z
+    .strictObject({
+      openai: dialect.nullable().optional(),
+      anthropic: dialect.nullable().optional(),
+      google: dialect.nullable().optional(),
+    })
+    .optional()
+    .meta({ description: 'Base URLs by wire format; null switches a built-in one off.' }),
+  egress: z
+    .array(egressChoice)
+    .min(1)
+    .optional()
+    .meta({ description: 'Names of the top-level egress, or direct; requests are shared by weight.' }),
+  streamUsage: z.enum(['inject', 'as-sent']).optional().meta({
+    description:
+      'inject: streams are asked for their usage (stream_options.include_usage) on behalf of clients.',
+  }),
+  responsesWebSocket: z.boolean().optional().meta({
+    description: 'Whether /responses may be upgraded to a WebSocket; true by itself for openai and xai.',
+  }),
+  onClientLeft: z.enum(['abort', 'drain']).optional().meta({
+    description:
+      'drain, the default: what a client leaves is read on for its usage. abort: the provider is left too, and the charge is an estimate.',
+  }),
+  operations: z.array(operation).optional().meta({
+    description:
+      'Paths below its base URL, such as /fim/completions, that are forwarded though no wire format knows them; /things/* covers those below. All others are refused.',
+  }),
+  prompts: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        accounts: z
+          .array(z.string().min(1))
+          .min(1)
+          .meta({ description: 'Ids of accounts; "*" for every one.' }),
+        tools: z.boolean().optional().meta({
+          description:
+            'Whether it may bring tools that the provider runs; true unless said, and then held for.',
+        }),
+      }),
+    )
+    .optional()
+    .meta({
+      description:
+        'Prompts stored at OpenAI, by their ids, and the accounts whose responses may use them. They are where its first credential is.',
+    }),
+  timeouts: timeouts.optional(),
+  failover: z
+    .strictObject({
+      on: z.array(integer(400, 599)).optional(),
+      attemptsMax: integer(1, 20).optional(),
+    })
+    .optional()
+    .meta({ description: 'Statuses on which another credential or provider is tried; [] for none.' }),
+  limits: z
+    .strictObject({
+      connectionsMax: integer(1, 100_000).optional(),
+      waitingMax: integer(0, 1_000_000).optional(),
+      waitMs: milliseconds.optional(),
+    })
+    .optional()
+    .meta({ description: 'What is sent at once, for each credential.' }),
+  ...ownPricing,
+  public: z.boolean().default(false).meta({
+    description:
+      'Whether customers are told its name, in charges, lists of models and errors; operators always are.',
+  }),
+})
+
+/** A provider as it is written. */
+export type ProviderInput = z.output<typeof providerSchema>
