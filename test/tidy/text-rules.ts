@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import type { Source } from './sources.ts'
 
 const fileLinesMax = 300
-const fileLinesMedianMax = 200
+const fileLinesMedianMax = 140
 const functionLinesMax = 60
 
 /** Spelled with a hyphen so that this file does not contain them. */
