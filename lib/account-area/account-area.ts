@@ -54,7 +54,7 @@ interface AccountArea {
   readonly publicUrl: URL
   /** Shows another config from the next page on, and this certificate from the next connection on. */
   reload(config: Config, certificate: Certificate | undefined): void
-  /** Serves on for `waitMs`, then ends; letters on their way are waited for. May be called again. */
+  /** Serves on for `waitMs`, then ends; emails on their way are waited for. May be called again. */
   close(waitMs?: number): Promise<void>
 }
 

@@ -91,7 +91,7 @@ export class BatchTally {
     for (const { name } of request.namedModels ?? []) this.#name(name, request.at, share)
     for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
     if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
-    this.#work(request, share)
+    this.#addWork(request, share)
     const explained = (request.explainedTools ?? 0) + (request.tools?.length ?? 0)
     if (explained > 0) share.explainedTools = (share.explainedTools ?? 0) + explained
     if (request.isReadInParts === true) share.isReadInParts = true
@@ -194,7 +194,7 @@ export class BatchTally {
   }
 
   /** Tools are counted by those that a request has together: each reads again what the others returned. */
-  #work(request: BatchRequest, { work }: GatheredShare): void {
+  #addWork(request: BatchRequest, { work }: GatheredShare): void {
     const { at, tools = [], candidates } = request
     const isCompacted = request.isCompacted === true
     const name = JSON.stringify([tools, candidates, isCompacted])

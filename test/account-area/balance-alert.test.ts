@@ -82,7 +82,7 @@ async function told(area: TestAccountArea, { email }: Payer, count: number): Pro
   t.equal(alertsTo(area, email).length, count)
 }
 
-/** Waits until whatever there was to tell has been told: another's letter came twice, one look after the other. */
+/** Waits until whatever there was to tell has been told: another's email came twice, one look after the other. */
 async function settled(area: TestAccountArea, gateway: Gateway, other: Payer): Promise<void> {
   const { accountId, email } = other
   for (let times = 0; times < 2; times += 1) {
@@ -99,7 +99,7 @@ async function anotherGateway(t: Test, config: Config): Promise<Gateway> {
   return gateway
 }
 
-await t.test('a letter comes once when the balance falls below, and again after it was above', async t => {
+await t.test('an email comes once when the balance falls below, and again after it was above', async t => {
   const area = await startAccountArea(t, { models })
   const { gateway, accounts } = area.test
   const payer = await payerWith(area, 'en')

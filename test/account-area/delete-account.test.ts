@@ -63,7 +63,7 @@ async function deletion(t: Test, config: ConfigSections): Promise<TestAccountAre
   const token = new URL(reset, area.url).searchParams.get('token') ?? ''
   const newPassword = 'another good phrase'
   const dead = await area.browser().post('/reset-password', { token, newPassword }, { from: reset })
-  t.equal(dead.status, 410, 'a letter of before opens nothing')
+  t.equal(dead.status, 410, 'an email of before opens nothing')
   const { text } = await area.mail.letterTo(email, /удалена/)
   t.match(text, accountId)
   t.match(text, /осталось (49,9\d|50,00)\u00a0₽/)
@@ -109,13 +109,13 @@ async function atOnce(t: Test, config: ConfigSections): Promise<void> {
     answers.some(({ location }) => location === '/sign-in?notice=account-deleted'),
     true,
   )
-  // What comes after them would come behind their letters, were there more.
+  // What comes after them would come behind their emails, were there more.
   await area.signUp('next@example.org')
   const letters = area.mail.letters.filter(({ to, text }) => to === email && /удалена/.test(text))
   t.equal(letters.length, 1)
 }
 
-await t.test('several deletions at once write one letter', t => atOnce(t, {}))
+await t.test('several deletions at once write one email', t => atOnce(t, {}))
 
 await t.test('the same on PostgreSQL', async t => {
   const server = await startPostgres(t)

@@ -6,7 +6,7 @@ const area = await startAccountArea(t)
 const from = '/settings'
 const currentPassword = goodPassword
 
-/** Asks for another e-mail; answers where the letter's link leads. */
+/** Asks for another e-mail; answers where the email's link leads. */
 async function askForEmail(browser: AccountBrowser, newEmail: string): Promise<string> {
   const { location, text: page } = await browser.post(
     '/settings/email',

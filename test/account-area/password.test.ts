@@ -16,7 +16,7 @@ function tokenOf(path: string): string {
   return new URL(path, area.url).searchParams.get('token') ?? ''
 }
 
-await t.test('a forgotten password is set anew by a letter, once, and all sessions end', async t => {
+await t.test('a forgotten password is set anew by an email, once, and all sessions end', async t => {
   const { email, browser: open } = await area.signUp()
   const browser = area.browser()
   const path = await askForReset(browser, email)
@@ -40,7 +40,7 @@ await t.test('a forgotten password is set anew by a letter, once, and all sessio
   t.equal(again.status, 410)
 })
 
-await t.test('whether an address has a user is not told to who asks for a letter', async t => {
+await t.test('whether an address has a user is not told to who asks for an email', async t => {
   const { email } = await area.signUp()
   const known = await area.browser().post('/forgot-password', { email })
   await area.mail.letterTo(email, /reset-password/)

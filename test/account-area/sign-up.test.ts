@@ -16,7 +16,7 @@ function rows(sql: string, ...values: string[]): Record<string, unknown>[] {
   }
 }
 
-await t.test('who signs up confirms the e-mail by a letter and sees an empty account', async t => {
+await t.test('who signs up confirms the e-mail by an email and sees an empty account', async t => {
   const { browser } = await area.signUp('new@example.org')
 
   const page = await browser.get('/')
@@ -79,11 +79,11 @@ await t.test('consents are kept with version, language, time and address', async
   ])
   for (const { at } of consents) t.ok(Number(at) >= before && Number(at) <= Date.now())
   const { text, subject } = await area.mail.letterTo('agrees@example.org', /confirm/)
-  t.match(subject, 'Confirm your email: Gateway', 'the letter is in the language of the page')
+  t.match(subject, 'Confirm your email: Gateway', 'the email is in the language of the page')
   t.match(text, area.url)
 })
 
-await t.test('an address that is taken looks like a new one, and its owner is told by a letter', async t => {
+await t.test('an address that is taken looks like a new one, and its owner is told by an email', async t => {
   await area.signUp('taken@example.org')
   const before = rows('SELECT * FROM users ORDER BY id')
 
@@ -130,7 +130,7 @@ await t.test('fields that the form does not have are not taken', async t => {
   })
 })
 
-await t.test('until the e-mail is confirmed nobody gets in, and a new letter is sent', async t => {
+await t.test('until the e-mail is confirmed nobody gets in, and a new email is sent', async t => {
   const browser = area.browser()
   await browser.post('/sign-up', { ...whole, email: 'slow@example.org' })
   await area.mail.letterTo('slow@example.org', /confirm/)
@@ -144,7 +144,7 @@ await t.test('until the e-mail is confirmed nobody gets in, and a new letter is 
   await until(() => area.mail.letters.length > before)
 })
 
-await t.test('a letter is worth nothing without the password, nor is a forged link with it', async t => {
+await t.test('an email is worth nothing without the password, nor is a forged link with it', async t => {
   const browser = area.browser()
   await browser.post('/sign-up', { ...whole, email: 'victim@example.org' })
   const { text } = await area.mail.letterTo('victim@example.org', /confirm/)

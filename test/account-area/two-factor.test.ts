@@ -223,7 +223,7 @@ await t.test('it takes the password to switch it on or off', async t => {
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
 })
 
-await t.test('its owner is told by a letter that it was switched on, and off', async t => {
+await t.test('its owner is told by an email that it was switched on, and off', async t => {
   const { email, browser } = await area.signUp()
   await browser.post('/settings/profile', { name: '', language: 'en' }, { from: '/settings' })
   await setUp(browser)

@@ -30,7 +30,7 @@ function lettersFor(to: Recipient): Texts['settingsLetters'] {
   return textsOf(languageOf(to)).settingsLetters
 }
 
-/** The letters about settings, each in its reader's language. */
+/** The emails about settings, each in its reader's language. */
 export class SettingsLetters {
   readonly #options: SettingsLettersOptions
 
@@ -75,7 +75,7 @@ export class SettingsLetters {
     this.#warn(to, 'backupCodes')
   }
 
-  /** The last letter of all. `restMicros` is what was left, 0 for nothing. */
+  /** The last email of all. `restMicros` is what was left, 0 for nothing. */
   deleted(to: Recipient, accountId: string, restMicros: number): void {
     const { mailer, name, contact } = this.#options
     const { subject, text } = lettersFor(to).deleted
@@ -83,7 +83,7 @@ export class SettingsLetters {
     mailer.send({ to: to.email, subject: subject(name), text: text(name, accountId, rest, contact) })
   }
 
-  /** One letter for each owner of an account whose balance is low, for whoever sends them. */
+  /** One email for each owner of an account whose balance is low, for whoever sends them. */
   lowBalance({ owners, balanceMicros, belowMicros }: LowBalance): readonly Letter[] {
     const { name } = this.#options
     return owners.map(to => {
@@ -119,7 +119,7 @@ export function invitationEmails({ mailer, publicUrl, name }: LettersOptions) {
   }
 }
 
-/** The letters of signing up and in, each in its reader's language. */
+/** The emails of signing up and in, each in its reader's language. */
 export function signInLetters({ mailer, publicUrl, name }: LettersOptions): SignInLetters {
   const send = (kind: keyof Texts['letters'], to: Recipient, path: string): void => {
     const letter = textsOf(languageOf(to)).letters[kind]
@@ -144,12 +144,12 @@ interface BalanceAlertsOptions {
 
 /** How often the store is asked, which costs it next to nothing while there are none. */
 const everyMs = 1000
-/** Longer than the attempts to deliver a letter take. */
+/** Longer than the attempts to deliver an email take. */
 const takenMs = 5 * 60_000
 
 /**
  * Tells owners of a low balance. The store notes a crossing with the charge that makes it; here it is taken, so
- * that one node tells of it, and ended when the letter is delivered, so that a crash in between loses none.
+ * that one node tells of it, and ended when the email is delivered, so that a crash in between loses none.
  */
 export function tellLowBalances({ settings, settingsLetters, mailer, log }: BalanceAlertsOptions): Repeated {
   return repeat(everyMs, async () => {

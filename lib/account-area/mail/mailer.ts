@@ -13,12 +13,12 @@ export interface Letter {
   readonly attachments?: readonly { readonly filename: string; readonly content: Buffer }[]
 }
 
-/** Sends letters behind the answers that caused them, so that nobody learns from the time they take. */
+/** Sends emails behind the answers that caused them, so that nobody learns from the time they take. */
 export interface Mailer {
   send(letter: Letter): void
-  /** As `send`, for whoever waits: whether a server has taken the letter. */
+  /** As `send`, for whoever waits: whether a server has taken the email. */
   deliver(letter: Letter): Promise<boolean>
-  /** Waits for letters on their way, for some seconds at most. */
+  /** Waits for emails on their way, for some seconds at most. */
   close(): Promise<void>
 }
 
@@ -27,12 +27,12 @@ const retryMsDefault = 2000
 const closeMs = 5000
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
-/** Writes letters to the log: for trying things out on one's own machine. */
+/** Writes emails to the log: for trying things out on one's own machine. */
 function logMailer(log: Log): Mailer {
   const send = ({ to, subject, text, attachments = [] }: Letter): void =>
     log.info(
       { to, subject, text, attachments: attachments.map(one => one.filename) },
-      'a letter, not sent: no mail is configured',
+      'an email, not sent: no mail is configured',
     )
   return {
     send,
@@ -44,7 +44,7 @@ function logMailer(log: Log): Mailer {
   }
 }
 
-/** Sends letters by SMTP, or writes them to the log where no server is configured. */
+/** Sends emails by SMTP, or writes them to the log where no server is configured. */
 export function openMailer(
   { mail, support }: Pick<AccountAreaConfig, 'mail' | 'support'>,
   log: Log,
@@ -64,10 +64,10 @@ export function openMailer(
         return true
       } catch (error) {
         if (count === attemptsMax || closing.signal.aborted) {
-          log.error({ error, to: letter.to, subject: letter.subject }, 'a letter could not be sent')
+          log.error({ error, to: letter.to, subject: letter.subject }, 'an email could not be sent')
           return false
         }
-        log.warn({ error }, 'a letter could not be sent yet')
+        log.warn({ error }, 'an email could not be sent yet')
       }
       // Closing ends the wait, and the next attempt is the last.
       await delay(retryMs * count, undefined, { signal: closing.signal }).catch(() => undefined)

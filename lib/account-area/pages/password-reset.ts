@@ -33,7 +33,7 @@ export function showForgotPassword(context: PageContext, page: Page): Response |
   return context.html(forgotView(page, emptyForm))
 }
 
-/** Sends a letter where there is such a user, and says the same where there is none. */
+/** Sends an email where there is such a user, and says the same where there is none. */
 export async function submitForgotPassword(context: PageContext, page: Page): Promise<Response> {
   const sent = await readForm(context, page, forgotSchema)
   if (!sent.isValid) return context.html(forgotView(page, sent.state), 422)
@@ -41,7 +41,7 @@ export async function submitForgotPassword(context: PageContext, page: Page): Pr
   return seeOther(context, '/forgot-password/sent')
 }
 
-/** Says that a letter may be on its way. */
+/** Says that an email may be on its way. */
 export function showForgotPasswordSent(context: PageContext, page: Page): Response | Promise<Response> {
   const { checkMail, forgotPassword, shell } = page.texts
   return context.html(

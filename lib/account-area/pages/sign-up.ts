@@ -108,7 +108,7 @@ export function showCheckMail(context: PageContext, page: Page): Response | Prom
   return context.html(checkMailView(page, { typed: { email: context.req.query('email') ?? '' }, errors: {} }))
 }
 
-/** Sends the letter once more; whether there was somebody to send it to is not said. */
+/** Sends the email once more; whether there was somebody to send it to is not said. */
 export async function submitCheckMail(context: PageContext, page: Page): Promise<Response> {
   const sent = await readForm(context, page, resendSchema)
   if (!sent.isValid) return context.html(checkMailView(page, sent.state), 422)
@@ -183,7 +183,7 @@ function deadConfirmLink(page: Page): Html {
   )
 }
 
-/** Where the letter's link leads. Following it does nothing yet: mail servers follow links too. */
+/** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
 export function showConfirm(context: PageContext, page: Page): Response | Promise<Response> {
   return context.html(confirmView(page, context.req.query('token') ?? '', emptyForm))
 }

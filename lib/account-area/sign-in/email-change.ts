@@ -24,7 +24,7 @@ interface EmailChangeOptions {
 
 const secondsMax = 24 * 60 * 60
 
-// The claims are other ones than those of the letters to confirm a sign-up, which the same secret signs.
+// The claims are other ones than those of the emails to confirm a sign-up, which the same secret signs.
 const claims = z.object({ changesEmailOf: z.string(), from: z.string(), to: z.string() })
 
 /** Another e-mail for a user, which takes effect when the new address has answered. */
@@ -35,7 +35,7 @@ export class EmailChange {
     this.#options = options
   }
 
-  /** Sends a letter to the new address. Whether it is somebody's already is told to that somebody only. */
+  /** Sends an email to the new address. Whether it is somebody's already is told to that somebody only. */
   async ask(user: SignedInUser, to: string, language: string, caller: Caller): Promise<void> {
     const { users, letters, attempts, secret } = this.#options
     const mayByAddress = await attempts.lettersFrom.begin(networkOf(caller))
@@ -79,7 +79,7 @@ function deadEmailLink(page: OwnPage): Html {
   )
 }
 
-/** Where the letter's link leads. Following it does nothing yet: mail servers follow links too. */
+/** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
 export async function showConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
   const { emailChange } = page.texts
   const token = context.req.query('token') ?? ''

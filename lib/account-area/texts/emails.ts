@@ -101,7 +101,7 @@ const ru = {
         `Здравствуйте!\n\nВаша учётная запись в ${name} удалена, ключи больше не работают. Номер счёта: ${number}.\n${rest === undefined ? '' : `\nНа счёте осталось ${rest}. Остаток возвращается по заявлению, в котором указан этот номер.\n`}\nЕсли это были не вы, ${alarm(contact)}.\n`,
     },
   },
-  /** Letters by e-mail: plain text. */
+  /** Emails, as plain text. */
   letters: {
     confirm: {
       subject: (name: string) => `Подтвердите почту: ${name}`,

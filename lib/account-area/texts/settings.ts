@@ -21,7 +21,7 @@ const ru = {
     deleteLink: 'Удалить учётную запись…',
     accountNumber: 'Номер счёта',
   },
-  /** The page behind the letter to a new address. */
+  /** The page behind the email to a new address. */
   emailChange: {
     title: 'Новая почта',
     text: (email: string) =>
@@ -105,13 +105,13 @@ const en: typeof ru = {
     general: 'General',
     parts: 'Parts of the settings',
     profile: 'Profile',
-    profileHint: 'Only you see the name. Pages and letters are in the language that you choose.',
+    profileHint: 'Only you see the name. Pages and emails are in the language that you choose.',
     save: 'Save',
     email: 'E-mail',
     emailNow: (email: string) => `Now: ${email}`,
-    emailHint: 'A letter with a link goes to the new address. Until you confirm it nothing changes.',
+    emailHint: 'An email with a link goes to the new address. Until you confirm it nothing changes.',
     changeEmail: 'Change the e-mail',
-    alert: 'Low-balance letter',
+    alert: 'Low-balance email',
     alertText:
       'We write once when the balance falls below this amount, and again only after it has been above in between.',
     alertBelow: 'Write when below, ₽',
@@ -123,7 +123,7 @@ const en: typeof ru = {
   },
   emailChange: {
     title: 'Your new e-mail',
-    text: (email: string) => `Make ${email} your e-mail? You will sign in with it and get all letters there.`,
+    text: (email: string) => `Make ${email} your e-mail? You will sign in with it and get all emails there.`,
     submit: 'Confirm',
     dead: 'The link is too old, was used already or is not for your account. Ask for a new one in the settings.',
   },
@@ -137,7 +137,7 @@ const en: typeof ru = {
       'Charges and credits stay without a name, under the account number: the law has accounts of money kept. Your consents stay as well, with version, time and address, as proof.',
     money: (amount: string) => `${amount} will be left in the account`,
     moneyText: (number: string) =>
-      `The money is not lost: it is returned on application. Name the account number ${number} in it; we send it to you in a letter, too.`,
+      `The money is not lost: it is returned on application. Name the account number ${number} in it; we send it to you in an email, too.`,
     understood: 'I understand that I have to apply for what is left',
     submit: 'Delete for good',
     cancel: 'Do not delete',

@@ -64,8 +64,8 @@ const en: typeof ru = {
   },
   checkMail: {
     title: 'Check your mail',
-    text: 'We have sent you a letter with a link. Open it to confirm the address. It is good for a day.',
-    spam: 'No letter? Look into the spam folder, or have it sent again.',
+    text: 'We have sent you an email with a link. Open it to confirm the address. It is good for a day.',
+    spam: 'No email? Look into the spam folder, or have it sent again.',
     submit: 'Send again',
   },
   confirm: {
@@ -81,9 +81,9 @@ const en: typeof ru = {
   },
   forgotPassword: {
     title: 'A new password',
-    text: 'We will send you a letter with a link to set a new password. It is good for an hour.',
-    submit: 'Send the letter',
-    sent: 'If there is such a user, the letter is on its way.',
+    text: 'We will send you an email with a link to set a new password. It is good for an hour.',
+    submit: 'Send the email',
+    sent: 'If there is such a user, the email is on its way.',
   },
   resetPassword: {
     title: 'A new password',

@@ -28,13 +28,13 @@ export function callerHeaders({ address, cookie, userAgent }: Caller): Headers {
   return new Headers({ cookie, 'user-agent': userAgent, [addressHeader]: address })
 }
 
-/** To whom a letter goes. */
+/** To whom an email goes. */
 export interface Recipient {
   readonly email: string
   readonly language: string | undefined
 }
 
-/** Letters that signing up and in needs; each is sent behind the answer. */
+/** Emails that signing up and in needs; each is sent behind the answer. */
 export interface SignInLetters {
   confirm(to: Recipient, token: string): void
   /** Somebody signed up with an address that has a user. */

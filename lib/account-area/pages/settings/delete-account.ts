@@ -67,7 +67,7 @@ async function revokeKeys({ site, account }: OwnPage): Promise<void> {
   }
 }
 
-/** Revokes the keys, removes the user and writes a last letter. */
+/** Revokes the keys, removes the user and writes a last email. */
 export async function submitDeleteAccount(context: PageContext, page: OwnPage): Promise<Response> {
   const { site, session, account, caller, language } = page
   const sent = await readForm(context, page, schema)

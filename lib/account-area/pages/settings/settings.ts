@@ -147,7 +147,7 @@ export async function submitProfile(context: PageContext, page: OwnPage): Promis
   return seeOther(context, '/settings?notice=profile-saved')
 }
 
-/** Sends a letter to the new address. */
+/** Sends an email to the new address. */
 export async function submitEmail(context: PageContext, page: OwnPage): Promise<Response> {
   const { site, session, caller, language } = page
   const sent = await readForm(context, page, emailSchema)

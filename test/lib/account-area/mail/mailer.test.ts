@@ -13,7 +13,7 @@ function logTo(lines: string[]): Log {
   return createLog({ level: 'info', destination: { write: line => lines.push(line) } })
 }
 
-await t.test('letters arrive as they were written', async t => {
+await t.test('emails arrive as they were written', async t => {
   const server = await startMailServer(t)
   const mail = { url: new URL(server.url), from: 'Gateway <gateway@example.org>' }
   const mailer = openMailer({ mail, support: 'help@example.org' }, logTo([]))
@@ -26,7 +26,7 @@ await t.test('letters arrive as they were written', async t => {
   await mailer.close()
 })
 
-await t.test('a server that is away for a moment gets the letter later', async t => {
+await t.test('a server that is away for a moment gets the email later', async t => {
   const server = await startMailServer(t)
   const lines: string[] = []
   const mailer = openMailer(
@@ -43,7 +43,7 @@ await t.test('a server that is away for a moment gets the letter later', async t
   await mailer.close()
 })
 
-await t.test('a letter that nobody takes is logged without its text, since it holds a link', async t => {
+await t.test('an email that nobody takes is logged without its text, since it holds a link', async t => {
   const server = await startMailServer(t)
   const lines: string[] = []
   const mailer = openMailer(
@@ -55,7 +55,7 @@ await t.test('a letter that nobody takes is logged without its text, since it ho
 
   mailer.send({ ...letter, text: 'https://a.example/confirm?token=hidden' })
 
-  await until(() => lines.some(line => line.includes('a letter could not be sent"')))
+  await until(() => lines.some(line => line.includes('an email could not be sent"')))
   t.notMatch(lines.join(''), 'hidden')
   await mailer.close()
 })
@@ -106,7 +106,7 @@ await t.test('nothing that a mail server says is logged, whatever it says', asyn
 
     const log = lines.join('')
     t.equal(isTaken, false, JSON.stringify(says))
-    t.match(log, 'a letter could not be sent"')
+    t.match(log, 'an email could not be sent"')
     for (const secret of [canary, 'hidden', 'secret-password', btoa('secret-password').slice(0, -4)])
       t.notOk(log.includes(secret), `${JSON.stringify(says)}: ${secret}`)
     await mailer.close()
@@ -114,7 +114,7 @@ await t.test('nothing that a mail server says is logged, whatever it says', asyn
   }
 })
 
-await t.test('without a server letters are in the log', async t => {
+await t.test('without a server emails are in the log', async t => {
   const lines: string[] = []
   const mailer = openMailer({}, logTo(lines))
 
@@ -124,7 +124,7 @@ await t.test('without a server letters are in the log', async t => {
   await mailer.close()
 })
 
-await t.test('what a mail server says of a letter is not logged: it may repeat the letter', async t => {
+await t.test('what a mail server says of an email is not logged: it may repeat the email', async t => {
   const secret = 'Xantippe'
   const text = `https://example.org/reset-password?token=${secret}`
   const answers: readonly ((message: string) => string)[] = [
@@ -143,7 +143,7 @@ await t.test('what a mail server says of a letter is not logged: it may repeat t
     t.equal(await mailer.deliver({ ...letter, text }), false)
 
     const log = lines.join('')
-    t.match(log, 'a letter could not be sent', 'the failure is logged')
+    t.match(log, 'an email could not be sent', 'the failure is logged')
     t.notOk(log.includes(secret), log.slice(0, 500))
     await mailer.close()
   }
