@@ -24,6 +24,11 @@ async function readSlowly(context: FaultContext, clientCount: number, eventCount
   const digest = expected.digest('hex')
   const pieces = [streamHead, ...chunked(events)]
   context.upstream.answer = () => ({ pieces, then: 'end' })
+  // What the gateway compiles for the first of them is no answer that it keeps.
+  const first = await connectRaw(context.t, context.gateway.url)
+  first.socket.write(requestBytes(context, openai, { isStreaming: true }))
+  await first.ended
+  await context.nextEnd()
   const memoryBefore = memoryInUse()
   const clients: RawClient[] = []
   for (let count = 0; count < clientCount; count += 1) {
