@@ -15,8 +15,11 @@ type Waiting = () => void
  * owner's pieces in order. What has no owner is one of its own.
  */
 export class Turns {
-  /** The owners that wait for their turn, in the order in which they have it. */
-  readonly #queues = new Map<unknown, Waiting[]>()
+  /**
+   * The owners that wait for their turn, in the order in which they have it. A new one each time that nobody waits any
+   * more: the tables of a Map that is kept refer to each other, and keep alive what waited (see OpenList).
+   */
+  #queues = new Map<unknown, Waiting[]>()
   #begunMs: number | undefined
   readonly #nowMs: () => number
 
@@ -106,6 +109,7 @@ export class Turns {
       this.#queues.delete(owner)
       const waiting = queue.shift() as Waiting
       if (queue.length > 0) this.#queues.set(owner, queue)
+      else if (this.#queues.size === 0) this.#queues = new Map()
       return waiting
     }
     throw new Error('Nobody waits for a turn.')

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import t from 'tap'
 import { Turns } from '../../../lib/bodies/turns.ts'
 
@@ -109,4 +111,10 @@ await t.test('what comes one by one goes before all that waits, while there is s
   busy(5)
   t.equal(turns.mayBegin(), false)
   await waiting
+})
+
+await t.test('what has waited is not kept, though everything was collected while others did', async t => {
+  const program = join(import.meta.dirname, '../../fixtures/turns-kept.ts')
+  const keptBytes = Number(execFileSync(process.execPath, [program], { encoding: 'utf8' }))
+  t.ok(keptBytes < 50, `${Math.round(keptBytes)} bytes are kept of each`)
 })
