@@ -16,8 +16,8 @@ type Waiting = () => void
  */
 export class Turns {
   /**
-   * The owners that wait for their turn, in the order in which they have it. A new one each time that nobody waits any
-   * more: the tables of a Map that is kept refer to each other, and keep alive what waited (see OpenList).
+   * The owners that wait for their turn, in the order in which they have it. It is replaced whenever it is
+   * empty: the tables of a Map that is kept refer to each other, and keep alive what waited (see OpenList).
    */
   #queues = new Map<unknown, Waiting[]>()
   #begunMs: number | undefined

@@ -28,7 +28,7 @@ export function callerHeaders({ address, cookie, userAgent }: Caller): Headers {
   return new Headers({ cookie, 'user-agent': userAgent, [addressHeader]: address })
 }
 
-/** To whom an email goes. */
+/** The recipient of an email. */
 export interface Recipient {
   readonly email: string
   readonly language: string | undefined
