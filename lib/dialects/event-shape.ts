@@ -93,6 +93,11 @@ export class EventShape {
     return end
   }
 
+  /** Whether a whole event is of this shape. */
+  fits(event: Buffer): boolean {
+    return this.#fit(event, 0) === event.length
+  }
+
   #fit(bytes: Buffer, start: number): number {
     const literals = this.#literals
     const holes = this.#holes

@@ -16,8 +16,18 @@ const triesMax = 8
 /** Longer events are rarely like the one before. */
 const eventBytesMax = 65_536
 
+/** Of all streams whose answers are read alike. */
+const knownMax = 16
+const knownBytesMax = 4096
+
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
+
+/**
+ * Shapes that were learned, by what is looked for in them. Streams of one format share them: what each has for itself is
+ * not in the processor's cache when its next event comes.
+ */
+const knownShapes = new WeakMap<Interest, EventShape[]>()
 
 /** The shapes that one stream's events have, learned from those that were parsed. */
 export class EventShapes {
@@ -53,7 +63,8 @@ export class EventShapes {
     if (line === undefined || event.length > eventBytesMax || !endsAt(event, line.end)) return
     if (this.#parsedCount <= eventsBeforeLearning) return
     this.#triesLeft -= 1
-    const shape = shapeOf(event, line.valueStart, line.end, this.#interest)
+    const shape =
+      findKnown(event, this.#interest) ?? learnShape(event, line.valueStart, line.end, this.#interest)
     if (shape === undefined) return
     if (this.#shapes.length === shapesMax) this.#shapes.pop()
     this.#shapes.unshift(shape)
@@ -83,17 +94,31 @@ function endsAt(event: Buffer, lineEnd: number): boolean {
   return event[event.length - 1] === lineFeed
 }
 
+function findKnown(event: Buffer, interest: Interest): EventShape | undefined {
+  return knownShapes.get(interest)?.find(shape => shape.fits(event))
+}
+
 /** The scan has limits that parsing has not, such as how deep a document nests. */
-function shapeOf(
+function learnShape(
   event: Buffer,
   dataStart: number,
   dataEnd: number,
   interest: Interest,
 ): EventShape | undefined {
   try {
-    return EventShape.of(event, dataStart, dataEnd, interest)
+    const shape = EventShape.of(event, dataStart, dataEnd, interest)
+    if (shape !== undefined && event.length <= knownBytesMax) keepKnown(shape, interest)
+    return shape
   } catch (error) {
     if (error instanceof JsonScanError) return undefined
     throw error
   }
+}
+
+/** The one that was learned last comes first. */
+function keepKnown(shape: EventShape, interest: Interest): void {
+  const known = knownShapes.get(interest) ?? []
+  known.unshift(shape)
+  if (known.length > knownMax) known.pop()
+  knownShapes.set(interest, known)
 }

@@ -75,8 +75,8 @@ export class AnswerWriter {
   #isHeldBack = false
   #isClientFull = false
   #isStopped = false
-  /** Bytes left until the announced length is complete. */
-  #remaining = Number.POSITIVE_INFINITY
+  /** Bytes left until the announced length is complete; undefined where none was. */
+  #remaining: number | undefined
   /** The chunk that completes the length: it leaves when the exchange is settled. */
   #withheld: Buffer | undefined
   /** What follows the last chunk; flat. */
@@ -133,8 +133,8 @@ export class AnswerWriter {
       this.#holdBack()
       return
     }
-    this.#remaining -= bytes.length
-    if (this.#remaining <= 0) {
+    if (this.#remaining !== undefined) this.#remaining -= bytes.length
+    if (this.#remaining !== undefined && this.#remaining <= 0) {
       this.#withheld = this.#withheld === undefined ? bytes : Buffer.concat([this.#withheld, bytes])
       return
     }

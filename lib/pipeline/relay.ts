@@ -41,8 +41,10 @@ export class Relay implements AnswerSink, AnswerFlow {
   #hasUpstreamEnded = false
   #isDraining = false
   #readTimer: NodeJS.Timeout | undefined
-  /** Bytes that may still be read. */
-  #readableBytes = Number.POSITIVE_INFINITY
+  /** How much is read; undefined for an answer of a known length whose client is there. */
+  #readLimits: ReadLimits | undefined
+  /** Since the limits were set. */
+  #readBytes = 0
   /** Why the answer is to be cut where its next event ends. */
   #partingReason: Error | undefined
   #isFeeding = false
@@ -97,8 +99,9 @@ export class Relay implements AnswerSink, AnswerFlow {
     for (let index = 0; index < taps.length; index += 1) this.#feed(taps[index] as Tap, chunk)
     this.#isFeeding = false
     if (this.#tapReason !== undefined) this.cutAtEvent(this.#tapReason)
-    this.#readableBytes -= chunk.length
-    if (this.#readableBytes < 0) this.#endReading('The answer was too long.')
+    this.#readBytes += chunk.length
+    if (this.#readLimits !== undefined && this.#readBytes > this.#readLimits.bytesMax)
+      this.#endReading('The answer was too long.')
     if (this.#phase !== 'relaying') return
     if (this.exchange.hasClientLeft) return
     const bytes = this.exchange.rewriter === undefined ? chunk : this.exchange.rewriter.push(chunk)
@@ -267,11 +270,12 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#controls?.abort(reason)
   }
 
-  #limit({ timeMs, bytesMax }: ReadLimits): void {
+  #limit(limits: ReadLimits): void {
     clearTimeout(this.#readTimer)
-    this.#readTimer = setTimeout(() => this.#endReading('The answer went on for too long.'), timeMs)
+    this.#readTimer = setTimeout(() => this.#endReading('The answer went on for too long.'), limits.timeMs)
     this.#readTimer.unref()
-    this.#readableBytes = bytesMax
+    this.#readLimits = limits
+    this.#readBytes = 0
   }
 
   /** No more is read. Nothing may have come yet of an answer that its client did not wait for. */

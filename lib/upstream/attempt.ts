@@ -51,8 +51,8 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   #collected: Buffer[] | undefined
   #collectedBytes = 0
   #timer: NodeJS.Timeout | undefined
-  /** Bytes of the body still to come. */
-  #remaining = Number.POSITIVE_INFINITY
+  /** Bytes of the body still to come; undefined where no length was announced. */
+  #remaining: number | undefined
   /** What came behind the body, as it came. */
   trailers: readonly Buffer[] | undefined
   /** A byte of the request may have reached the provider. */
@@ -172,7 +172,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
 
   onBody(chunk: Buffer, isLast: boolean, framed?: Buffer): void {
     this.#silentLooks = 0
-    this.#remaining -= chunk.length
+    if (this.#remaining !== undefined) this.#remaining -= chunk.length
     if (this.#collected === undefined) {
       const isTimed = chunk.length >= timedBytes
       const began = isTimed ? performance.now() : 0
@@ -234,7 +234,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
    */
   #stopReading(): void {
     if (this.#straight?.isReading === true) this.#straight.pause()
-    else if (this.#remaining > 0) this.#controller?.pause()
+    else if (this.#remaining !== 0) this.#controller?.pause()
   }
 
   #readOn(): void {
