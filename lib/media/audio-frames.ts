@@ -97,90 +97,6 @@ function numberBytes(first: number): number {
   return first < 0xc0 ? 1 : Math.min(7, Math.clz32(~(first << 24)))
 }
 
-const pageHeaderBytes = 27
-const capture = 0x4f676753 // OggS
-const firstPageFlag = 2
-/** Streams that run side by side in one link of a chain. */
-const streamsMax = 64
-const noGranule = 0xffffffffffffffffn
-
-/** Turns a stream's count of what was played into seconds. */
-type ReadsGranule = (granule: bigint) => number
-
-/**
- * The length of an Ogg file (Opus, Vorbis, Speex, FLAC, Theora): that of its longest stream, summed over
- * the links where one recording was appended to another.
- */
-export async function oggSeconds(reader: MediaReader): Promise<number | undefined> {
-  const streams = new Map<number, ReadsGranule | undefined>()
-  let earlierSeconds = 0
-  let linkSeconds = 0
-  let hasContent = false
-  let position = 0
-  for (;;) {
-    const header = await reader.read(position, pageHeaderBytes + 255)
-    if (header.length < pageHeaderBytes || header.readUInt32BE(0) !== capture) break
-    const segments = header[26] as number
-    if (header.length < pageHeaderBytes + segments) break
-    let payloadBytes = 0
-    for (const bytes of header.subarray(pageHeaderBytes, pageHeaderBytes + segments)) payloadBytes += bytes
-    const payloadStart = position + pageHeaderBytes + segments
-    const serial = header.readUInt32LE(14)
-    if (((header[5] as number) & firstPageFlag) !== 0) {
-      if (hasContent) {
-        earlierSeconds += linkSeconds
-        linkSeconds = 0
-        streams.clear()
-        hasContent = false
-      }
-      const packet = await reader.read(payloadStart, Math.min(payloadBytes, 64))
-      if (streams.size < streamsMax) streams.set(serial, granuleReader(packet))
-    } else {
-      hasContent = true
-      const granule = header.readBigUInt64LE(6)
-      if (granule !== noGranule) {
-        const seconds = streams.get(serial)?.(granule) ?? 0
-        if (Number.isFinite(seconds)) linkSeconds = Math.max(linkSeconds, seconds)
-      }
-    }
-    position = payloadStart + payloadBytes
-  }
-  const seconds = earlierSeconds + linkSeconds
-  return seconds > 0 ? seconds : undefined
-}
-
-/** By the first packet of a stream, which says what it is and at which rate it is counted. */
-function granuleReader(packet: Buffer): ReadsGranule | undefined {
-  const atRate = (hertz: number, skipped = 0): ReadsGranule | undefined =>
-    hertz === 0 ? undefined : granule => Math.max(0, Number(granule) - skipped) / hertz
-  if (packet.length >= 19 && packet.toString('latin1', 0, 8) === 'OpusHead') {
-    return atRate(48_000, packet.readUInt16LE(10))
-  }
-  if (packet.length >= 16 && packet.toString('latin1', 0, 7) === '\u0001vorbis') {
-    return atRate(packet.readUInt32LE(12))
-  }
-  if (packet.length >= 40 && packet.toString('latin1', 0, 8) === 'Speex   ') {
-    return atRate(packet.readUInt32LE(36))
-  }
-  if (packet.length >= 30 && packet.toString('latin1', 0, 5) === '\u007fFLAC') {
-    return atRate(packet.readUIntBE(27, 3) >> 4)
-  }
-  if (packet.length >= 42 && packet.toString('latin1', 0, 7) === '\u0080theora') return theoraReader(packet)
-  return undefined
-}
-
-/** Frames since a key frame stand in the low bits, the key frame's number above them. */
-function theoraReader(packet: Buffer): ReadsGranule | undefined {
-  const numerator = packet.readUInt32BE(22)
-  const denominator = packet.readUInt32BE(26)
-  if (numerator === 0) return undefined
-  const shift = BigInt((((packet[40] as number) & 3) << 3) | ((packet[41] as number) >> 5))
-  return granule => {
-    const frames = Number(granule >> shift) + Number(granule & ((1n << shift) - 1n))
-    return (frames * denominator) / numerator
-  }
-}
-
 const headerBytes = 8
 const adtsRates = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
 const mpegRates = [44100, 48000, 32000]
@@ -201,43 +117,66 @@ const bitrates: readonly (readonly (readonly number[])[])[] = [
 interface Frame {
   readonly bytes: number
   readonly seconds: number
+  readonly isAac: boolean
+}
+
+/** A walk from frame to frame of one kind. */
+interface FrameWalk {
+  readonly isAac: boolean
+  /** Where its next frame may begin; Infinity when it was given up. */
+  position: number
+  seconds: number
+  frames: number
+  falseStarts: number
+}
+
+function walkFrom(position: number, isAac: boolean): FrameWalk {
+  return { isAac, position, seconds: 0, frames: 0, falseStarts: 0 }
 }
 
 /**
  * The length of sound that is a row of frames without a container (MP3, AAC in ADTS): the sum over its
- * frames, whatever a header says or does not say. What stands between frames is passed over.
+ * frames, whatever a header says or does not say. What stands between frames is passed over. Players go by frames of one
+ * kind, and find them in what would be a frame of the other, so the kind that plays longer counts.
+ * @param from behind the tags unless said
  * @throws MediaUnreadableError
  */
-export async function framesSeconds(reader: MediaReader): Promise<number | undefined> {
-  const start = await afterTags(reader)
+export async function framesSeconds(reader: MediaReader, from?: number): Promise<number | undefined> {
+  const start = from ?? (await afterTags(reader))
+  const mpeg = walkFrom(start, false)
+  const aac = walkFrom(start, true)
   let position = start
-  let seconds = 0
-  let frames = 0
-  let falseStarts = 0
   while (position - start < walkedBytesMax) {
     const window = await reader.window(position, headerBytes)
     if (window.length < headerBytes) break
-    let at = 0
-    while (at + headerBytes <= window.length) {
-      const frame = frameAt(window, at)
-      if (frame === undefined) {
-        const next = window.indexOf(0xff, at + 1)
-        at = next === -1 ? window.length - headerBytes + 1 : next
-        falseStarts++
-        continue
-      }
-      seconds += frame.seconds
-      frames++
-      at += frame.bytes
-    }
-    position += at
-    if (falseStarts > falseStartsMax) throw new MediaUnreadableError('Its frames cannot be told from noise.')
+    for (const walk of [mpeg, aac]) if (walk.position < Infinity) walkOn(walk, window, position)
+    position = Math.min(mpeg.position, aac.position)
+    if (position === Infinity) throw new MediaUnreadableError('Its frames cannot be told from noise.')
   }
+  const { seconds, frames } = mpeg.seconds < aac.seconds ? aac : mpeg
   // One frame can be chance; two in the right distance are none.
   if (frames < 2 && position - start > 4096) return undefined
   if (seconds === 0) return undefined
   const soundBytes = (await reader.size()) - start
   return position - start >= walkedBytesMax ? (seconds * soundBytes) / (position - start) : seconds
+}
+
+/** @param windowStart where the window's first byte is */
+function walkOn(walk: FrameWalk, window: Buffer, windowStart: number): void {
+  let at = walk.position - windowStart
+  while (at + headerBytes <= window.length) {
+    const frame = frameAt(window, at)
+    if (frame?.isAac === walk.isAac) {
+      walk.seconds += frame.seconds
+      walk.frames++
+      at += frame.bytes
+    } else {
+      const next = window.indexOf(0xff, at + 1)
+      at = next === -1 ? window.length - headerBytes + 1 : next
+      walk.falseStarts++
+    }
+  }
+  walk.position = walk.falseStarts > falseStartsMax ? Infinity : windowStart + at
 }
 
 /** Behind the ID3 tags at the beginning; their sizes have seven bits a byte. */
@@ -271,7 +210,7 @@ function frameAt(bytes: Buffer, at: number): Frame | undefined {
     layer === 1
       ? (Math.floor((12_000 * bitrate) / hertz) + padding) * 4
       : Math.floor((samples * 125 * bitrate) / hertz) + padding
-  return { bytes: Math.max(headerBytes, length), seconds: samples / hertz }
+  return { bytes: Math.max(headerBytes, length), seconds: samples / hertz, isAac: false }
 }
 
 function adtsFrame(bytes: Buffer, at: number, third: number): Frame | undefined {
@@ -283,5 +222,5 @@ function adtsFrame(bytes: Buffer, at: number, third: number): Frame | undefined 
     ((bytes[at + 5] as number) >> 5)
   if (hertz === undefined || length < headerBytes) return undefined
   const blocks = ((bytes[at + 6] as number) & 3) + 1
-  return { bytes: length, seconds: (1024 * blocks) / hertz }
+  return { bytes: length, seconds: (1024 * blocks) / hertz, isAac: true }
 }

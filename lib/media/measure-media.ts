@@ -1,12 +1,14 @@
 import { detectMediaType } from '../http/media-sniff.ts'
-import { afterTags, framesSeconds, flacSeconds, oggSeconds } from './audio-frames.ts'
-import { believedSeconds, MediaReader, MediaUnreadableError, BrokenMediaError } from './media-reader.ts'
+import { afterTags, framesSeconds, flacSeconds } from './audio-frames.ts'
+import { MediaReader, MediaUnreadableError, BrokenMediaError } from './media-reader.ts'
 import type { MediaBudget, MediaSource } from './media-reader.ts'
 import { ebmlPlaytime, aviSeconds, flvSeconds, transportSeconds } from './film-seconds.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
 import { isoPlaytime } from './iso-media.ts'
+import { oggSeconds } from './ogg-sound.ts'
 import { pdfPages } from './pdf-pages.ts'
+import { waveSeconds } from './wave-sound.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 
 const headBytes = 4096
@@ -111,8 +113,8 @@ const measures: Readonly<Record<string, Measure>> = {
   'audio/mpeg': taggedSound,
   'audio/aac': async reader => withSeconds(await framesSeconds(reader)),
   'audio/flac': async reader => withSeconds(await flacSeconds(reader, 0)),
-  'audio/wav': pcmSound,
-  'audio/aiff': pcmSound,
+  'audio/wav': waveSound,
+  'audio/aiff': waveSound,
   'audio/ogg': async reader => withSeconds(await oggSeconds(reader)),
   'video/ogg': async reader => withSeconds(await oggSeconds(reader)),
   'audio/mp4': isoFilm,
@@ -152,65 +154,8 @@ async function taggedSound(reader: MediaReader): Promise<OwnFacts> {
   return withSeconds(await framesSeconds(reader))
 }
 
-const chunksMax = 1000
-/** Formats of WAV whose samples take the bits that the header names: PCM, floats, and either by an extension. */
-const plainFormats = new Set([1, 3, 0xfffe])
-/** Of AIFF-C, the types that are not compressed; plain AIFF names none. */
-const plainTypes = new Set([
-  '',
-  'NONE',
-  'sowt',
-  'twos',
-  'raw ',
-  'in24',
-  'in32',
-  'fl32',
-  'fl64',
-  'FL32',
-  'FL64',
-])
-
-/**
- * How long the samples of a WAV or AIFF play, by the bytes they fill: its other fields (the bytes of a block, the
- * number of frames) may say less than players find. 0 where samples are compressed, or none are found.
- */
-async function pcmSeconds(reader: MediaReader): Promise<number> {
-  const isAiff = (await reader.read(0, 4)).toString('latin1') === 'FORM'
-  const size = await reader.size()
-  let bytesPerSecond = 0
-  let soundBytes = 0
-  let position = 12
-  for (let chunk = 0; chunk < chunksMax; chunk++) {
-    const head = await reader.read(position, 48)
-    if (head.length < 8) break
-    const type = head.toString('latin1', 0, 4)
-    const named = isAiff ? head.readUInt32BE(4) : head.readUInt32LE(4)
-    if (type === 'fmt ' && head.length >= 24) bytesPerSecond = wavRate(head)
-    if (type === 'COMM' && head.length >= 26) bytesPerSecond = aiffRate(head, named)
-    // Players of a recording from a pipe, which names no length, play to the end.
-    if (type === (isAiff ? 'SSND' : 'data')) soundBytes = Math.min(named, size - position - 8)
-    if (bytesPerSecond > 0 && soundBytes > 0) return soundBytes / bytesPerSecond
-    position += 8 + named + (named % 2)
-  }
-  return 0
-}
-
-function wavRate(head: Buffer): number {
-  if (!plainFormats.has(head.readUInt16LE(8))) return 0
-  return (head.readUInt16LE(10) * head.readUInt32LE(12) * head.readUInt16LE(22)) / 8
-}
-
-function aiffRate(head: Buffer, named: number): number {
-  const type = named > 18 ? head.toString('latin1', 26, 30) : ''
-  if (!plainTypes.has(type)) return 0
-  // Hertz as an 80-bit float: an exponent, and 64 bits of which the first 32 say enough.
-  const hertz = head.readUInt32BE(18) * 2 ** (head.readUInt16BE(16) - 16_383 - 31)
-  return Number.isFinite(hertz) ? (head.readUInt16BE(8) * hertz * head.readUInt16BE(14)) / 8 : 0
-}
-
-async function pcmSound(reader: MediaReader, mediaType: string): Promise<OwnFacts> {
-  const said = await headerSeconds(reader, mediaType)
-  return withSeconds(believedSeconds(said, await pcmSeconds(reader)))
+async function waveSound(reader: MediaReader, mediaType: string): Promise<OwnFacts> {
+  return withSeconds(await waveSeconds(reader, mediaType))
 }
 
 /** Without pictures in it, a film is a sound. */

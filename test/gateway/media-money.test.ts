@@ -3,7 +3,7 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { mp4 } from '../fixtures/media/film-files.ts'
 import { mediaQuestion } from '../fixtures/media/media-question.ts'
 import { pdf } from '../fixtures/media/pdf-files.ts'
-import { mp3, wav } from '../fixtures/media/sound-files.ts'
+import { mp3, mp3InAac, wav, wavFormat, wavOfChunks } from '../fixtures/media/sound-files.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 
@@ -87,6 +87,20 @@ await t.test('a transcription without a usage is charged by the length of its so
   for (const [file, seconds] of [
     [wav(7), 7],
     [mp3(36), 36],
+    // What their headers say is not what players go by.
+    [mp3InAac(36), 36],
+    [
+      wavOfChunks(
+        ['fmt ', wavFormat(1)],
+        ['fmt ', wavFormat(1, { channels: 8 })],
+        ['data', wav(7).subarray(44)],
+      ),
+      7,
+    ],
+    [
+      wavOfChunks(['fmt ', wavFormat(6)], ['fact', Buffer.from([1, 0, 0, 0])], ['data', wav(7).subarray(44)]),
+      7,
+    ],
   ] as const) {
     const { status, requestId } = await transcribe(file, 'text')
     t.equal(status, 200)

@@ -14,8 +14,11 @@ import {
   flacOfFrames,
   mp3,
   ogg,
+  mp3InAac,
   taggedMp3,
   wav,
+  wavFormat,
+  wavOfChunks,
 } from '../../fixtures/media/sound-files.ts'
 import { gifOfSides, jpegOfSides, png, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
 
@@ -36,6 +39,8 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ],
   ['an AIFF', aiff(70), { mediaType: 'audio/aiff', seconds: 70 }],
   ['a WAV whose blocks are large', forged(wav(600), 32, 0xffff), { mediaType: 'audio/wav', seconds: 600 }],
+  ...forgedWavs(),
+  ['an MP3 in what would be AAC', mp3InAac(720), { mediaType: 'audio/mpeg', seconds: 720 }],
   ['an AIFF of few frames', aiffOfSound(1, 600), { mediaType: 'audio/aiff', seconds: 600 }],
   ['a FLAC', flac(700), { mediaType: 'audio/flac', seconds: 700 }],
   ['a FLAC of frames', flacOfFrames(150, 150), { mediaType: 'audio/flac', seconds: 150 }],
@@ -86,6 +91,28 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
 function forged(file: Buffer, at: number, value: number): Buffer {
   file.writeUInt16LE(value, at)
   return file
+}
+
+/** WAVs of ten minutes whose headers say less. */
+function forgedWavs(): (readonly [what: string, file: Buffer, expected: Expected])[] {
+  const plain = wavFormat(1)
+  const fast = wavFormat(1, { hertz: 192_000, channels: 8, bits: 32 })
+  const pcm = Buffer.alloc(8000 * 600, 128)
+  const half = pcm.subarray(0, pcm.length / 2)
+  const compressed = (format: number, fields: Record<string, number>, data: Buffer): Buffer =>
+    wavOfChunks(['fmt ', wavFormat(format, fields)], ['fact', Buffer.from([1, 0, 0, 0])], ['data', data])
+  const files = [
+    ['that names no length', wavOfChunks(['fmt ', plain], ['data', pcm, 0])],
+    ['of two formats', wavOfChunks(['fmt ', plain], ['fmt ', fast], ['data', pcm])],
+    ['of two formats, the slow one last', wavOfChunks(['fmt ', fast], ['fmt ', plain], ['data', pcm])],
+    ['in two pieces', wavOfChunks(['fmt ', plain], ['data', half], ['data', half])],
+    ['of A-law', compressed(6, {}, pcm)],
+    ['of ADPCM', compressed(2, { blockBytes: 256, bits: 4 }, Buffer.alloc(256 * 9600))],
+    ['of ADPCM of IMA', compressed(0x11, { blockBytes: 256, bits: 4 }, Buffer.alloc(256 * 9505))],
+    ['of GSM', compressed(0x31, { blockBytes: 65, bits: 0 }, Buffer.alloc(1625 * 600))],
+    ['of MP3', compressed(0x55, { bits: 0 }, mp3(600.048))],
+  ] as const
+  return files.map(([what, file]) => [`a WAV ${what}`, file, { mediaType: 'audio/wav', seconds: 600 }])
 }
 
 /** M4As that say they last a second and hold ten minutes of frames. */
