@@ -21,8 +21,8 @@ interface OperatorMovement {
 /**
  * Books money in or out for an operator, in one transaction with the log of what operators did.
  * @returns the entry, and whether it was made now or by an earlier call
- * @throws AccountError account_not_found, idempotency_conflict where another movement has the id, and
- * balance_insufficient when a debit is more than is available
+ * @throws AccountError amount_invalid for nothing, account_not_found, idempotency_conflict where another movement has
+ * the id, and balance_insufficient when a debit is more than is available
  */
 export async function moveMoney(
   records: Records,
@@ -30,6 +30,9 @@ export async function moveMoney(
   at: number,
 ): Promise<{ readonly entryId: string; readonly isNew: boolean }> {
   const { id, kind, accountId, amountMicros, reason, operator } = operatorMovement
+  if (amountMicros <= 0) {
+    throw new AccountError('amount_invalid', `a ${kind} of 0 roubles moves nothing: name more than 0`)
+  }
   const entryId = `${kind}:${id}`
   // An entry that is older than the log has no row there by which it would be known.
   if (await isBooked(records, operatorMovement, entryId)) return { entryId, isNew: false }

@@ -81,10 +81,13 @@ export function oneOf<T extends string>(option: string, text: string, options: r
   return found
 }
 
-/** @throws UsageError unless the text is a whole number from 0 on */
-export function wholeNumber(option: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`${option}: "${text}" is no whole number`)
+const wholeMax = 999_999_999
+
+/** @throws UsageError unless the text is a whole number within the limits */
+export function wholeNumber(option: string, text: string, min = 0, max = wholeMax): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (number >= min && number <= max) return number
+  throw new UsageError(`${option}: "${text}" is no whole number from ${min} to ${max}`)
 }
 
 const reasonLengthMax = 1000

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
-import { answer, addCommand, CommandError, formatTable, UsageError } from './command.ts'
+import { answer, addCommand, CommandError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { time, oneOf, wholeNumber } from './arguments.ts'
 import { found, readStore, readRecords } from './with-store.ts'
@@ -245,6 +245,9 @@ interface TopOptions extends SharedOptions {
   readonly days: string
 }
 
+/** A hundred years. */
+const daysMax = 36_500
+
 /** `top`: who or what most is charged for. */
 export function addTopCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'top', 'list where most was charged, the highest sum first')
@@ -256,8 +259,7 @@ export function addTopCommand(program: Command, { stdout }: CliContext): void {
     )
     .action(async (options: TopOptions) => {
       const by = oneOf('--by', options.by, ['account', 'model', 'key', 'outcome'] as const)
-      const days = wholeNumber('--days', options.days)
-      if (days === 0) throw new UsageError('--days: begins at 1, which is today')
+      const days = wholeNumber('--days', options.days, 1, daysMax)
       const from = zonedDayStart(systemClock.now(), openTimeZone(options), days - 1)
       const rows = await readRecords(options, records => readSpenders(records, by, from))
       const shown = rows.map(({ name, charges, micros }) => ({

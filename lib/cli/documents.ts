@@ -22,7 +22,7 @@ interface MonthOptions extends SharedOptions {
 }
 
 /** @throws UsageError when it is none */
-function monthOf({ month }: MonthOptions): string {
+function monthOf({ month }: Pick<MonthOptions, 'month'>): string {
   if (isMonth(month)) return month
   throw new UsageError(`--month: "${month}" is no month such as 2026-11`)
 }
@@ -143,11 +143,12 @@ export function addDocumentCommands(program: Command, context: CliContext): void
     .action(async (options: SharedOptions & { readonly month?: string; readonly account?: string }) => {
       const { month, account } = options
       const filter = {
-        ...(month !== undefined && { month }),
+        ...(month !== undefined && { month: monthOf({ month }) }),
         ...(account !== undefined && { accountId: account }),
       }
-      for (const stored of await withRecords(options, records => listClosing(records, filter)))
-        stdout.write(shown(options, stored))
+      const all = await withRecords(options, records => listClosing(records, filter))
+      for (const stored of all) stdout.write(shown(options, stored))
+      if (all.length === 0 && options.json !== true) stdout.write('no documents\n')
     })
   addChanges(documents, stdout)
   addReconcile(documents, stdout)
@@ -237,8 +238,8 @@ function view({ id, accountId, month, state, document }: StoredClosing): object 
   }
 }
 
-function line({ document, state }: StoredClosing): string {
+function line({ id, document, state }: StoredClosing): string {
   const { kind, number, date, amount, buyer, correction } = document
   const corrected = correction === undefined ? '' : `  correction ${correction.number}`
-  return `${kind} ${number}  ${date}  ${formatKopecks(amount)} ₽  ${state}  ${buyer.name}${corrected}`
+  return `${id}  ${kind} ${number}  ${date}  ${formatKopecks(amount)} ₽  ${state}  ${buyer.name}${corrected}`
 }

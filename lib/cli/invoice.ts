@@ -56,7 +56,7 @@ function addCreate(invoice: Command, { stdout }: CliContext): void {
         stdout,
         options,
         json,
-        `invoice ${number} of ${date} for ${json.amount} ₽ made${options.out === undefined ? '' : `: ${options.out}`}\n`,
+        `invoice ${number} of ${date} for ${json.amount} ₽ made, with the id ${id}${options.out === undefined ? '' : `: ${options.out}`}\n`,
       )
     })
 }
@@ -85,9 +85,10 @@ function addList(invoice: Command, { stdout }: CliContext): void {
           stdout,
           options,
           line,
-          `${number}  ${date}  ${line.amount} ₽  ${state}  ${document.buyer.name}\n`,
+          `${id}  ${number}  ${date}  ${line.amount} ₽  ${state}  ${document.buyer.name}\n`,
         )
       }
+      if (all.length === 0 && options.json !== true) stdout.write('no invoices\n')
     })
 }
 

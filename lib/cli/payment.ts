@@ -5,7 +5,7 @@ import type { Reconciliation } from '../payments/payment-actions.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { answer, answerList, addCommand, CommandError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { dayOf, oneOf, roubles, operatorName, reasonText } from './arguments.ts'
+import { dayOf, oneOf, roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
 import { changePayments, readRecords } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
@@ -173,9 +173,7 @@ function addReconcile(payment: Command, context: CliContext): void {
   addCommand(payment, 'reconcile', "compare payments with the provider's list; what is paid is credited")
     .option('--days <number>', 'how many days back', '3')
     .action(async (options: Options) => {
-      const days = Number(options.days)
-      if (!Number.isSafeInteger(days) || days < 1 || days > 1095)
-        throw new CommandError('--days is a whole number from 1 to 1095')
+      const days = wholeNumber('--days', options.days, 1, 1095)
       const found = await changePayments(options, payments => payments.reconcilePayments({ days }))
       const { compared, settled, differences } = found
       const lines =

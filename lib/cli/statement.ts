@@ -56,9 +56,9 @@ export function addStatementCommands(program: Command, context: CliContext): voi
       const { state } = options
       const wanted =
         state === undefined ? undefined : oneOf('--state', state, ['queued', 'credited', 'returned'] as const)
-      for (const row of await withRecords(options, records => listTransfers(records, wanted))) {
-        answer(stdout, options, view(row), `${line(row)}\n`)
-      }
+      const all = await withRecords(options, records => listTransfers(records, wanted))
+      for (const row of all) answer(stdout, options, view(row), `${line(row)}\n`)
+      if (all.length === 0 && options.json !== true) stdout.write('no payments\n')
     })
   addDecisions(statement, context)
 }

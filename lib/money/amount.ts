@@ -6,7 +6,8 @@ const microsPerRouble = 1_000_000
 /** A thousand million roubles: sums of many amounts of this size still are safe integers. */
 export const amountMicrosMax: Micros = 1e15
 
-const decimal = /^(\d{1,12})(?:\.(\d{1,6}))?$/
+const decimal = /^(\d+)(?:\.(\d+))?$/
+const decimalsMax = 6
 
 /**
  * Reads roubles exactly: `"100.00"` is 100,000,000 micro-roubles. At most six decimals; no exponent, sign
@@ -18,7 +19,11 @@ export function parseRoubles(text: string): Micros {
   if (match === null) {
     throw new RangeError(`"${text}" is not an amount in roubles, such as "100" or "0.25"`)
   }
-  const micros = Number(match[1]) * microsPerRouble + Number((match[2] ?? '').padEnd(6, '0'))
+  const [, whole, fraction = ''] = match
+  if (fraction.length > decimalsMax) {
+    throw new RangeError(`"${text}" has more than the ${decimalsMax} decimals of an amount in roubles`)
+  }
+  const micros = Number(whole) * microsPerRouble + Number(fraction.padEnd(decimalsMax, '0'))
   if (micros > amountMicrosMax) throw new RangeError(`"${text}" is more than the largest amount, 1000000000`)
   return micros
 }

@@ -94,6 +94,12 @@ await t.test('accounts, money and keys without a server', async t => {
     code: 1,
     stderr: /cannot be taken out/,
   })
+  for (const kind of ['credit', 'debit']) {
+    t.match(await run('account', kind, id, '--rub', '0', '--reason', 'nothing'), {
+      code: 1,
+      stderr: `gateway: a ${kind} of 0 roubles moves nothing: name more than 0\n`,
+    })
+  }
   await run('account', 'credit', id, '--rub', '0.50', '--reason', 'back')
   const balance = await run('balance', '--account', id, '--json')
   t.equal(
@@ -321,7 +327,7 @@ await t.test('beside an open store the change goes through its socket and is in 
   t.match(await run('top', '--by', 'colour'), { code: 2, stderr: /account, model, key, outcome/ })
   t.match(await run('top', '--days', '0'), {
     code: 2,
-    stderr: /^gateway: --days: begins at 1, which is today/,
+    stderr: /^gateway: --days: "0" is no whole number from 1 to 36500/,
   })
   t.match((await run('operator', 'log')).stdout, '"action":"correct"')
 })

@@ -25,6 +25,24 @@ function parsed(json: string): Record<string, never> {
   return JSON.parse(json) as Record<string, never>
 }
 
+function rowsOf(json: string): { readonly id: string }[] {
+  const found: unknown = JSON.parse(`[${json.trim().replaceAll('\n', ',')}]`)
+  return found as { readonly id: string }[]
+}
+
+await t.test('lists that have nothing say so', async t => {
+  const { config } = writeConfig(t.testdir(), sellerYaml(since2020))
+
+  for (const [list, said] of [
+    ['invoice', 'no invoices\n'],
+    ['documents', 'no documents\n'],
+    ['statement', 'no payments\n'],
+  ] as const) {
+    t.match(await runHere([list, 'list', '--config', config]), { code: 0, stdout: said, stderr: '' })
+    t.equal((await runHere([list, 'list', '--json', '--config', config])).stdout, '')
+  }
+})
+
 await t.test(
   'a company is invoiced, pays by transfer, uses the money and gets its documents, beside a server',
   async t => {
@@ -108,6 +126,14 @@ await t.test(
       state: 'issued',
       inn: company.inn,
     })
+    for (const list of ['invoice', 'documents', 'statement']) {
+      const { stdout } = await runHere([list, 'list', '--config', config])
+      const [first] = rowsOf((await run(list, 'list')).stdout)
+      t.ok(
+        stdout.startsWith(`${first?.id.slice(0, 12)}`),
+        `${list} list shows the ids that its other commands take`,
+      )
+    }
     const reconciled = join(folder, 'r.pdf')
     const period = ['--from', `${month}-01`, '--to', `${month}-28`, '--out', reconciled]
     t.match(await run('documents', 'reconcile', '--account', id, ...period), { code: 0 })
@@ -149,7 +175,7 @@ await t.test('what is wrong says what to do, and changes nothing', async t => {
     code: 1,
     stderr: /has 104857600 bytes; at most 32 MB are read at once: export a shorter period/,
   })
-  t.match(await runHere(['statement', 'list', '--config', selling]), { code: 0, stdout: '' })
+  t.match(await runHere(['statement', 'list', '--config', selling]), { code: 0, stdout: 'no payments\n' })
   t.match(await run('account', 'company', 'x', '--set', join(folder, 'bad.json')), {
     code: 1,
     stderr: /bad\.json: kind: .*; name: /,
