@@ -3,7 +3,7 @@ import { believedSeconds, MediaUnreadableError, type MediaReader } from './media
 /** Beyond so many bytes the rest is taken to be like what came before. */
 const walkedBytesMax = 67_108_864
 /** The longest header of a frame. */
-const headerBytesMax = 16
+export const flacHeaderBytesMax = 16
 /** Places that look like the beginning of a frame and are none. Chance makes one in 32 KB of FLAC, and pictures in tags some. */
 const falseStartsMax = 100_000
 /** Of frames of a fixed and of a variable size. */
@@ -49,12 +49,12 @@ async function flacFramesSeconds(reader: MediaReader, start: number, rate: numbe
   let seconds = 0
   let falseStarts = 0
   while (position - start < walkedBytesMax) {
-    const window = await reader.window(position, headerBytesMax)
-    if (window.length < headerBytesMax) break
-    const end = window.length - headerBytesMax + 1
+    const window = await reader.window(position, flacHeaderBytesMax)
+    if (window.length < flacHeaderBytesMax) break
+    const end = window.length - flacHeaderBytesMax + 1
     for (const sync of syncs) {
       for (let at = window.indexOf(sync); at !== -1 && at < end; at = window.indexOf(sync, at + 1)) {
-        const length = frameSeconds(window, at, rate)
+        const length = flacFrameSeconds(window, at, rate)
         if (length === undefined) falseStarts++
         else seconds += length
       }
@@ -66,8 +66,8 @@ async function flacFramesSeconds(reader: MediaReader, start: number, rate: numbe
   return walked < walkedBytesMax ? seconds : (seconds * ((await reader.size()) - start)) / walked
 }
 
-/** Undefined where no frame begins: the checksum of its header has to be right, as players want it. */
-function frameSeconds(bytes: Buffer, at: number, streamRate: number): number | undefined {
+/** How long the frame of FLAC plays that begins here; undefined where none does: the checksum of its header has to be right, as players want it. */
+export function flacFrameSeconds(bytes: Buffer, at: number, streamRate: number): number | undefined {
   const third = bytes[at + 2] as number
   const fourth = bytes[at + 3] as number
   const isReserved = third >> 4 === 0 || (third & 15) === 15 || fourth >> 4 > 10 || (fourth & 1) !== 0

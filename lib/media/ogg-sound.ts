@@ -1,79 +1,201 @@
-import type { MediaReader } from './media-reader.ts'
+import { flacFrameSeconds, flacHeaderBytesMax } from './audio-frames.ts'
+import { believedSeconds, MediaUnreadableError, type MediaReader } from './media-reader.ts'
 
 const pageHeaderBytes = 27
-const capture = 0x4f676753 // OggS
+const capture = Buffer.from('OggS')
+const continuedFlag = 1
 const firstPageFlag = 2
 /** Streams that run side by side in one link of a chain. */
 const streamsMax = 64
 const noGranule = 0xffffffffffffffffn
+const headBytes = 80
 
-/** Turns a stream's count of what was played into seconds. */
-type ReadsGranule = (granule: bigint) => number
+/** What the first packet of a stream says of it. */
+interface Coding {
+  /** Turns its count of what was played into seconds. */
+  readonly ofGranule: (granule: bigint) => number
+  /** How long the packet that begins here plays, at most. */
+  readonly ofPacket?: (bytes: Buffer, start: number) => number
+  /** Which part of that it plays at least; all of it unless said. */
+  readonly leastShare?: number
+}
+
+interface OggStream {
+  readonly coding: Coding | undefined
+  /** By the counts of its pages, and by its packets. */
+  saidSeconds: number
+  heldSeconds: number
+}
+
+interface Page {
+  readonly flags: number
+  readonly granule: bigint
+  readonly serial: number
+  /** The lengths of its segments; one of less than 255 bytes is the last of its packet. */
+  readonly lengths: Buffer
+  readonly start: number
+  readonly bytes: number
+}
 
 /**
  * The length of an Ogg file (Opus, Vorbis, Speex, FLAC, Theora): that of its longest stream, summed over
- * the links where one recording was appended to another.
+ * the links where one recording was appended to another. A stream is as long as its pages count, unless its packets hold
+ * more: players do not stop for a count.
  */
 export async function oggSeconds(reader: MediaReader): Promise<number | undefined> {
-  const streams = new Map<number, ReadsGranule | undefined>()
+  const streams = new Map<number, OggStream>()
   let earlierSeconds = 0
-  let linkSeconds = 0
   let hasContent = false
-  let position = 0
-  for (;;) {
-    const header = await reader.read(position, pageHeaderBytes + 255)
-    if (header.length < pageHeaderBytes || header.readUInt32BE(0) !== capture) break
-    const segments = header[26] as number
-    if (header.length < pageHeaderBytes + segments) break
-    let payloadBytes = 0
-    for (const bytes of header.subarray(pageHeaderBytes, pageHeaderBytes + segments)) payloadBytes += bytes
-    const payloadStart = position + pageHeaderBytes + segments
-    const serial = header.readUInt32LE(14)
-    if (((header[5] as number) & firstPageFlag) !== 0) {
-      if (hasContent) {
-        earlierSeconds += linkSeconds
-        linkSeconds = 0
-        streams.clear()
-        hasContent = false
-      }
-      const packet = await reader.read(payloadStart, Math.min(payloadBytes, 64))
-      if (streams.size < streamsMax) streams.set(serial, granuleReader(packet))
+  for (
+    let page = await pageFrom(reader, 0);
+    page !== undefined;
+    page = await pageFrom(reader, page.start + page.bytes)
+  ) {
+    const isFirst = (page.flags & firstPageFlag) !== 0
+    if (isFirst && hasContent) {
+      earlierSeconds += longest(streams)
+      streams.clear()
+      hasContent = false
+    }
+    const stream = streams.get(page.serial)
+    if (stream === undefined || isFirst) {
+      if (streams.size === streamsMax) throw new MediaUnreadableError('It has too many streams.')
+      const head = await reader.read(page.start, Math.min(page.bytes, headBytes))
+      streams.set(page.serial, { coding: codingOf(head), saidSeconds: 0, heldSeconds: 0 })
     } else {
       hasContent = true
-      const granule = header.readBigUInt64LE(6)
-      if (granule !== noGranule) {
-        const seconds = streams.get(serial)?.(granule) ?? 0
-        if (Number.isFinite(seconds)) linkSeconds = Math.max(linkSeconds, seconds)
-      }
+      if (stream.coding !== undefined) await readPage(page, stream, stream.coding, reader)
     }
-    position = payloadStart + payloadBytes
   }
-  const seconds = earlierSeconds + linkSeconds
+  const seconds = earlierSeconds + longest(streams)
   return seconds > 0 ? seconds : undefined
 }
 
-/** By the first packet of a stream, which says what it is and at which rate it is counted. */
-function granuleReader(packet: Buffer): ReadsGranule | undefined {
-  const atRate = (hertz: number, skipped = 0): ReadsGranule | undefined =>
-    hertz === 0 ? undefined : granule => Math.max(0, Number(granule) - skipped) / hertz
+/** The page that begins here, or the next one, as players look for it; undefined where there is none. */
+async function pageFrom(reader: MediaReader, from: number): Promise<Page | undefined> {
+  let position = from
+  for (;;) {
+    const header = await reader.read(position, pageHeaderBytes + 255)
+    if (header.length < pageHeaderBytes) return undefined
+    const at = header.indexOf(capture)
+    if (at === 0) return pageIn(header, position)
+    position += at === -1 ? header.length - capture.length + 1 : at
+  }
+}
+
+function pageIn(header: Buffer, position: number): Page | undefined {
+  const start = pageHeaderBytes + (header[26] as number)
+  if (header.length < start) return undefined
+  const lengths = header.subarray(pageHeaderBytes, start)
+  let bytes = 0
+  for (const length of lengths) bytes += length
+  return {
+    flags: header[5] as number,
+    granule: header.readBigUInt64LE(6),
+    serial: header.readUInt32LE(14),
+    lengths,
+    start: position + start,
+    bytes,
+  }
+}
+
+async function readPage(
+  { flags, granule, lengths, start, bytes }: Page,
+  stream: OggStream,
+  { ofGranule, ofPacket }: Coding,
+  reader: MediaReader,
+): Promise<void> {
+  const said = granule === noGranule ? 0 : ofGranule(granule)
+  if (Number.isFinite(said)) stream.saidSeconds = Math.max(stream.saidSeconds, said)
+  if (ofPacket === undefined) return
+  // The window that the lengths are in is gone then.
+  const segments = Buffer.from(lengths)
+  const payload = await reader.read(start, bytes)
+  let isStart = (flags & continuedFlag) === 0
+  let at = 0
+  for (const length of segments) {
+    if (isStart && at < payload.length) stream.heldSeconds += ofPacket(payload, at)
+    at += length
+    isStart = length < 255
+  }
+}
+
+function longest(streams: ReadonlyMap<number, OggStream>): number {
+  let seconds = 0
+  for (const { coding, saidSeconds, heldSeconds } of streams.values()) {
+    const leastSeconds = heldSeconds * (coding?.leastShare ?? 1)
+    const isBelieved = believedSeconds(saidSeconds, leastSeconds) === saidSeconds
+    seconds = Math.max(seconds, isBelieved ? saidSeconds : heldSeconds)
+  }
+  return seconds
+}
+
+function codingOf(packet: Buffer): Coding | undefined {
+  const atRate = (hertz: number, skipped = 0): Coding | undefined =>
+    hertz === 0 ? undefined : { ofGranule: granule => Math.max(0, Number(granule) - skipped) / hertz }
   if (packet.length >= 19 && packet.toString('latin1', 0, 8) === 'OpusHead') {
-    return atRate(48_000, packet.readUInt16LE(10))
+    const coding = atRate(48_000, packet.readUInt16LE(10))
+    return coding && { ...coding, ofPacket: opusSeconds }
   }
   if (packet.length >= 16 && packet.toString('latin1', 0, 7) === '\u0001vorbis') {
-    return atRate(packet.readUInt32LE(12))
+    const hertz = packet.readUInt32LE(12)
+    const coding = atRate(hertz)
+    return coding && { ...coding, ...vorbisPackets(packet[28] ?? 0, hertz) }
   }
   if (packet.length >= 40 && packet.toString('latin1', 0, 8) === 'Speex   ') {
-    return atRate(packet.readUInt32LE(36))
+    const hertz = packet.readUInt32LE(36)
+    const coding = atRate(hertz)
+    if (coding === undefined || packet.length < 68) return coding
+    const packetSeconds = (packet.readUInt32LE(56) * Math.max(1, packet.readUInt32LE(64))) / hertz
+    return { ...coding, ofPacket: () => packetSeconds }
   }
   if (packet.length >= 30 && packet.toString('latin1', 0, 5) === '\u007fFLAC') {
-    return atRate(packet.readUIntBE(27, 3) >> 4)
+    const hertz = packet.readUIntBE(27, 3) >> 4
+    const coding = atRate(hertz)
+    return coding && { ...coding, ofPacket: (bytes, at) => flacPacketSeconds(bytes, at, hertz) }
   }
-  if (packet.length >= 42 && packet.toString('latin1', 0, 7) === '\u0080theora') return theoraReader(packet)
-  return undefined
+  const ofGranule =
+    packet.length >= 42 && packet.toString('latin1', 0, 7) === '\u0080theora'
+      ? theoraReader(packet)
+      : undefined
+  return ofGranule && { ofGranule }
+}
+
+/** Milliseconds of a frame by the configuration of its packet (RFC 6716, 3.1): speech, both, and music. */
+const speechFrames = [10, 20, 40, 60]
+const mixedFrames = [10, 20]
+const musicFrames = [2.5, 5, 10, 20]
+
+/** A packet has one frame, two, or as many as its second byte says. */
+function opusSeconds(bytes: Buffer, start: number): number {
+  const first = bytes[start] as number
+  const config = first >> 3
+  const frames = config < 12 ? speechFrames : config < 16 ? mixedFrames : musicFrames
+  const milliseconds = frames[config % frames.length] as number
+  const code = first & 3
+  const count = code === 0 ? 1 : code < 3 ? 2 : (bytes[start + 1] ?? 0) & 63
+  return (count * milliseconds) / 1000
+}
+
+/** A packet is a frame, or one of the headers, which is none. */
+function flacPacketSeconds(bytes: Buffer, start: number, hertz: number): number {
+  const header = Buffer.alloc(flacHeaderBytesMax)
+  bytes.copy(header, 0, start, start + flacHeaderBytesMax)
+  return flacFrameSeconds(header, 0, hertz) ?? 0
+}
+
+/** Half a block of one of two sizes, which stand as exponents in one byte. Packets of headers begin with an odd one. */
+function vorbisPackets(sizes: number, hertz: number): Pick<Coding, 'ofPacket' | 'leastShare'> {
+  const [short, long] = [2 ** (sizes & 15), 2 ** (sizes >> 4)]
+  const seconds = long / 2 / hertz
+  return {
+    ofPacket: (bytes, start) => (((bytes[start] as number) & 1) === 0 ? seconds : 0),
+    leastShare: Math.min(1, short / long),
+  }
 }
 
 /** Frames since a key frame stand in the low bits, the key frame's number above them. */
-function theoraReader(packet: Buffer): ReadsGranule | undefined {
+function theoraReader(packet: Buffer): Coding['ofGranule'] | undefined {
   const numerator = packet.readUInt32BE(22)
   const denominator = packet.readUInt32BE(26)
   if (numerator === 0) return undefined

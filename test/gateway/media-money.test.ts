@@ -3,9 +3,20 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { mp4 } from '../fixtures/media/film-files.ts'
 import { mediaQuestion } from '../fixtures/media/media-question.ts'
 import { pdf } from '../fixtures/media/pdf-files.ts'
-import { mp3, mp3InAac, wav, wavFormat, wavOfChunks } from '../fixtures/media/sound-files.ts'
+import {
+  mp3,
+  mp3InAac,
+  oggCodings,
+  oggOfPackets,
+  wav,
+  wavFormat,
+  wavOfChunks,
+} from '../fixtures/media/sound-files.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+
+const { Opus: opusCoding } = oggCodings
+if (opusCoding === undefined) throw new Error('no Opus')
 
 const boundary = 'form'
 const type = `multipart/form-data; boundary=${boundary}`
@@ -89,6 +100,7 @@ await t.test('a transcription without a usage is charged by the length of its so
     [mp3(36), 36],
     // What their headers say is not what players go by.
     [mp3InAac(36), 36],
+    [oggOfPackets(opusCoding, 36, { granule: () => 960n }), 36],
     [
       wavOfChunks(
         ['fmt ', wavFormat(1)],

@@ -14,6 +14,8 @@ import {
   flacOfFrames,
   mp3,
   ogg,
+  oggCodings,
+  oggOfPackets,
   mp3InAac,
   taggedMp3,
   wav,
@@ -49,6 +51,7 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a FLAC that says nothing', flacOfFrames(0, 600), { mediaType: 'audio/flac', seconds: 600 }],
   ...forgedSounds(),
   ['an Ogg', ogg(90), { mediaType: 'audio/ogg', seconds: 90 }],
+  ...forgedOggs(),
   ['two Oggs in a row', Buffer.concat([ogg(90), ogg(30, 8)]), { mediaType: 'audio/ogg', seconds: 120 }],
   ['an MP3', mp3(72), { mediaType: 'audio/mpeg', seconds: 72 }],
   ['an MP3 behind its picture', taggedMp3(72, 200_000), { mediaType: 'audio/mpeg', seconds: 72 }],
@@ -115,6 +118,24 @@ function forgedWavs(): (readonly [what: string, file: Buffer, expected: Expected
     ['of MP3', compressed(0x55, { bits: 0 }, mp3(600.048))],
   ] as const
   return files.map(([what, file]) => [`a WAV ${what}`, file, { mediaType: 'audio/wav', seconds: 600 }])
+}
+
+/** Oggs of two minutes whose pages count less, or do not follow each other. */
+function forgedOggs(): (readonly [what: string, file: Buffer, expected: Expected])[] {
+  const notes: (readonly [string, Parameters<typeof oggOfPackets>[2]])[] = [
+    ['counts a moment', { granule: () => 960n }],
+    ['counts nothing', { granule: () => -1n & 0xffffffffffffffffn }],
+    ['counts to a second again and again', { granule: second => BigInt(second % 2) * 8000n }],
+    ['has a byte between its pages', { granule: () => 1n, between: 'O' }],
+    ['has what is no page between its pages', { granule: () => 1n, between: 'Ogg'.repeat(500) }],
+  ]
+  return Object.entries(oggCodings).flatMap(([name, coding]) =>
+    notes.map(([what, options]): readonly [string, Buffer, Expected] => [
+      `an Ogg of ${name} that ${what}`,
+      oggOfPackets(coding, 120, options),
+      { mediaType: 'audio/ogg', seconds: 120 },
+    ]),
+  )
 }
 
 /** M4As that say they last a second and hold ten minutes of frames. */
