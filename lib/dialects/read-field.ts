@@ -108,7 +108,7 @@ export function readCount(scan: ScanResult, name: string): number | undefined {
   const count = finding.type === 'number' ? Number(finding.raw?.toString('latin1')) : Number.NaN
   // A limit beyond 2^53 would round; there is no answer that long.
   if (Number.isSafeInteger(count) && count >= 0) return count
-  throw wrongType(finding, 'a whole number')
+  throw wrongType(finding, 'a whole number from 0 on')
 }
 
 /**

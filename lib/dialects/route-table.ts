@@ -92,10 +92,7 @@ export function decodeSegment(segment: string): string {
 
 /** The refusal of a path that is none of the dialect's. */
 function routeNotFound(path: string): GatewayError {
-  // Below a version the same version: it stands in the client's base URL, and its SDK adds it.
-  const [, version] = /^\/(v1|v1beta)\//.exec(path) ?? []
-  const hint = version === undefined ? '' : ` The base URL of this client is to end before /${version}.`
-  return new GatewayError('route_not_found', `There is no route ${path} here.${hint}`)
+  return new GatewayError('route_not_found', `There is no route ${path} here.`)
 }
 
 /** The refusal of a method, with those that are allowed. */

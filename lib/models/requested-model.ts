@@ -118,9 +118,11 @@ export function namedModel(
     })
   }
   if (allowed !== undefined && !isAllowed(allowed, name) && !isAllowed(allowed, model.canonicalName)) {
-    throw new GatewayError('model_not_allowed', `This API key may not use the model "${name}".`, {
-      param: 'model',
-    })
+    throw new GatewayError(
+      'model_not_allowed',
+      `This API key may not use the model "${name}"; GET /v1/models lists those that it may.`,
+      { param: 'model' },
+    )
   }
   const betas = route.dialect.name === 'anthropic' ? exchange.request.headers['anthropic-beta'] : undefined
   return betas === undefined ? model : withAskedLimits(String(betas), model)

@@ -182,7 +182,7 @@ function matchBelow(prefix: string, dialect: Dialect, method: string, target: st
     const { details } = error
     // As a function: in a text, `$&` would be put in again for every time that the path says it.
     const own = error.message.replace(path, () => shownPath(prefix + path))
-    const twice = error.code === 'route_not_found' ? twiceVersioned(target) : undefined
+    const twice = error.code === 'route_not_found' ? twiceVersioned(rest) : undefined
     const message = twice === undefined ? own : `${own} ${twice}`
     // The refusal as the dialect told it is no cause: the log would say the whole path again.
     throw new GatewayError(error, message, {

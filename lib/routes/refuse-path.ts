@@ -43,9 +43,9 @@ function firstSegment(path: string): string {
   return path.split(/[/?]/, 2)[1] ?? ''
 }
 
-/** The same of a path below `/v1` or `/v1beta` that says the version once more. */
-export function twiceVersioned(target: string): string | undefined {
-  const version = /^\/(?:v1|v1beta)\/(v1|v1beta)\//.exec(target)?.[1]
+/** What to do about a path that says a version below its first: both the client's base URL and its SDK add one. */
+export function twiceVersioned(belowVersion: string): string | undefined {
+  const version = /^\/(v1|v1beta)\//.exec(belowVersion)?.[1]
   return version === undefined
     ? undefined
     : `The path has two versions: take /${version} away from the end of the base URL.`

@@ -100,6 +100,11 @@ await t.test('a base URL without its version, or with two, is told so', async t 
     ['/vector_stores/vs_1/search?x=1', 'The base URL lacks /v1: end it in /v1.'],
     ['/models/gemini-9:generateContent', 'The base URL lacks /v1beta: end it in /v1beta.'],
     ['/v1/v1/messages', 'The path has two versions: take /v1 away from the end of the base URL.'],
+    [
+      '/google/v1beta/v1beta/models/gemini-9:generateContent',
+      'here. The path has two versions: take /v1beta away from',
+    ],
+    ['/v1beta/openai/v1/chat/completions', 'here. The path has two versions: take /v1 away from'],
     ['/v1beta/v1beta/models/gemini-9:generateContent', 'take /v1beta away from the end of the base URL.'],
   ] as const) {
     const { text, status } = await ask(path, chat)

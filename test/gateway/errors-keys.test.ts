@@ -64,7 +64,7 @@ const cases: readonly {
     when: 'a key for other models',
     key: limited.key,
     code: 'model_not_allowed',
-    message: /may not use the model "some-model"/,
+    message: /may not use the model "some-model"; GET \/v1\/models lists those that it may\./,
     param: 'model',
   },
 ]

@@ -111,7 +111,7 @@ const cases: readonly Case[] = [
     when: 'a limit below nothing',
     request: dialect => ({ fields: dialect === 'google' ? { maxOutputTokens: -5 } : { max_tokens: -5 } }),
     code: 'body_invalid',
-    message: /(max_tokens|maxOutputTokens) must be a whole number, not -5/,
+    message: /(max_tokens|maxOutputTokens) must be a whole number from 0 on, not -5/,
   },
   {
     when: "a tier's number in place of its name, as Google's servers take it",
@@ -186,7 +186,8 @@ const cases: readonly Case[] = [
     when: 'a version that stands in the base URL and in the path',
     request: { path: '/v1/v1/messages' },
     code: 'route_not_found',
-    message: /no route \/v1\/v1\/messages here\. The base URL of this client is to end before \/v1\./,
+    message:
+      /no route \/v1\/v1\/messages here\. The path has two versions: take \/v1 away from the end of the base URL\.$/,
     only: ['anthropic'],
   },
   {
