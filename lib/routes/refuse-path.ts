@@ -78,6 +78,8 @@ function refusalOfUnknown(provider: ProviderConfig, pathAndQuery: string): strin
   if (isControlPlane(path)) {
     return `${shown} belongs to the operator's account at ${provider.name}, so it is not forwarded.`
   }
+  const twice = twiceVersioned(path)
+  if (twice !== undefined) return `${shown} is no operation that the gateway knows. ${twice}`
   return `${shown} is no operation that the gateway knows, so it is not paid with the operator's credential. The operator may list it in providers.${provider.name}.operations.`
 }
 
