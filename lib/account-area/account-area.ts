@@ -205,12 +205,12 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
   }
 }
 
-/** How long somebody who has signed up may take to confirm the e-mail. */
+/** How long somebody who has signed up may take to confirm the email. */
 const confirmMs = 7 * 24 * 60 * 60_000
 const usersAtOnce = 100
 
 /**
- * Forgets who signed up and did not confirm the e-mail in time: it may be the address of somebody who knows
+ * Forgets who signed up and did not confirm the email in time: it may be the address of somebody who knows
  * nothing of it. Answers how many.
  */
 export async function deleteUnconfirmed(users: UserRows, clock: Clock): Promise<number> {

@@ -138,7 +138,7 @@ export interface LowBalance {
   readonly belowMicros: Micros
   /** How often, since somebody was told last. */
   readonly crossings: number
-  /** Whose e-mail is confirmed. */
+  /** Whose email is confirmed. */
   readonly owners: readonly { readonly email: string; readonly language: string | undefined }[]
 }
 
@@ -154,7 +154,7 @@ export interface AccountSettings {
   takeAlerts(forMs: number): Promise<readonly LowBalance[]>
   /** The owners were told; what was crossed since it was taken is still to be told. */
   endAlert(alert: Pick<LowBalance, 'accountId' | 'crossings'>): Promise<void>
-  /** Gives a user and their account another e-mail; false when it is taken, or `from` is theirs no more. */
+  /** Gives a user and their account another email; false when it is taken, or `from` is theirs no more. */
   changeEmail(change: {
     readonly userId: string
     readonly from: string

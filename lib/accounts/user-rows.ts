@@ -72,7 +72,7 @@ export interface UserRows {
   addConsents(userId: string, consents: readonly Consent[]): Promise<void>
   consents(userId: string): Promise<readonly Consent[]>
   /**
-   * Removes users who signed up before a time, have not confirmed the e-mail, and whose accounts have neither
+   * Removes users who signed up before a time, have not confirmed the email, and whose accounts have neither
    * money nor keys; answers how many. Such an account stays, with nothing personal about it.
    */
   deleteUnconfirmed(madeBefore: number, limit: number): Promise<number>

@@ -63,7 +63,7 @@ export function postgresFailureCounts(url: string, onLost: (error: Error) => voi
   }
 }
 
-/** E-mails and addresses are not kept beyond what they are needed for. */
+/** Emails and addresses are not kept beyond what they are needed for. */
 function keyOf(kind: string, name: string): string {
   return `${kind}:${createHash('sha256').update(name).digest('base64url')}`
 }

@@ -121,13 +121,13 @@ await t.test("another's ids are as unknown as none, on every page and form that 
   t.match((await victim.browser.get('/keys')).text, `/keys/${ids.keyId}/revoke`, 'and nothing was done')
 })
 
-await t.test('markup in names, models, e-mails and browsers is text on every page', async t => {
+await t.test('markup in names, models, emails and browsers is text on every page', async t => {
   const { email, browser } = await area.signUp()
   const victim = await use({ email, browser }, markup, markup)
   const elsewhere = area.browser()
   elsewhere.headers['user-agent'] = markup
   await elsewhere.post('/sign-in', { email, password: 'correct horse battery' })
-  // No form takes such an e-mail; an operator's import may.
+  // No form takes such an email; an operator's import may.
   const database = new Database(area.test.storeFile)
   database.prepare('UPDATE users SET email = ?, name = ? WHERE email = ?').run(markup, markup, email)
   database.close()

@@ -70,12 +70,12 @@ async function deletion(t: Test, config: ConfigSections): Promise<TestAccountAre
   t.strictSame(await area.test.breaches(), [], 'the ledger is as it was')
 
   const { browser: again } = await area.signUp(email)
-  t.match((await again.get('/')).text, '0,00\u00a0₽', 'the e-mail is free, for a new account')
+  t.match((await again.get('/')).text, '0,00\u00a0₽', 'the email is free, for a new account')
   t.not(await area.accountOf(email), accountId)
   return area
 }
 
-await t.test('deleting an account ends keys and sessions, and frees the e-mail', async t => {
+await t.test('deleting an account ends keys and sessions, and frees the email', async t => {
   const area = await deletion(t, {})
   const leaver = await area.accountOf('leaver@example.org')
   const { browser } = await area.signUp('last@example.org')

@@ -6,7 +6,7 @@ const area = await startAccountArea(t)
 const from = '/settings'
 const currentPassword = goodPassword
 
-/** Asks for another e-mail; answers where the email's link leads. */
+/** Asks for another email; answers where the email's link leads. */
 async function askForEmail(browser: AccountBrowser, newEmail: string): Promise<string> {
   const { location, text: page } = await browser.post(
     '/settings/email',
@@ -53,7 +53,7 @@ await t.test('name and language are kept, and nothing else of what is sent', asy
   t.equal(odd.status, 422)
 })
 
-await t.test('another e-mail takes effect when the new address has answered, once', async t => {
+await t.test('another email takes effect when the new address has answered, once', async t => {
   const { email, browser } = await area.signUp()
   const newEmail = 'another@example.org'
   const path = await askForEmail(browser, ' Another@Example.org ')

@@ -73,7 +73,7 @@ await t.test('signing out ends the session, also for a copy of its cookie', asyn
   t.equal((await copy.get('/')).location, '/sign-in')
 })
 
-await t.test('a wrong password and an unknown e-mail get the same answer', async t => {
+await t.test('a wrong password and an unknown email get the same answer', async t => {
   const { email } = await area.signUp()
   const withoutOwn = (text: string): string =>
     text.replaceAll(/value="[^"]*"/g, '').replaceAll(/<code>[^<]*<\/code>/g, '')

@@ -16,7 +16,7 @@ function rows(sql: string, ...values: string[]): Record<string, unknown>[] {
   }
 }
 
-await t.test('who signs up confirms the e-mail by an email and sees an empty account', async t => {
+await t.test('who signs up confirms the email by an email and sees an empty account', async t => {
   const { browser } = await area.signUp('new@example.org')
 
   const page = await browser.get('/')
@@ -130,7 +130,7 @@ await t.test('fields that the form does not have are not taken', async t => {
   })
 })
 
-await t.test('until the e-mail is confirmed nobody gets in, and a new email is sent', async t => {
+await t.test('until the email is confirmed nobody gets in, and a new email is sent', async t => {
   const browser = area.browser()
   await browser.post('/sign-up', { ...whole, email: 'slow@example.org' })
   await area.mail.letterTo('slow@example.org', /confirm/)
@@ -184,7 +184,7 @@ await t.test('what is wrong with a field is said at the field, in the language o
 
   t.equal(status, 422)
   t.match(text, '<html lang="en"')
-  t.match(text, /id="email-error">This does not look like an e-mail address/)
+  t.match(text, /id="email-error">This does not look like an email address/)
   t.match(text, /id="password-error">The password is shorter than 10 characters/)
   t.match(text, 'value="&quot;&gt;&lt;script&gt;"')
   t.notMatch(text, '<script>')

@@ -41,7 +41,7 @@ export async function accountsContract(t: Test, open: OpenStore): Promise<void> 
     await t.rejects(house, { code: 'account_not_found' })
   })
 
-  await t.test('an e-mail address has one account, however it is written', async t => {
+  await t.test('an email address has one account, however it is written', async t => {
     const store = await open(t)
     const email = `${newId()}@example.com`
     await store.accounts.createAccount({ email })

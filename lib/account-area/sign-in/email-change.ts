@@ -27,7 +27,7 @@ const secondsMax = 24 * 60 * 60
 // The claims are other ones than those of the emails to confirm a sign-up, which the same secret signs.
 const claims = z.object({ changesEmailOf: z.string(), from: z.string(), to: z.string() })
 
-/** Another e-mail for a user, which takes effect when the new address has answered. */
+/** Another email for a user, which takes effect when the new address has answered. */
 export class EmailChange {
   readonly #options: EmailChangeOptions
 
@@ -56,7 +56,7 @@ export class EmailChange {
     return changesEmailOf === user.id && from === user.email ? to : undefined
   }
 
-  /** Changes the e-mail and tells the old address; false when the link is of no use. */
+  /** Changes the email and tells the old address; false when the link is of no use. */
   async confirm(user: SignedInUser, token: string): Promise<boolean> {
     const { settings, letters } = this.#options
     const to = await this.find(user, token)

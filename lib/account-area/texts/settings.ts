@@ -107,10 +107,10 @@ const en: typeof ru = {
     profile: 'Profile',
     profileHint: 'Only you see the name. Pages and emails are in the language that you choose.',
     save: 'Save',
-    email: 'E-mail',
+    email: 'Email',
     emailNow: (email: string) => `Now: ${email}`,
     emailHint: 'An email with a link goes to the new address. Until you confirm it nothing changes.',
-    changeEmail: 'Change the e-mail',
+    changeEmail: 'Change the email',
     alert: 'Low-balance email',
     alertText:
       'We write once when the balance falls below this amount, and again only after it has been above in between.',
@@ -122,8 +122,8 @@ const en: typeof ru = {
     accountNumber: 'Account number',
   },
   emailChange: {
-    title: 'Your new e-mail',
-    text: (email: string) => `Make ${email} your e-mail? You will sign in with it and get all emails there.`,
+    title: 'Your new email',
+    text: (email: string) => `Make ${email} your email? You will sign in with it and get all emails there.`,
     submit: 'Confirm',
     dead: 'The link is too old, was used already or is not for your account. Ask for a new one in the settings.',
   },
@@ -132,7 +132,7 @@ const en: typeof ru = {
     what: 'What will happen',
     keys: 'All keys stop working at once. Requests that are running end and are charged.',
     sessions: 'All sessions end on all devices.',
-    data: 'E-mail, name, password, codes, names of keys and lists of addresses are removed. You may sign up with this e-mail again: it will be a new, empty account.',
+    data: 'Email, name, password, codes, names of keys and lists of addresses are removed. You may sign up with this email again: it will be a new, empty account.',
     ledger:
       'Charges and credits stay without a name, under the account number: the law has accounts of money kept. Your consents stay as well, with version, time and address, as proof.',
     money: (amount: string) => `${amount} will be left in the account`,

@@ -121,7 +121,7 @@ const en: typeof ru = {
     'letter-sent': 'If an email could be sent, it is on its way.',
     'profile-saved': 'Saved.',
     'email-letter-sent': 'An email was sent to the new address. Open the link in it.',
-    'email-changed': 'Your e-mail was changed.',
+    'email-changed': 'Your email was changed.',
     'alert-on': 'The low-balance email is on.',
     'alert-off': 'The low-balance email is off.',
     'invitation-sent': 'The invitation is sent.',

@@ -69,7 +69,7 @@ const en: typeof ru = {
     submit: 'Send again',
   },
   confirm: {
-    title: 'Confirm your e-mail',
+    title: 'Confirm your email',
     text: 'Enter the password that you chose when you signed up.',
     submit: 'Confirm and sign in',
     dead: 'The link is out of date or no longer good. Sign in, and we will send a new one.',

@@ -191,7 +191,7 @@ const en: typeof ru = {
     },
     removed: 'What is removed',
     removedPoints: [
-      'E-mail and name of the owner and of the account; password, second factor, sessions and links.',
+      'Email and name of the owner and of the account; password, second factor, sessions and links.',
       'All keys are revoked; their names and addresses are removed.',
       'Saved cards, automatic top-ups, alerts, invitations, and access of accountants.',
     ],

@@ -183,7 +183,7 @@ const en: typeof ru = {
     find: 'Find',
     send: 'Do it',
     id: 'Id',
-    email: 'E-mail',
+    email: 'Email',
     name: 'Name',
     roubles: 'Amount, ₽',
     shownReason: 'Reason; the customer sees it',
@@ -237,7 +237,7 @@ const en: typeof ru = {
   },
   customers: {
     title: 'Customers',
-    search: 'E-mail, name, INN, account, key or request id',
+    search: 'Email, name, INN, account, key or request id',
     balance: 'Balance, ₽',
     indebted: 'in debt',
     created: 'Account, by age',

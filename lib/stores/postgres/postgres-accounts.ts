@@ -110,8 +110,7 @@ export class PostgresAccounts implements Accounts {
         [id, name, email, now],
       )
       const { rowCount } = await queries.query('SELECT 1 FROM accounts WHERE id = $1', [id])
-      if (rowCount === 0)
-        throw new AccountError('email_taken', `there is an account with the e-mail ${email}`)
+      if (rowCount === 0) throw new AccountError('email_taken', `there is an account with the email ${email}`)
       await queries.query(
         'INSERT INTO users (id, email, name, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
         [userId, email, name, now],

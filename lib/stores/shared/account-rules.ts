@@ -17,7 +17,7 @@ const emailLengthMax = 254
 export function accountEmail(text: string): string {
   const email = text.trim().toLowerCase()
   if (!emailPattern.test(email) || email.length > emailLengthMax) {
-    throw new AccountError('email_invalid', `"${text}" is not an e-mail address`)
+    throw new AccountError('email_invalid', `"${text}" is not an email address`)
   }
   return email
 }

@@ -42,7 +42,7 @@ const isUnconfirmed = `users.email_verified = 0 AND users.created_at < ?
     WHERE memberships.user_id = users.id AND (accounts.balance_micros <> 0
       OR EXISTS (SELECT 1 FROM keys WHERE keys.account_id = accounts.id)))`
 
-/** Who signed up before a time, has not confirmed the e-mail, and whose account has never been used. */
+/** Who signed up before a time, has not confirmed the email, and whose account has never been used. */
 function selectUnconfirmed(madeBefore: number, limit: number): SqlStatement {
   return { sql: `SELECT id FROM users WHERE ${isUnconfirmed} LIMIT ?`, values: [madeBefore, limit] }
 }

@@ -111,7 +111,7 @@ ${kind === 'sqlite' ? sqliteConsents : postgresConsents}
 `
 }
 
-/** Who never confirmed the e-mail is forgotten; all other consents stay. */
+/** Who never confirmed the email is forgotten; all other consents stay. */
 const isOfUnconfirmed = `EXISTS (SELECT 1 FROM users
   WHERE id = OLD.user_id AND email = 'unconfirmed-' || id || '@deleted.invalid')`
 

@@ -219,7 +219,7 @@ export class SqliteBatch {
     const { email } = account
     const statements = this.#statements
     if (statements.accountByEmail.get(email) !== undefined) {
-      throw new OperationRefusedError('email_taken', `there is an account with the e-mail ${email}`)
+      throw new OperationRefusedError('email_taken', `there is an account with the email ${email}`)
     }
     statements.account.run(account)
     statements.user.run(account)

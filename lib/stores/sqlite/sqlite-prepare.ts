@@ -132,7 +132,7 @@ export function prepareStore(options: WriterOptions): { database: SqliteDatabase
   const { file } = options
   let database: SqliteDatabase | undefined
   try {
-    // The store holds e-mail addresses: it is nobody else's to read. SQLite gives its log the same mode.
+    // The store holds email addresses: it is nobody else's to read. SQLite gives its log the same mode.
     closeSync(openSync(file, 'a', 0o600))
     for (const suffix of ['', '-wal', '-shm']) closeToOthers(file + suffix)
     database = openForWriting(file)

@@ -24,7 +24,7 @@ const slowMsFirst = 250
 const slowMsMax = 4000
 
 /**
- * Limits failures by name (an e-mail, an address). An attempt counts as failed when it begins and is taken back when
+ * Limits failures by name (an email, an address). An attempt counts as failed when it begins and is taken back when
  * it succeeds, so that many at once pass no limit.
  */
 export class Attempts {

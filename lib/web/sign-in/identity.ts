@@ -13,7 +13,7 @@ export type SignInResult =
   | { readonly kind: 'signed-in'; readonly cookies: readonly string[] }
   /** The password is right, a code is still to be shown. */
   | { readonly kind: 'code-needed'; readonly cookies: readonly string[] }
-  /** The password is right, the e-mail was never confirmed. */
+  /** The password is right, the email was never confirmed. */
   | { readonly kind: 'unconfirmed' }
   /** Wrong, or locked out: which of the two is not said. */
   | { readonly kind: 'refused' }
@@ -31,7 +31,7 @@ interface IdentityOptions {
   readonly auth: Auth
   readonly users: Pick<UserRows, 'count'>
   readonly attempts: {
-    /** By e-mail and network. */
+    /** By email and network. */
     readonly byEmail: Attempts
     readonly byEmailAnywhere: Attempts
     readonly byAddress: Attempts
@@ -49,7 +49,7 @@ export function refusalCode(error: unknown): string {
   throw error
 }
 
-/** The e-mail that a link to confirm was made for; undefined when it is forged or too old. */
+/** The email that a link to confirm was made for; undefined when it is forged or too old. */
 async function confirmedEmail(token: string, secret: string): Promise<string | undefined> {
   const claims = await verifyJWT<{ readonly email?: unknown }>(token, secret)
   return typeof claims?.email === 'string' ? claims.email : undefined
@@ -71,7 +71,7 @@ export class Identity {
   }
 
   /**
-   * Makes a user with an account, and sends a letter to confirm. Where there is one by this e-mail, its owner
+   * Makes a user with an account, and sends a letter to confirm. Where there is one by this email, its owner
    * gets another letter and nothing else happens. Answers false when too many letters were asked for.
    */
   async signUp(user: NewUser, caller: Caller): Promise<boolean> {
@@ -96,7 +96,7 @@ export class Identity {
   async signIn(email: string, password: string, caller: Caller): Promise<SignInResult> {
     const mayByAddress = await this.#attempts.byAddress.begin(networkOf(caller))
     // Who is locked out here must not go on to lock others out.
-    // A stranger's failures lock the stranger's network out, and slow down everybody's attempts for this e-mail.
+    // A stranger's failures lock the stranger's network out, and slow down everybody's attempts for this email.
     const mayHere = mayByAddress && (await this.#attempts.byEmail.begin(nameHere(email, caller)))
     const mayByEmail = mayHere && (await this.#attempts.byEmailAnywhere.begin(email))
     // A right password must not be told from a wrong one while the door is locked.
@@ -124,7 +124,7 @@ export class Identity {
   }
 
   /**
-   * Confirms the e-mail of a letter's link and signs in. It takes the password too: otherwise whoever signs up
+   * Confirms the email of a letter's link and signs in. It takes the password too: otherwise whoever signs up
    * with another's address would only need that other to follow a link. Undefined: the link is of no use.
    */
   async confirm(token: string, password: string, caller: Caller): Promise<SignInResult | undefined> {

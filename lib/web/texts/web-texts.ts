@@ -161,8 +161,8 @@ const en: typeof ru = {
   },
   fields: {
     name: 'Name',
-    newEmail: 'New e-mail',
-    email: 'E-mail',
+    newEmail: 'New email',
+    email: 'Email',
     password: 'Password',
     currentPassword: 'Current password',
     newPassword: 'New password',
@@ -173,7 +173,7 @@ const en: typeof ru = {
     required: 'Fill in this field.',
     invalid: 'Check this field.',
     tooLong: 'Too long.',
-    emailInvalid: 'This does not look like an e-mail address. An example: name@example.com',
+    emailInvalid: 'This does not look like an email address. An example: name@example.com',
     passwordShort: 'The password is shorter than 10 characters.',
     passwordLong: 'The password is longer than 128 characters.',
     passwordWrong: 'The password is wrong.',
@@ -188,7 +188,7 @@ const en: typeof ru = {
     amountKopecks: 'Enter an amount with at most two decimals.',
     invoiceLarge: 'An invoice is for 100,000,000 ₽ at most.',
     invoicesTooMany: 'There are 20 invoices of today already. Go on tomorrow.',
-    emailSame: 'This is your e-mail already.',
+    emailSame: 'This is your email already.',
     emailsTooMany: 'Too many emails. Try again in an hour.',
     memberAlready: 'This person has access already.',
     membersFull: 'At most 20 people can be invited.',
@@ -232,7 +232,7 @@ const en: typeof ru = {
     title: 'Sign in',
     submit: 'Sign in',
     refused:
-      'The e-mail or the password is wrong, or there were too many attempts. Wait 15 minutes or set a new password.',
+      'The email or the password is wrong, or there were too many attempts. Wait 15 minutes or set a new password.',
   },
   secondStep: {
     title: 'Confirmation code',

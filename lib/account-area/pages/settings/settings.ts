@@ -121,7 +121,7 @@ async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<H
   )
 }
 
-/** Profile, e-mail, alert, and the way out. */
+/** Profile, email, alert, and the way out. */
 export async function showSettings(context: PageContext, page: OwnPage): Promise<Response> {
   return context.html(await settingsView(page))
 }
