@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { AccountError } from '../accounts/accounts.ts'
-import { CommandError, UsageError, type CliContext } from './command.ts'
+import { UsageError, type CliContext } from './command.ts'
 
 type AddCommand = (program: Command, context: CliContext) => void
 
@@ -61,6 +61,14 @@ async function buildProgram(word: string, context: CliContext): Promise<Command>
   return program
 }
 
+/** What shows the things of which one was not found, by the code of the refusal. */
+const listings: Readonly<Record<string, string>> = {
+  account_not_found: 'gateway account list shows them all',
+  alarm_not_found: 'gateway alarms --all lists them',
+  key_not_found: 'gateway key list --all shows them',
+  operator_not_found: 'gateway operator list shows them',
+}
+
 function report(error: unknown, { stderr }: CliContext): number {
   if (error instanceof CommanderError) {
     // Help that was asked for is a success; help because a subcommand is missing is not.
@@ -70,8 +78,9 @@ function report(error: unknown, { stderr }: CliContext): number {
     stderr.write(`gateway: ${error.message}\n`)
     return 2
   }
-  if (error instanceof AccountError || error instanceof CommandError) {
-    stderr.write(`gateway: ${error.message}\n`)
+  if (error instanceof AccountError) {
+    const listing = listings[error.code]
+    stderr.write(`gateway: ${error.message}${listing === undefined ? '' : `: ${listing}`}\n`)
     return 1
   }
   stderr.write(`gateway: ${describe(error)}\n`)

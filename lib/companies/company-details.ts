@@ -165,7 +165,9 @@ function emailProblem(text: string): DetailProblem | undefined {
   return email.test(text) ? undefined : { kind: 'email' }
 }
 
-const fileText = z.string().max(4000)
+const fileText = z
+  .string({ error: ({ input }) => (input === undefined ? 'is missing' : undefined) })
+  .max(4000)
 
 const companyFile = z.strictObject({
   kind: z.enum(['company', 'sole']),

@@ -62,6 +62,14 @@ await t.test(
     const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
     writeFileSync(join(folder, 'company.json'), JSON.stringify(company))
 
+    const incomplete = join(folder, 'incomplete.json')
+    writeFileSync(incomplete, JSON.stringify({ kind: 'company', name: 'x', inn: '7736207543', ogrn: 5 }))
+    const said =
+      'ogrn: Invalid input: expected string, received number; address: is missing; email: is missing'
+    t.match(await run('account', 'company', id, '--set', incomplete), {
+      code: 1,
+      stderr: `gateway: ${incomplete}: ${said}\n`,
+    })
     t.match(await run('account', 'company', id), { code: 1, stderr: /has no company details/ })
     t.match(await run('account', 'company', id, '--set', join(folder, 'company.json')), { code: 0 })
     t.same(parsed((await run('account', 'company', id)).stdout), company)

@@ -40,6 +40,29 @@ await t.test('wrong usage exits 2, says what is wrong and prints no result', asy
   t.match(await runGateway(['chekc']), { code: 2, stdout: '', stderr: /Did you mean check/ })
 })
 
+await t.test('what is not found is said with the command that lists it', async t => {
+  const { config } = writeConfig(t.testdir())
+  await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
+
+  for (const [words, listing] of [
+    [['account', 'credit', 'x', '--rub', '5'], 'there is no account x: gateway account list shows them all'],
+    [['account', 'block', 'x'], 'there is no account x: gateway account list shows them all'],
+    [['key', 'create', '--account', 'x'], 'there is no account x: gateway account list shows them all'],
+    [['key', 'edit', 'x', '--budget-rub', '5'], 'there is no key x: gateway key list --all shows them'],
+    [['key', 'revoke', 'x'], 'there is no key x: gateway key list --all shows them'],
+    [['alarms', 'close', 'x'], 'there is no alarm x: gateway alarms --all lists them'],
+    [
+      ['operator', 'remove', '--email', 'a@b.ru'],
+      'there is no operator a@b.ru: gateway operator list shows them',
+    ],
+  ] as const) {
+    const reason = ['credit', 'block', 'edit', 'close'].includes(words[1]) ? ['--reason', 'r'] : []
+    const { code, stderr } = await runHere([...words, ...reason, '--config', config])
+    t.equal(code, 1, stderr)
+    t.equal(stderr, `gateway: ${listing}\n`)
+  }
+})
+
 await t.test('help and version are results, and exit 0', async t => {
   const [help, keyHelp, version] = await Promise.all([
     runGateway(['--help']),
