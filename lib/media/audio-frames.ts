@@ -193,6 +193,11 @@ export async function afterTags(reader: MediaReader): Promise<number> {
   return position
 }
 
+/** How long the frame of MPEG sound plays that begins here; 0 where none does. */
+export function mpegFrameSeconds(bytes: Buffer, at: number): number {
+  return frameAt(bytes, at)?.seconds ?? 0
+}
+
 function frameAt(bytes: Buffer, at: number): Frame | undefined {
   const second = bytes[at + 1] as number
   if (bytes[at] !== 0xff || (second & 0xe0) !== 0xe0) return undefined

@@ -1,4 +1,5 @@
 import type { Playtime } from './iso-media.ts'
+import { blockHeadBytes, MatroskaSound, trackIds } from './matroska-sound.ts'
 import type { MediaReader } from './media-reader.ts'
 
 const ids = {
@@ -7,7 +8,7 @@ const ids = {
   timestampScale: 0x2ad7b1,
   duration: 0x4489,
   tracks: 0x1654ae6b,
-  trackEntry: 0xae,
+  audio: 0xe1,
   trackType: 0x83,
   cluster: 0x1f43b675,
   timestamp: 0xe7,
@@ -22,7 +23,8 @@ const entered: ReadonlySet<number> = new Set([
   ids.segment,
   ids.info,
   ids.tracks,
-  ids.trackEntry,
+  trackIds.entry,
+  ids.audio,
   ids.cluster,
   ids.blockGroup,
 ])
@@ -30,6 +32,10 @@ const read: ReadonlySet<number> = new Set([
   ids.timestampScale,
   ids.duration,
   ids.trackType,
+  trackIds.number,
+  trackIds.codec,
+  trackIds.codecPrivate,
+  trackIds.hertz,
   ids.timestamp,
   ids.simpleBlock,
   ids.block,
@@ -45,11 +51,12 @@ interface EbmlState {
   lastTicks: number
   hasVideo: boolean
   hasSound: boolean
+  readonly sound: MatroskaSound
 }
 
 /**
  * The length of a film or sound in Matroska or WebM: what its header tells or where its last block stands,
- * whichever is later. What browsers record has no length in its header.
+ * whichever is later, unless the frames of its sound hold more. What browsers record has no length in its header.
  */
 export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
   const state: EbmlState = {
@@ -60,6 +67,7 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     lastTicks: 0,
     hasVideo: false,
     hasSound: false,
+    sound: new MatroskaSound(),
   }
   let position = 0
   for (;;) {
@@ -70,16 +78,17 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     const id = header.readUIntBE(0, idBytes)
     const size = sizeIn(header, idBytes, sizeBytes)
     position += idBytes + sizeBytes
+    if (id === trackIds.entry) state.sound.beginTrack()
     if (entered.has(id)) continue
     // Only what is entered may be of unknown size, as a live recording's segment and clusters are.
     if (size === undefined) break
     if (read.has(id)) {
-      const wanted = id === ids.simpleBlock || id === ids.block ? 12 : 8
-      readElement(id, await reader.read(position, Math.min(size, wanted)), state)
+      readElement(id, await reader.read(position, Math.min(size, blockHeadBytes)), state)
     }
     position += size
   }
-  const seconds = (Math.max(state.durationTicks, state.lastTicks) * state.scale) / 1e9
+  const saidSeconds = (Math.max(state.durationTicks, state.lastTicks) * state.scale) / 1e9
+  const seconds = state.sound.secondsBeside(saidSeconds)
   return {
     ...(seconds > 0 && Number.isFinite(seconds) && { seconds }),
     ...((state.hasVideo || state.hasSound) && { hasVideo: state.hasVideo }),
@@ -106,12 +115,19 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
     case ids.blockDuration:
       state.lastTicks = Math.max(state.lastTicks, state.blockTicks + unsigned(payload))
       break
+    case trackIds.number:
+    case trackIds.codec:
+    case trackIds.codecPrivate:
+    case trackIds.hertz:
+      state.sound.readMember(id, payload)
+      break
     default: {
       // Track number, then 16 bits: ticks since the beginning of the cluster.
       const trackBytes = lengthOf(payload[0], 8)
       if (trackBytes === 0 || payload.length < trackBytes + 2) return
       state.blockTicks = state.clusterTicks + payload.readInt16BE(trackBytes)
       state.lastTicks = Math.max(state.lastTicks, state.blockTicks)
+      state.sound.readBlock(sizeIn(payload, 0, trackBytes) ?? 0, payload, trackBytes)
     }
   }
 }

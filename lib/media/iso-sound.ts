@@ -99,7 +99,7 @@ function descriptor(entry: Buffer, start: number, tag: number, fixedBytes: numbe
 }
 
 /** The first 48 bits of an AudioSpecificConfig. */
-function aacFrames(config: number, entryHertz: number): SoundFrames | undefined {
+export function aacFrames(config: number, entryHertz: number): SoundFrames | undefined {
   let left = 48
   const take = (bits: number): number => {
     left -= bits

@@ -1,5 +1,11 @@
-import { flacFrameSeconds, flacHeaderBytesMax } from './audio-frames.ts'
-import { believedSeconds, MediaUnreadableError, type MediaReader } from './media-reader.ts'
+import { MediaUnreadableError, type MediaReader } from './media-reader.ts'
+import {
+  flacPackets,
+  opusPackets,
+  packetsSeconds,
+  vorbisPackets,
+  type SoundPackets,
+} from './sound-packets.ts'
 
 const pageHeaderBytes = 27
 const capture = Buffer.from('OggS')
@@ -14,10 +20,7 @@ const headBytes = 80
 interface Coding {
   /** Turns its count of what was played into seconds. */
   readonly ofGranule: (granule: bigint) => number
-  /** How long the packet that begins here plays, at most. */
-  readonly ofPacket?: (bytes: Buffer, start: number) => number
-  /** Which part of that it plays at least; all of it unless said. */
-  readonly leastShare?: number
+  readonly packets?: SoundPackets
 }
 
 interface OggStream {
@@ -102,19 +105,19 @@ function pageIn(header: Buffer, position: number): Page | undefined {
 async function readPage(
   { flags, granule, lengths, start, bytes }: Page,
   stream: OggStream,
-  { ofGranule, ofPacket }: Coding,
+  { ofGranule, packets }: Coding,
   reader: MediaReader,
 ): Promise<void> {
   const said = granule === noGranule ? 0 : ofGranule(granule)
   if (Number.isFinite(said)) stream.saidSeconds = Math.max(stream.saidSeconds, said)
-  if (ofPacket === undefined) return
+  if (packets === undefined) return
   // The window that the lengths are in is gone then.
   const segments = Buffer.from(lengths)
   const payload = await reader.read(start, bytes)
   let isStart = (flags & continuedFlag) === 0
   let at = 0
   for (const length of segments) {
-    if (isStart && at < payload.length) stream.heldSeconds += ofPacket(payload, at)
+    if (isStart && at < payload.length) stream.heldSeconds += packets.secondsOf(payload, at)
     at += length
     isStart = length < 255
   }
@@ -123,9 +126,7 @@ async function readPage(
 function longest(streams: ReadonlyMap<number, OggStream>): number {
   let seconds = 0
   for (const { coding, saidSeconds, heldSeconds } of streams.values()) {
-    const leastSeconds = heldSeconds * (coding?.leastShare ?? 1)
-    const isBelieved = believedSeconds(saidSeconds, leastSeconds) === saidSeconds
-    seconds = Math.max(seconds, isBelieved ? saidSeconds : heldSeconds)
+    seconds = Math.max(seconds, packetsSeconds(saidSeconds, heldSeconds, coding?.packets))
   }
   return seconds
 }
@@ -135,63 +136,30 @@ function codingOf(packet: Buffer): Coding | undefined {
     hertz === 0 ? undefined : { ofGranule: granule => Math.max(0, Number(granule) - skipped) / hertz }
   if (packet.length >= 19 && packet.toString('latin1', 0, 8) === 'OpusHead') {
     const coding = atRate(48_000, packet.readUInt16LE(10))
-    return coding && { ...coding, ofPacket: opusSeconds }
+    return coding && { ...coding, packets: opusPackets }
   }
   if (packet.length >= 16 && packet.toString('latin1', 0, 7) === '\u0001vorbis') {
     const hertz = packet.readUInt32LE(12)
     const coding = atRate(hertz)
-    return coding && { ...coding, ...vorbisPackets(packet[28] ?? 0, hertz) }
+    return coding && { ...coding, packets: vorbisPackets(packet[28] ?? 0, hertz) }
   }
   if (packet.length >= 40 && packet.toString('latin1', 0, 8) === 'Speex   ') {
     const hertz = packet.readUInt32LE(36)
     const coding = atRate(hertz)
     if (coding === undefined || packet.length < 68) return coding
     const packetSeconds = (packet.readUInt32LE(56) * Math.max(1, packet.readUInt32LE(64))) / hertz
-    return { ...coding, ofPacket: () => packetSeconds }
+    return { ...coding, packets: { secondsOf: () => packetSeconds } }
   }
   if (packet.length >= 30 && packet.toString('latin1', 0, 5) === '\u007fFLAC') {
     const hertz = packet.readUIntBE(27, 3) >> 4
     const coding = atRate(hertz)
-    return coding && { ...coding, ofPacket: (bytes, at) => flacPacketSeconds(bytes, at, hertz) }
+    return coding && { ...coding, packets: flacPackets(hertz) }
   }
   const ofGranule =
     packet.length >= 42 && packet.toString('latin1', 0, 7) === '\u0080theora'
       ? theoraReader(packet)
       : undefined
   return ofGranule && { ofGranule }
-}
-
-/** Milliseconds of a frame by the configuration of its packet (RFC 6716, 3.1): speech, both, and music. */
-const speechFrames = [10, 20, 40, 60]
-const mixedFrames = [10, 20]
-const musicFrames = [2.5, 5, 10, 20]
-
-/** A packet has one frame, two, or as many as its second byte says. */
-function opusSeconds(bytes: Buffer, start: number): number {
-  const first = bytes[start] as number
-  const config = first >> 3
-  const frames = config < 12 ? speechFrames : config < 16 ? mixedFrames : musicFrames
-  const milliseconds = frames[config % frames.length] as number
-  const code = first & 3
-  const count = code === 0 ? 1 : code < 3 ? 2 : (bytes[start + 1] ?? 0) & 63
-  return (count * milliseconds) / 1000
-}
-
-/** A packet is a frame, or one of the headers, which is none. */
-function flacPacketSeconds(bytes: Buffer, start: number, hertz: number): number {
-  const header = Buffer.alloc(flacHeaderBytesMax)
-  bytes.copy(header, 0, start, start + flacHeaderBytesMax)
-  return flacFrameSeconds(header, 0, hertz) ?? 0
-}
-
-/** Half a block of one of two sizes, which stand as exponents in one byte. Packets of headers begin with an odd one. */
-function vorbisPackets(sizes: number, hertz: number): Pick<Coding, 'ofPacket' | 'leastShare'> {
-  const [short, long] = [2 ** (sizes & 15), 2 ** (sizes >> 4)]
-  const seconds = long / 2 / hertz
-  return {
-    ofPacket: (bytes, start) => (((bytes[start] as number) & 1) === 0 ? seconds : 0),
-    leastShare: Math.min(1, short / long),
-  }
 }
 
 /** Frames since a key frame stand in the low bits, the key frame's number above them. */

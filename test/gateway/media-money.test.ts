@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
-import { mp4 } from '../fixtures/media/film-files.ts'
+import { mp4, webmOfFrames } from '../fixtures/media/film-files.ts'
 import { mediaQuestion } from '../fixtures/media/media-question.ts'
 import { pdf } from '../fixtures/media/pdf-files.ts'
 import {
@@ -100,6 +100,7 @@ await t.test('a transcription without a usage is charged by the length of its so
     [mp3(36), 36],
     // What their headers say is not what players go by.
     [mp3InAac(36), 36],
+    [webmOfFrames({ codec: 'A_OPUS', frame: Buffer.from([0x08, 0]) }, 1800), 36],
     [oggOfPackets(opusCoding, 36, { granule: () => 960n }), 36],
     [
       wavOfChunks(

@@ -3,7 +3,15 @@ import { MediaBudget, spanSource } from '../../../lib/media/media-reader.ts'
 import { bodyInMemory } from '../../fixtures/body-in-memory.ts'
 import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
-import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
+import {
+  aacConfig,
+  fragmentedMp4,
+  m4aOfFrames,
+  mp4,
+  mpeg,
+  webm,
+  webmOfFrames,
+} from '../../fixtures/media/film-files.ts'
 import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'
 import { pdf, pdfBomb, shortenedPdf } from '../../fixtures/media/pdf-files.ts'
 import {
@@ -69,6 +77,7 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a WebM', webm(3600), { mediaType: 'video/webm', seconds: 3600 }],
   ['a WebM as browsers record it', webm(90, { isLive: true }), { mediaType: 'video/webm', seconds: 90 }],
   ['a WebM that is only sound', webm(90, { isSound: true }), { mediaType: 'audio/webm', seconds: 90 }],
+  ...forgedWebms(),
   ['a Matroska', webm(3610, { docType: 'matroska' }), { mediaType: 'video/x-matroska', seconds: 3610 }],
   ['an MPEG', mpeg(100), { mediaType: 'video/mpeg', seconds: 100 }],
   ['an AVI', avi(3700), { mediaType: 'video/x-msvideo', seconds: 3700 }],
@@ -136,6 +145,31 @@ function forgedOggs(): (readonly [what: string, file: Buffer, expected: Expected
       { mediaType: 'audio/ogg', seconds: 120 },
     ]),
   )
+}
+
+/** Two minutes of sound in WebM, all of which is said to play in a moment. */
+function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expected])[] {
+  const vorbis = oggCodings['Vorbis']?.first ?? Buffer.alloc(0)
+  const opus = { codec: 'A_OPUS', frame: Buffer.from([0x08, 0]) }
+  const sounds = [
+    ['Opus', webmOfFrames(opus, 6000)],
+    ['Opus, laced as Xiph laces', webmOfFrames(opus, 6000, 'xiph')],
+    ['Opus, laced evenly', webmOfFrames(opus, 6000, 'fixed')],
+    ['Opus, laced as EBML laces', webmOfFrames(opus, 6000, 'ebml')],
+    ['Vorbis', webmOfFrames({ codec: 'A_VORBIS', codecPrivate: vorbis, frame: Buffer.from([0, 0]) }, 15_000)],
+    [
+      'AAC',
+      webmOfFrames({ codec: 'A_AAC', codecPrivate: Buffer.from([0x14, 0x08]), frame: Buffer.alloc(9) }, 1875),
+    ],
+    ['AAC of no configuration', webmOfFrames({ codec: 'A_AAC/MPEG4/LC', frame: Buffer.alloc(9) }, 938)],
+    ['MP3', webmOfFrames({ codec: 'A_MPEG/L3', frame: mp3(0.072) }, 1667)],
+    ['FLAC', webmOfFrames({ codec: 'A_FLAC', frame: oggCodings['FLAC']?.packet ?? Buffer.alloc(0) }, 120)],
+  ] as const
+  return sounds.map(([what, file]) => [
+    `a WebM of ${what} that says a moment`,
+    file,
+    { mediaType: 'audio/webm', seconds: 120 },
+  ])
 }
 
 /** M4As that say they last a second and hold ten minutes of frames. */
