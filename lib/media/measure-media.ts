@@ -2,6 +2,7 @@ import { detectMediaType } from '../http/media-sniff.ts'
 import { afterTags, framesSeconds, flacSeconds } from './audio-frames.ts'
 import { MediaReader, MediaUnreadableError, BrokenMediaError } from './media-reader.ts'
 import type { MediaBudget, MediaSource } from './media-reader.ts'
+import { amrSeconds } from './amr-sound.ts'
 import { ebmlPlaytime, aviSeconds, flvSeconds, transportSeconds } from './film-seconds.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
@@ -115,6 +116,7 @@ const measures: Readonly<Record<string, Measure>> = {
   'audio/flac': async reader => withSeconds(await flacSeconds(reader, 0)),
   'audio/wav': waveSound,
   'audio/aiff': waveSound,
+  'audio/amr': async reader => withSeconds(await amrSeconds(reader)),
   'audio/ogg': async reader => withSeconds(await oggSeconds(reader)),
   'video/ogg': async reader => withSeconds(await oggSeconds(reader)),
   'audio/mp4': isoFilm,

@@ -17,6 +17,7 @@ import { pdf, pdfBomb, shortenedPdf } from '../../fixtures/media/pdf-files.ts'
 import {
   adts,
   aiff,
+  amr,
   aiffOfSound,
   flac,
   flacOfFrames,
@@ -63,6 +64,8 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['two Oggs in a row', Buffer.concat([ogg(90), ogg(30, 8)]), { mediaType: 'audio/ogg', seconds: 120 }],
   ['an MP3', mp3(72), { mediaType: 'audio/mpeg', seconds: 72 }],
   ['an MP3 behind its picture', taggedMp3(72, 200_000), { mediaType: 'audio/mpeg', seconds: 72 }],
+  ['an AMR', amr(600), { mediaType: 'audio/amr', seconds: 600 }],
+  ['an AMR of a wide band', amr(600, true), { mediaType: 'audio/amr', seconds: 600 }],
   ['an AAC', adts(128), { mediaType: 'audio/aac', seconds: 128 }],
   ['an M4A', mp4(600, { brand: 'M4A ', handler: 'soun' }), { mediaType: 'audio/mp4', seconds: 600 }],
   ['an MP4 that is only sound', mp4(600, { handler: 'soun' }), { mediaType: 'audio/mp4', seconds: 600 }],
