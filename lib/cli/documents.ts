@@ -209,12 +209,15 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
       } finally {
         await printer.close()
       }
-      const closing = formatKopecks(closingBalance(statement))
+      const balance = closingBalance(statement)
+      const closing = formatKopecks(balance)
+      const owed =
+        balance < 0 ? `${formatKopecks(-balance)} ₽ are owed to the company` : `the company owes ${closing} ₽`
       answer(
         stdout,
         options,
         { from, to, opening: formatKopecks(statement.opening), closing, rows: statement.rows.length },
-        `${out}: ${statement.rows.length} rows; the company owes ${closing} ₽\n`,
+        `${out}: ${statement.rows.length} rows; ${owed}\n`,
       )
     })
 }

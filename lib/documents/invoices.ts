@@ -125,7 +125,8 @@ export async function cancelInvoice(
     await records.write([{ write, rows: 1 }, ...logged])
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
-    throw new DocumentError(`there is no invoice ${id} that could be cancelled`, { cause: error })
+    const message = `there is no invoice ${id} that could be cancelled: gateway invoice list shows them`
+    throw new DocumentError(message, { cause: error })
   }
 }
 

@@ -124,7 +124,7 @@ const en: typeof ru = {
     },
     amount: 'Amount',
     paid: 'Paid',
-    payUntil: 'Pay until',
+    payUntil: 'Pay by',
     seller: 'Payee',
     payer: 'Payer',
     purpose: 'Purpose of the payment',

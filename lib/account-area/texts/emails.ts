@@ -131,17 +131,17 @@ const en: typeof ru = {
     'invoice-made': {
       subject: ({ document, amount, site }) => `${document}, ${amount}: ${site}`,
       text: ({ site, document, amount, payUntil, purpose, link }) =>
-        `Hello,\n\nattached is an invoice (${document}) for ${amount} to top up the balance in ${site}. Pay it until ${payUntil}.\n\nPurpose of the payment:\n${purpose}\n\nThe invoice and its state: ${link}\n\nThe closing document comes after the end of the month, for the services that were used.\n`,
+        `Hello,\n\nattached is an invoice (${document}) for ${amount} to top up the balance in ${site}. Pay it by ${payUntil}.\n\nPurpose of the payment:\n${purpose}\n\nThe invoice and its state: ${link}\n\nThe closing document comes after the end of the month, for the services that were used.\n`,
     },
     'invoice-reminder': {
-      subject: ({ document, payUntil, site }) => `Pay until ${payUntil}: ${document}, ${site}`,
+      subject: ({ document, payUntil, site }) => `Pay by ${payUntil}: ${document}, ${site}`,
       text: ({ site, document, amount, payUntil, purpose, link }) =>
-        `Hello,\n\nthis is a reminder: an invoice of ${site} (${document}) is to be paid until ${payUntil}. Open: ${amount}. The invoice is attached.\n\nPurpose of the payment:\n${purpose}\n\nThe invoice and its state: ${link}\n\nIf you have paid already, there is nothing to do: a bank transfer takes up to three working days.\n`,
+        `Hello,\n\nthis is a reminder: an invoice of ${site} (${document}) is to be paid by ${payUntil}. Open: ${amount}. The invoice is attached.\n\nPurpose of the payment:\n${purpose}\n\nThe invoice and its state: ${link}\n\nIf you have paid already, there is nothing to do: a bank transfer takes up to three working days.\n`,
     },
     'invoice-overdue': {
       subject: ({ document, site }) => `Payment overdue: ${document}, ${site}`,
       text: ({ site, document, amount, payUntil, purpose, link }) =>
-        `Hello,\n\nan invoice of ${site} (${document}) was to be paid until ${payUntil}. Open: ${amount}. It can still be paid; the invoice is attached.\n\nPurpose of the payment:\n${purpose}\n\nThe invoice and its state: ${link}\n\nIf you have paid already, there is nothing to do: a bank transfer takes up to three working days. If you do not need the invoice any more, cancel it on the page Balance.\n`,
+        `Hello,\n\nan invoice of ${site} (${document}) was to be paid by ${payUntil}. Open: ${amount}. It can still be paid; the invoice is attached.\n\nPurpose of the payment:\n${purpose}\n\nThe invoice and its state: ${link}\n\nIf you have paid already, there is nothing to do: a bank transfer takes up to three working days. If you do not need the invoice any more, cancel it on the page Balance.\n`,
     },
     'closing-issued': {
       subject: ({ document, site }) => `${document}: ${site}`,

@@ -95,7 +95,7 @@ const en: typeof ru = {
     resetsAt: (time: string) => `begins anew ${time}`,
     expiresAt: 'Good until',
     noExpiry: 'no end',
-    until: (time: string) => `until ${time}`,
+    until: (time: string) => time,
     addresses: 'IP addresses',
     anyAddress: 'any',
     revokedAt: 'Revoked',
