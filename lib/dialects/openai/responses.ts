@@ -175,7 +175,7 @@ class ResponsesReader extends OpenaiReader {
     const usage = this.usage()
     const isCounted = usage !== undefined && countsSearches(usage)
     const seen = isCounted ? 0 : this.#searches
-    addUsed(meters, 'searches', tools === undefined ? seen : tools.within('web_search').count('num_requests'))
+    addUsed(meters, 'searches', tools?.within('web_search').count('num_requests') ?? seen)
     const drawn = tools && drawnLine(tools, this.#drawsWith)
     if (this.#hasDrawn && drawn === undefined) this.flags.add('usage_unpriced')
     const rented = containersLine(this.context.facts, this.context.providerKind) ?? this.#rentedUnseen

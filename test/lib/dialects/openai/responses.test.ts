@@ -233,3 +233,13 @@ await t.test('an item that is sent back whole is no reference, one that stands f
   t.same(named(drawn), ['item i'], 'its provider may take the image that it has kept')
   t.end()
 })
+
+t.test('searches that are seen count where the counters of tools leave them out', t => {
+  const usage = { input_tokens: 100, output_tokens: 10 }
+  const output = [{ type: 'web_search_call' }, { type: 'web_search_call' }]
+  for (const tools of [{}, { image_gen: { total_tokens: 0 } }, { web_search: null }, { web_search: {} }]) {
+    const [line] = readAnswer(responses, { id: 'r', output, usage, tool_usage: tools }).lines
+    t.equal(line?.meters.searches, 2, JSON.stringify(tools))
+  }
+  t.end()
+})
