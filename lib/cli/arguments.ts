@@ -1,4 +1,6 @@
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { dirname } from 'node:path'
 import { systemClock, zonedDayEnd, zonedParse } from '../platform/clock.ts'
 import { isAddressRange } from '../config/scalars.ts'
 import { isDay } from '../ledger/moscow-days.ts'
@@ -97,6 +99,23 @@ export function reasonText(text: string, option = '--reason'): string {
   const reason = text.trim()
   if (reason !== '' && reason.length <= reasonLengthMax) return reason
   throw new UsageError(`${option}: takes 1 to ${reasonLengthMax} characters`)
+}
+
+/**
+ * The path of a file that a command writes. It is looked at, and its folder made, before the command does what a file
+ * that cannot be written would not undo.
+ * @throws UsageError where there can be no such file
+ */
+export function outFile(path: string): string {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
+  } catch (error) {
+    throw new UsageError(`--out: ${path} cannot be written: ${(error as Error).message}`)
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw new UsageError(`--out: ${path} is a folder, and a file is to be written`)
+  return path
 }
 
 /** Whom the log of operators' actions names for what is done by a command. */

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream'
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
-import { answer, addCommand, CommandError, formatTable } from './command.ts'
+import { answer, addCommand, CommandError, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { time, oneOf, wholeNumber } from './arguments.ts'
 import { found, readStore, readRecords } from './with-store.ts'
@@ -93,16 +93,20 @@ export function addChargesCommand(program: Command, context: CliContext): void {
       'only from this ISO date or time on; a date begins at midnight in timeZone of the configuration',
     )
     .option('--until <time>', 'only before this ISO date or time')
-    .option('--csv', 'print a table for spreadsheets, one line each')
+    .addOption(new Option('--csv', 'print a table for spreadsheets, one line each').conflicts('json'))
     .option('--alarms', 'only what should be looked at: flagged charges, and estimated ones')
     .action((options: ChargesOptions) => {
       const { account, key, request, alarms, since, until } = options
       const zone = openTimeZone(options)
+      const from = since === undefined ? undefined : time('--since', since, zone)
+      const to = until === undefined ? undefined : time('--until', until, zone)
+      if (from !== undefined && to !== undefined && from >= to)
+        throw new UsageError(`--until: ${until} is not behind --since ${since}`)
       const filter = {
         ...(key === undefined ? {} : { keyId: key }),
         ...(request === undefined ? {} : { exchangeId: request }),
-        ...(since === undefined ? {} : { since: time('--since', since, zone) }),
-        ...(until === undefined ? {} : { until: time('--until', until, zone) }),
+        ...(from === undefined ? {} : { since: from }),
+        ...(to === undefined ? {} : { until: to }),
         ...(alarms === undefined ? {} : { alarmsOnly: alarms }),
       }
       return readStore(options, async reports => {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { advancesTable, listAdvances, type Advance } from '../documents/advances.ts'
@@ -14,7 +14,7 @@ import { requiredSeller, withRecords } from './with-store.ts'
 import { closeMonth } from '../documents/month-close.ts'
 import { closingBalance, reconcile } from '../documents/reconcile-account.ts'
 import { systemClock } from '../platform/clock.ts'
-import { oneOf, operatorName, reasonText } from './arguments.ts'
+import { oneOf, operatorName, outFile, reasonText } from './arguments.ts'
 
 /** Options of commands that are about one month. */
 interface MonthOptions extends SharedOptions {
@@ -35,9 +35,11 @@ function addExportCommands(documents: Command, { stdout }: CliContext): void {
     .action(async (options: MonthOptions & { readonly out: string }) => {
       const month = monthOf(options)
       const { out, json } = options
+      const isArchive = out.toLowerCase().endsWith('.zip')
+      outFile(isArchive ? out : join(out, 'register.csv'))
       const files = await filesOf(options, month)
-      if (out.toLowerCase().endsWith('.zip')) writeFileSync(out, zipFiles(files, lastDay(month)))
-      else writeFolder(out, files)
+      if (isArchive) writeFileSync(out, zipFiles(files, lastDay(month)))
+      else for (const { name, bytes } of files) writeFileSync(join(out, name), bytes)
       stdout.write(
         json === true
           ? `${JSON.stringify({ month, files: files.map(file => file.name) })}\n`
@@ -49,9 +51,10 @@ function addExportCommands(documents: Command, { stdout }: CliContext): void {
     .option('--out <file>', 'write it as CSV')
     .action(async (options: MonthOptions & { readonly out?: string }) => {
       const month = monthOf(options)
+      const out = options.out === undefined ? undefined : outFile(options.out)
       const seller = requiredSeller(options)
       const advances = await withRecords(options, records => listAdvances(records, seller, month))
-      if (options.out !== undefined) writeFileSync(options.out, advancesTable(advances))
+      if (out !== undefined) writeFileSync(out, advancesTable(advances))
       for (const advance of advances) {
         const said = advanceView(advance)
         answer(
@@ -80,11 +83,6 @@ async function filesOf(options: SharedOptions, month: string): Promise<readonly 
   } finally {
     await printer.close()
   }
-}
-
-function writeFolder(folder: string, files: readonly DocumentFile[]): void {
-  mkdirSync(folder, { recursive: true })
-  for (const { name, bytes } of files) writeFileSync(join(folder, name), bytes)
 }
 
 function advanceView({ accountId, buyer, date, name, amount, rate, vat, left }: Advance) {
@@ -199,6 +197,7 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
       const { account: accountId, from, to, out } = options
       for (const day of [from, to])
         if (!isDay(day)) throw new UsageError(`"${day}" is no day such as 2026-01-31`)
+      outFile(out)
       const seller = requiredSeller(options)
       const statement = await withRecords(options, records =>
         reconcile(records, seller, { accountId, from, to }),

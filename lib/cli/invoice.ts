@@ -6,7 +6,7 @@ import { moscowDay } from '../ledger/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks, parseKopecks } from '../money/kopecks.ts'
 import { answer, addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
-import { operatorName } from './arguments.ts'
+import { operatorName, outFile } from './arguments.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
 
 interface CreateOptions extends SharedOptions {
@@ -33,6 +33,7 @@ function addCreate(invoice: Command, { stdout }: CliContext): void {
     .action(async (options: CreateOptions) => {
       const amount = parseKopecks(options.rub)
       if (amount === undefined) throw new UsageError(`--rub: "${options.rub}" is no amount such as 10000.00`)
+      const out = options.out === undefined ? undefined : outFile(options.out)
       const seller = requiredSeller(options)
       const { id, document } = await withRecords(options, (records, at) =>
         createInvoice(records, seller, {
@@ -42,10 +43,10 @@ function addCreate(invoice: Command, { stdout }: CliContext): void {
           isEmailed: options.email,
         }),
       )
-      if (options.out !== undefined) {
+      if (out !== undefined) {
         const printer = new DocumentPrinter()
         try {
-          writeFileSync(options.out, await printer.print(document, seller.facsimile))
+          writeFileSync(out, await printer.print(document, seller.facsimile))
         } finally {
           await printer.close()
         }
@@ -56,7 +57,7 @@ function addCreate(invoice: Command, { stdout }: CliContext): void {
         stdout,
         options,
         json,
-        `invoice ${number} of ${date} for ${json.amount} ₽ made, with the id ${id}${options.out === undefined ? '' : `: ${options.out}`}\n`,
+        `invoice ${number} of ${date} for ${json.amount} ₽ made, with the id ${id}${out === undefined ? '' : `: ${out}`}\n`,
       )
     })
 }

@@ -73,6 +73,13 @@ await t.test(
     t.match(await run('account', 'company', id), { code: 1, stderr: /has no company details/ })
     t.match(await run('account', 'company', id, '--set', join(folder, 'company.json')), { code: 0 })
     t.same(parsed((await run('account', 'company', id)).stdout), company)
+    for (const [path, why] of [
+      [folder, /is a folder, and a file is to be written/],
+      [join(folder, 'company.json', 'i.pdf'), /cannot be written: (?:EEXIST|ENOTDIR)/],
+    ] as const) {
+      const refused = await run('invoice', 'create', '--account', id, '--rub', '1', '--out', path)
+      t.match(refused, { code: 2, stdout: '', stderr: why }, 'no invoice is made whose file cannot be')
+    }
     const invoice = await run(
       'invoice',
       'create',
@@ -158,7 +165,7 @@ await t.test(
       readFileSync(join(out, 'register.csv'), 'utf8'),
       /^\ufeffВид;Номер;.*\r\nАкт;1;.*;ООО «Ромашка»;7736207543;770401001;123,00;без НДС;0,00;выставлен\r\n$/,
     )
-    const zip = join(folder, 'month.zip')
+    const zip = join(folder, 'archives', 'month.zip')
     t.match(await run('documents', 'export', '--month', month, '--out', zip), { code: 0 })
     const unzipped = Object.entries(unzipSync(readFileSync(zip)))
     t.strictSame(
