@@ -54,7 +54,7 @@ await t.test('an alarm is listed, taken and closed by command while the gateway 
   t.match(await run(), { stdout: 'no alarms\n' })
   t.match(await run('close', 'none', '--reason', 'x'), {
     code: 1,
-    stderr: 'gateway: there is no alarm none\n',
+    stderr: 'gateway: there is no alarm none: gateway alarms --all lists them\n',
   })
   t.match(await alarmsOf(configFile, '--all'), [{ state: 'closed', reason: 'a new key' }])
 })
