@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
 import { answer, addCommand, CommandError, formatTable, UsageError } from './command.ts'
@@ -93,7 +93,7 @@ export function addChargesCommand(program: Command, context: CliContext): void {
       'only from this ISO date or time on; a date begins at midnight in timeZone of the configuration',
     )
     .option('--until <time>', 'only before this ISO date or time')
-    .addOption(new Option('--csv', 'print a table for spreadsheets, one line each').conflicts('json'))
+    .option('--csv', 'print a table for spreadsheets, one line each')
     .option('--alarms', 'only what should be looked at: flagged charges, and estimated ones')
     .action((options: ChargesOptions) => {
       const { account, key, request, alarms, since, until } = options

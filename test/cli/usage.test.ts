@@ -23,7 +23,6 @@ const wrongUsage: readonly (readonly [words: string[], message: RegExp])[] = [
   ],
   [['top', '--days', '99999999999'], /--days: "99999999999" is no whole number from 1 to 36500/],
   [['payment', 'reconcile', '--days', '-1'], /--days: "-1" is no whole number from 1 to 1095/],
-  [['charges', '--json', '--csv'], /'--csv' cannot be used with option '--json'/],
   [
     ['charges', '--since', '2026-02-01', '--until', '2026-02-01'],
     /--until: 2026-02-01 is not behind --since 2026-02-01/,
