@@ -55,7 +55,7 @@ interface EbmlState {
 }
 
 /**
- * The length of a film or sound in Matroska or WebM: what its header tells or where its last block stands,
+ * The length of a video or audio in Matroska or WebM: what its header tells or where its last block stands,
  * whichever is later, unless the frames of its sound hold more. What browsers record has no length in its header.
  */
 export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
@@ -101,8 +101,7 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
       state.scale = unsigned(payload) || 1_000_000
       break
     case ids.duration:
-      if (payload.length === 4) state.durationTicks = Math.max(0, payload.readFloatBE(0) || 0)
-      if (payload.length === 8) state.durationTicks = Math.max(0, payload.readDoubleBE(0) || 0)
+      state.durationTicks = Math.max(state.durationTicks, durationIn(payload))
       break
     case ids.trackType:
       if (payload[0] === 1) state.hasVideo = true
@@ -130,6 +129,13 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
       state.sound.readBlock(sizeIn(payload, 0, trackBytes) ?? 0, payload, trackBytes)
     }
   }
+}
+
+/** 0 for what is no length, such as infinity, beside which nothing else of the file would count. */
+function durationIn(payload: Buffer): number {
+  const ticks =
+    payload.length === 4 ? payload.readFloatBE(0) : payload.length === 8 ? payload.readDoubleBE(0) : 0
+  return Number.isFinite(ticks) ? Math.max(0, ticks) : 0
 }
 
 /** How many bytes a number of variable length takes, by its first; 0 when that is none. */

@@ -34,7 +34,7 @@ interface Track {
   heldSeconds: number
 }
 
-/** How long the sound of a film plays by its blocks, whose times and scale a file may say as it likes. */
+/** How long the audio of a video plays by its blocks, whose times and scale a file may say as it likes. */
 export class MatroskaSound {
   readonly #tracks = new Map<number, Track>()
   #track = newTrack()

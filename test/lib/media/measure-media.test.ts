@@ -150,12 +150,14 @@ function forgedOggs(): (readonly [what: string, file: Buffer, expected: Expected
   )
 }
 
-/** Two minutes of sound in WebM, all of which is said to play in a moment. */
+/** Two minutes of sound in WebM, all of which is said to play in a moment, or for a time that is none. */
 function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expected])[] {
   const vorbis = oggCodings['Vorbis']?.first ?? Buffer.alloc(0)
   const opus = { codec: 'A_OPUS', frame: Buffer.from([0x08, 0]) }
   const sounds = [
     ['Opus', webmOfFrames(opus, 6000)],
+    ['Opus of an endless length', webmOfFrames({ ...opus, saidMs: Infinity }, 6000)],
+    ['Opus of a length that is no number', webmOfFrames({ ...opus, saidMs: NaN }, 6000)],
     ['Opus, laced as Xiph laces', webmOfFrames(opus, 6000, 'xiph')],
     ['Opus, laced evenly', webmOfFrames(opus, 6000, 'fixed')],
     ['Opus, laced as EBML laces', webmOfFrames(opus, 6000, 'ebml')],
@@ -169,7 +171,7 @@ function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expecte
     ['FLAC', webmOfFrames({ codec: 'A_FLAC', frame: oggCodings['FLAC']?.packet ?? Buffer.alloc(0) }, 120)],
   ] as const
   return sounds.map(([what, file]) => [
-    `a WebM of ${what} that says a moment`,
+    `a WebM of ${what}, forged`,
     file,
     { mediaType: 'audio/webm', seconds: 120 },
   ])
