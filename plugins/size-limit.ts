@@ -14,7 +14,7 @@ import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 
 /**
- * Refuses what a provider would refuse or should not be sent: pictures, sound, films and documents by their
+ * Refuses what a provider would refuse or should not be sent: images, audio, videos and documents by their
  * content, whatever they are called; and has holds and estimates go by what was measured.
  */
 export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {

@@ -57,7 +57,7 @@ const mediaLimits = z.strictObject({
   videosMax: integer(0, 100_000).optional(),
   /** All videos of a request together. */
   videoSecondsMax: seconds.optional(),
-  /** All sound of a request together. */
+  /** All audio of a request together. */
   audioSecondsMax: seconds.optional(),
   /** From here on the answer says in `x-gateway-warning` that accuracy suffers. */
   audioSecondsWarn: seconds.optional(),
@@ -80,7 +80,7 @@ type DialectLimits = z.infer<typeof dialectLimits>
 
 const megabyte = 1_048_576
 const commonTypes: MediaLimits['imageTypes'] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
-/** Where Pillow, which providers decode with, takes a picture for a decompression bomb. */
+/** Where Pillow, which providers decode with, takes an image for a decompression bomb. */
 const bombPixels = 178_956_970
 
 /** Of the service's specification for messages; of the providers' documentation for the others. */

@@ -24,7 +24,7 @@ export interface AnswerSink extends ShapeSink {
 
 /** Longer events are passed over. */
 const eventBytesMax = 32 * 1_048_576
-/** Larger events, such as a whole picture, are scanned instead of parsed. */
+/** Larger events, such as a whole image, are scanned instead of parsed. */
 const parsedEventBytesMax = 262_144
 const scanOptions = { rejectDuplicates: false, findingsMax: 1_000_000 }
 /** An event is scanned in one go, and others wait meanwhile: one that names more than this is not read. */
@@ -33,7 +33,7 @@ const noBytes = Buffer.alloc(0)
 const openBrace = 0x7b
 const openBracket = 0x5b
 const byteOrderMark = Buffer.from('efbbbf', 'hex')
-/** Sound and pictures may begin with any byte. */
+/** Audio and images may begin with any byte. */
 const productType = /^(?:audio|image|video)\//
 /** What a line of an event stream begins with; a comment begins with the colon. */
 const eventField = /^(?:data|event|id|retry)?:/

@@ -74,7 +74,7 @@ export abstract class AnswerReader implements UsageReader, AnswerSink {
 
   push(chunk: Buffer): void {
     this.#bytes.push(chunk)
-    // What is neither events nor JSON is the product itself, such as sound.
+    // What is neither events nor JSON is the product itself, such as audio.
     if (this.#bytes.framing === 'opaque') this.hasOutput = true
   }
 

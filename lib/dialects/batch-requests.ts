@@ -74,8 +74,7 @@ export class InlineBatchReader implements JsonPartsReader {
       const batch = this.batchOf(request)
       const media = batch === undefined ? [] : addRequest(this.#tally, request, batch)
       if (this.#media.length + media.length <= mediaMax) this.#media.push(...media)
-      else
-        this.#tally.fail(media[0]?.path ?? '', `A batch may hold at most ${mediaMax} pictures and the like.`)
+      else this.#tally.fail(media[0]?.path ?? '', `A batch may hold at most ${mediaMax} images and the like.`)
     }
   }
 

@@ -118,7 +118,7 @@ interface LabelsByParent {
   hasBlocks: boolean
 }
 
-/** Labels by the object they stand in; undefined where there are none, as with pictures by data URL. */
+/** Labels by the object they stand in; undefined where there are none, as with images by data URL. */
 function* labelsByParent(scan: ScanResult): Generator<undefined, LabelsByParent | undefined> {
   let found: LabelsByParent | undefined
   for (const [index, finding] of scan.findings.entries()) {

@@ -50,7 +50,7 @@ function toldError(error: unknown): unknown {
   })
 }
 
-/** The length of strings that are no text: sound and pictures. */
+/** The length of strings that are no text: audio and images. */
 export function encodedLength(scan: ScanResult, name: string): number {
   let length = 0
   for (const found of scan.findings) {
@@ -64,8 +64,8 @@ export function countOf(scan: ScanResult, name: string): number {
   return scan.findings.filter(found => found.name === name && found.type !== 'null').length
 }
 
-/** How long sound is that stands encoded in so many characters, by the bytes that a second of it takes. */
-export function soundSeconds(encodedLength: number, bytesPerSecond: number): number {
+/** How long audio is that stands encoded in so many characters, by the bytes that a second of it takes. */
+export function encodedSeconds(encodedLength: number, bytesPerSecond: number): number {
   return (encodedLength * 3) / 4 / bytesPerSecond
 }
 

@@ -15,9 +15,9 @@ export interface ClientEvent {
   readonly id?: string
   /** Text in it, as the provider will read it. */
   readonly textBytes: number
-  /** Sound in it. */
+  /** Audio in it. */
   readonly audioSeconds: number
-  /** What its pictures are taken for. */
+  /** What its images are taken for. */
   readonly imageTokens?: number
   /** The response reads what is in this message instead of the conversation, or is not added to it. */
   readonly isApart?: boolean
@@ -72,7 +72,7 @@ export type ServerEvent =
 export interface SessionContext {
   /** The provider's config name or what it is `like`. */
   readonly providerKind: string
-  /** The model's price counts seconds of sound, so usage is told in them where the provider does. */
+  /** The model's price counts seconds of audio, so usage is told in them where the provider does. */
   readonly isPricedBySecond: boolean
   /** As the provider knows it. */
   readonly model: string

@@ -24,11 +24,11 @@ export interface MediaPart {
   readonly fieldKind?: MediaPart['kind']
   /** It was uploaded before, and is named here. */
   readonly object?: NamedObject
-  /** Of sound and video, by the content. */
+  /** Of audio and video, by the content. */
   readonly seconds?: number
   /** Of a PDF. */
   readonly pages?: number
-  /** Of a picture, in pixels. */
+  /** Of an image, in pixels. */
   readonly width?: number
   readonly height?: number
   /** Where it begins in the body, and how many bytes of it it takes up. */
@@ -37,7 +37,7 @@ export interface MediaPart {
 }
 
 /** Samples and nothing else: whatever their first bytes look like is chance. */
-const rawSound = new Set([
+const rawAudio = new Set([
   'audio/l8',
   'audio/l16',
   'audio/l24',
@@ -47,8 +47,8 @@ const rawSound = new Set([
   'audio/pcma',
   'audio/pcmu',
 ])
-/** Containers that hold sound alone as often as film: what the request calls them decides. */
-const soundOrFilm = new Set([
+/** Containers that hold audio alone as often as video: what the request calls them decides. */
+const audioOrVideo = new Set([
   'video/webm',
   'video/mp4',
   'video/x-matroska',
@@ -106,7 +106,7 @@ export function mediaPartFromMultipart(
   }
 }
 
-/** The content counts before what it is called, or a film could be sent as a text. */
+/** The content counts before what it is called, or a video could be sent as a text. */
 function kindOf(
   declared: string | undefined,
   detected: string | undefined,
@@ -115,7 +115,7 @@ function kindOf(
   const declaredKind = declared === undefined ? 'other' : mediaKind(declared)
   if (detected !== undefined) {
     const isEither = declaredKind === 'audio' || declaredKind === 'video'
-    if (isEither && soundOrFilm.has(detected)) return declaredKind
+    if (isEither && audioOrVideo.has(detected)) return declaredKind
     // An SVG is a text, and may be sent as one.
     if (declaredKind === 'document' && detected === 'image/svg+xml') return declaredKind
     return mediaKind(detected)
@@ -124,7 +124,7 @@ function kindOf(
 }
 
 function detect(head: Buffer, declared: string | undefined): string | undefined {
-  return declared !== undefined && rawSound.has(declared) ? undefined : detectMediaType(head)
+  return declared !== undefined && rawAudio.has(declared) ? undefined : detectMediaType(head)
 }
 
 function typeOnly(type: string | undefined): string | undefined {

@@ -70,7 +70,7 @@ function isoMediaType(head: Buffer): string | undefined {
   const major = head.toString('latin1', 8, 12)
   const size = Math.min(head.readUInt32BE(0), head.length)
   const named = brands.get(major)
-  // `mif1` says picture only; the compatible brands say which coding.
+  // `mif1` says image only; the compatible brands say which coding.
   if (named !== undefined && named !== 'image/heif') return named
   for (let offset = 16; named !== undefined && offset + 4 <= size; offset += 4) {
     const compatible = brands.get(head.toString('latin1', offset, offset + 4))
@@ -115,7 +115,7 @@ function has(head: Buffer, offset: number, bytes: Buffer): boolean {
   return true
 }
 
-/** Sound without a container begins with a frame header, whose reserved values tell it from chance. */
+/** Audio without a container begins with a frame header, whose reserved values tell it from chance. */
 function mpegType(head: Buffer): string | undefined {
   const [first = 0, second = 0, third = 0] = head
   if (first === 0x47 && head[transportPacketBytes] === 0x47) return 'video/mp2t'

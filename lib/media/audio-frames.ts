@@ -4,7 +4,7 @@ import { believedSeconds, MediaUnreadableError, type MediaReader } from './media
 const walkedBytesMax = 67_108_864
 /** The longest header of a frame. */
 export const flacHeaderBytesMax = 16
-/** Places that look like the beginning of a frame and are none. Chance makes one in 32 KB of FLAC, and pictures in tags some. */
+/** Places that look like the beginning of a frame and are none. Chance makes one in 32 KB of FLAC, and images in tags some. */
 const falseStartsMax = 100_000
 /** Of frames of a fixed and of a variable size. */
 const syncs = [Buffer.from([0xff, 0xf8]), Buffer.from([0xff, 0xf9])]
@@ -135,7 +135,7 @@ function walkFrom(position: number, isAac: boolean): FrameWalk {
 }
 
 /**
- * The length of sound that is a row of frames without a container (MP3, AAC in ADTS): the sum over its
+ * The length of audio that is a row of frames without a container (MP3, AAC in ADTS): the sum over its
  * frames, whatever a header says or does not say. What stands between frames is passed over. Players go by frames of one
  * kind, and find them in what would be a frame of the other, so the kind that plays longer counts.
  * @param from behind the tags unless said
@@ -157,8 +157,8 @@ export async function framesSeconds(reader: MediaReader, from?: number): Promise
   // One frame can be chance; two in the right distance are none.
   if (frames < 2 && position - start > 4096) return undefined
   if (seconds === 0) return undefined
-  const soundBytes = (await reader.size()) - start
-  return position - start >= walkedBytesMax ? (seconds * soundBytes) / (position - start) : seconds
+  const audioBytes = (await reader.size()) - start
+  return position - start >= walkedBytesMax ? (seconds * audioBytes) / (position - start) : seconds
 }
 
 /** @param windowStart where the window's first byte is */
@@ -193,7 +193,7 @@ export async function afterTags(reader: MediaReader): Promise<number> {
   return position
 }
 
-/** How long the frame of MPEG sound plays that begins here; 0 where none does. */
+/** How long the frame of MPEG audio plays that begins here; 0 where none does. */
 export function mpegFrameSeconds(bytes: Buffer, at: number): number {
   return frameAt(bytes, at)?.seconds ?? 0
 }

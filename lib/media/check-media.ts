@@ -18,8 +18,8 @@ const aliases: ReadonlyMap<string, string> = new Map([
 const playing: readonly (MediaPart['kind'] | undefined)[] = ['audio', 'video']
 
 /**
- * Refuses what is called one thing and is another, where providers refuse it too: PDFs by their exact type, sound
- * and film by their kind, since players look at the content, and images by their type or by their kind.
+ * Refuses what is called one thing and is another, where providers refuse it too: PDFs by their exact type, audio
+ * and video by their kind, since players look at the content, and images by their type or by their kind.
  * @param areTypesExact the provider takes an image as the type alone that it is called
  * @returns a warning for the answer, where another type of image was found than is said
  * @throws GatewayError media_type, with both names
@@ -60,7 +60,7 @@ function expectation({ declaredType, fieldKind }: MediaPart): Called | undefined
   if (fieldKind === undefined || fieldKind === 'document') return undefined
   return {
     kind: fieldKind,
-    name: { image: 'an image', audio: 'sound', video: 'a video', other: '' }[fieldKind],
+    name: { image: 'an image', audio: 'audio', video: 'a video', other: '' }[fieldKind],
   }
 }
 
@@ -202,8 +202,8 @@ function checkPdf(
 }
 
 /**
- * The videos and sounds of one request: how many and how long together.
- * @returns a warning for the answer, where there is more sound than is heard without loss
+ * The videos and audio of one request: how many and how long together.
+ * @returns a warning for the answer, where there is more audio than is heard without loss
  * @throws GatewayError media_too_many, media_too_long
  */
 export function checkPlaytime(parts: readonly MediaPart[], limits: MediaLimits): string | undefined {
@@ -217,11 +217,11 @@ export function checkPlaytime(parts: readonly MediaPart[], limits: MediaLimits):
     )
   }
   checkSeconds('video', videos, limits.videoSecondsMax)
-  const sounds = parts.filter(part => part.kind === 'audio')
-  const soundSeconds = checkSeconds('audio', sounds, limits.audioSecondsMax)
+  const audio = parts.filter(part => part.kind === 'audio')
+  const audioSeconds = checkSeconds('audio', audio, limits.audioSecondsMax)
   const { audioSecondsWarn } = limits
-  if (audioSecondsWarn === undefined || soundSeconds <= audioSecondsWarn) return undefined
-  return `audio_long; seconds=${shortNumber(soundSeconds)}; limit=${audioSecondsWarn}; accuracy suffers beyond it`
+  if (audioSecondsWarn === undefined || audioSeconds <= audioSecondsWarn) return undefined
+  return `audio_long; seconds=${shortNumber(audioSeconds)}; limit=${audioSecondsWarn}; accuracy suffers beyond it`
 }
 
 /** How long they are together; those of unknown length count nothing. */

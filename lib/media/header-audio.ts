@@ -1,7 +1,7 @@
 import { MediaUnreadableError, type MediaReader } from './media-reader.ts'
 
 /**
- * Tags inside sound may be as large as the file, and music-metadata makes an object of every word in them:
+ * Tags inside audio may be as large as the file, and music-metadata makes an object of every word in them:
  * nothing here needs them, and headers are short.
  */
 const pieceBytesMax = 8192
@@ -51,7 +51,7 @@ class ReaderBlob extends Blob {
 }
 
 /**
- * The length of sound whose headers tell it: WAV, AIFF, FLAC and others that music-metadata knows.
+ * The length of audio whose headers tell it: WAV, AIFF, FLAC and others that music-metadata knows.
  * @throws MediaUnreadableError
  */
 export async function headerSeconds(
@@ -59,7 +59,7 @@ export async function headerSeconds(
   type: string,
   start = 0,
 ): Promise<number | undefined> {
-  // Loaded by the first sound, as most gateways see none for long.
+  // Loaded by the first audio file, as most gateways see none for long.
   const { parseBlob } = await import('music-metadata')
   // Told before tags further on turn out to be broken.
   let seconds: number | undefined

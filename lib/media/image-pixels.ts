@@ -11,7 +11,7 @@ interface Pixels {
 }
 
 /**
- * The sides of a picture as its header tells them, which is what a decoder sets memory aside for.
+ * The sides of an image as its header tells them, which is what a decoder sets memory aside for.
  * @throws BrokenMediaError when no decoder can show it
  */
 export async function imagePixels(reader: MediaReader, type: string): Promise<Pixels> {
@@ -58,7 +58,7 @@ async function jpegPixels(reader: MediaReader): Promise<Pixels> {
     }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
     if (isFrame) return { height: head.readUInt16BE(5), width: head.readUInt16BE(7) }
-    // The picture's data or end before a frame header.
+    // The image's data or end before a frame header.
     if (marker === 0xda || marker === 0xd9) throw new BrokenMediaError('it has no frame header')
     position += 2 + Math.max(2, head.readUInt16BE(2))
   }

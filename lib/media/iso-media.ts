@@ -1,8 +1,8 @@
 import { believedSeconds, BrokenMediaError, type MediaReader } from './media-reader.ts'
-import { soundFrames } from './iso-sound.ts'
-import type { SoundFrames } from './iso-sound.ts'
+import { audioFrames } from './iso-audio.ts'
+import type { AudioFrames } from './iso-audio.ts'
 
-/** How long a film or sound is; whether there are pictures in it, where that is said. */
+/** How long a video or audio is; whether there are images in it, where that is said. */
 export interface Playtime {
   readonly seconds?: number | undefined
   readonly hasVideo?: boolean | undefined
@@ -15,8 +15,8 @@ const payloadBytesMax = 1_048_576
 /** What is known of a track; its fragments go by it, in units of its timescale. */
 interface Track {
   timescale: number
-  /** Its sound's frames; undefined for pictures, and for sound of an unknown kind. */
-  sound: SoundFrames | undefined
+  /** Its audio's frames; undefined for video, and for audio of an unknown kind. */
+  audio: AudioFrames | undefined
   /** How many samples its tables and fragments have named. */
   samples: number
   /** How long a sample is unless its fragment says otherwise. */
@@ -32,7 +32,7 @@ interface IsoState {
   movieTimescale: number
   track: number
   hasVideo: boolean
-  hasSound: boolean
+  hasAudio: boolean
   readonly tracks: Map<number, Track>
 }
 
@@ -42,7 +42,7 @@ function trackOf(state: IsoState): Track {
   if (track === undefined) {
     track = {
       timescale: 0,
-      sound: undefined,
+      audio: undefined,
       samples: 0,
       sampleUnits: 0,
       fragmentSampleUnits: undefined,
@@ -55,8 +55,8 @@ function trackOf(state: IsoState): Track {
 }
 
 /**
- * The length of a film in the ISO base media format (MP4, MOV, M4A), fragmented or not: the longest that
- * any of its headers and fragments tell, unless the frames of its sound hold more.
+ * The length of a video in the ISO base media format (MP4, MOV, M4A), fragmented or not: the longest that
+ * any of its headers and fragments tell, unless the frames of its audio hold more.
  * @throws BrokenMediaError without an index, which no player can do without
  */
 export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
@@ -65,7 +65,7 @@ export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
     movieTimescale: 0,
     track: 0,
     hasVideo: false,
-    hasSound: false,
+    hasAudio: false,
     tracks: new Map(),
   }
   let hasIndex = false
@@ -88,10 +88,10 @@ export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
     if (size === Infinity) break
     position += size
   }
-  if (!hasIndex) throw new BrokenMediaError('it has no index (moov), so it is cut off or no film')
+  if (!hasIndex) throw new BrokenMediaError('it has no index (moov), so it is cut off or no video')
   return {
-    seconds: believedSeconds(state.longestSeconds, soundSeconds(state)),
-    ...((state.hasVideo || state.hasSound) && { hasVideo: state.hasVideo }),
+    seconds: believedSeconds(state.longestSeconds, audioSeconds(state)),
+    ...((state.hasVideo || state.hasAudio) && { hasVideo: state.hasVideo }),
   }
 }
 
@@ -125,11 +125,11 @@ function isRead(type: string): boolean {
   return read.includes(type)
 }
 
-/** How long the frames of the longest sound are. */
-function soundSeconds(state: IsoState): number {
+/** How long the frames of the longest audio track are. */
+function audioSeconds(state: IsoState): number {
   let seconds = 0
-  for (const { sound, samples } of state.tracks.values()) {
-    if (sound !== undefined) seconds = Math.max(seconds, (samples * sound.samplesPerFrame) / sound.rate)
+  for (const { audio, samples } of state.tracks.values()) {
+    if (audio !== undefined) seconds = Math.max(seconds, (samples * audio.samplesPerFrame) / audio.rate)
   }
   return seconds
 }
@@ -199,11 +199,11 @@ function readBox(type: string, payload: Buffer, state: IsoState): void {
     case 'hdlr': {
       const handler = payload.toString('latin1', 8, 12)
       if (handler === 'vide') state.hasVideo = true
-      if (handler === 'soun') state.hasSound = true
+      if (handler === 'soun') state.hasAudio = true
       break
     }
     case 'stsd':
-      trackOf(state).sound = soundFrames(payload)
+      trackOf(state).audio = audioFrames(payload)
       break
     case 'stts': {
       const { timescale } = trackOf(state)

@@ -2,14 +2,14 @@ import { detectMediaType } from '../http/media-sniff.ts'
 import { afterTags, framesSeconds, flacSeconds } from './audio-frames.ts'
 import { MediaReader, MediaUnreadableError, BrokenMediaError } from './media-reader.ts'
 import type { MediaBudget, MediaSource } from './media-reader.ts'
-import { amrSeconds } from './amr-sound.ts'
-import { ebmlPlaytime, aviSeconds, flvSeconds, transportSeconds } from './film-seconds.ts'
+import { amrSeconds } from './amr-audio.ts'
+import { ebmlPlaytime, aviSeconds, flvSeconds, transportSeconds } from './video-seconds.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
 import { isoPlaytime } from './iso-media.ts'
-import { oggSeconds } from './ogg-sound.ts'
+import { oggSeconds } from './ogg-audio.ts'
 import { pdfPages } from './pdf-pages.ts'
-import { waveSeconds } from './wave-sound.ts'
+import { waveSeconds } from './wave-audio.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 
 const headBytes = 4096
@@ -111,20 +111,20 @@ function packAt(bytes: Buffer, at: number): Pack | undefined {
 }
 
 const measures: Readonly<Record<string, Measure>> = {
-  'audio/mpeg': taggedSound,
+  'audio/mpeg': taggedAudio,
   'audio/aac': async reader => withSeconds(await framesSeconds(reader)),
   'audio/flac': async reader => withSeconds(await flacSeconds(reader, 0)),
-  'audio/wav': waveSound,
-  'audio/aiff': waveSound,
+  'audio/wav': waveAudio,
+  'audio/aiff': waveAudio,
   'audio/amr': async reader => withSeconds(await amrSeconds(reader)),
   'audio/ogg': async reader => withSeconds(await oggSeconds(reader)),
   'video/ogg': async reader => withSeconds(await oggSeconds(reader)),
-  'audio/mp4': isoFilm,
-  'video/mp4': isoFilm,
-  'video/quicktime': isoFilm,
-  'video/3gpp': isoFilm,
-  'video/webm': ebmlFilm,
-  'video/x-matroska': ebmlFilm,
+  'audio/mp4': isoMedia,
+  'video/mp4': isoMedia,
+  'video/quicktime': isoMedia,
+  'video/3gpp': isoMedia,
+  'video/webm': ebmlMedia,
+  'video/x-matroska': ebmlMedia,
   'video/mpeg': async reader => withSeconds(await mpegSeconds(reader)),
   'video/mp2t': async reader => withSeconds(await transportSeconds(reader)),
   'video/x-msvideo': async reader => withSeconds(await aviSeconds(reader)),
@@ -140,8 +140,8 @@ function measureFor(mediaType: string): Measure | undefined {
   if (measure !== undefined) return measure
   if (mediaType === 'image/svg+xml') return undefined
   if (mediaType.startsWith('image/')) return imagePixels
-  const isSound = mediaType.startsWith('audio/') || mediaType === 'video/x-ms-wmv'
-  return isSound ? async (reader, type) => withSeconds(await headerSeconds(reader, type)) : undefined
+  const isAudio = mediaType.startsWith('audio/') || mediaType === 'video/x-ms-wmv'
+  return isAudio ? async (reader, type) => withSeconds(await headerSeconds(reader, type)) : undefined
 }
 
 function withSeconds(seconds: number | undefined): OwnFacts {
@@ -149,24 +149,24 @@ function withSeconds(seconds: number | undefined): OwnFacts {
 }
 
 /** What begins with ID3 tags is a row of frames, or FLAC. */
-async function taggedSound(reader: MediaReader): Promise<OwnFacts> {
+async function taggedAudio(reader: MediaReader): Promise<OwnFacts> {
   const start = await afterTags(reader)
   const isFlac = (await reader.read(start, 4)).toString('latin1') === 'fLaC'
   if (isFlac) return { mediaType: 'audio/flac', ...withSeconds(await flacSeconds(reader, start)) }
   return withSeconds(await framesSeconds(reader))
 }
 
-async function waveSound(reader: MediaReader, mediaType: string): Promise<OwnFacts> {
+async function waveAudio(reader: MediaReader, mediaType: string): Promise<OwnFacts> {
   return withSeconds(await waveSeconds(reader, mediaType))
 }
 
-/** Without pictures in it, a film is a sound. */
-async function isoFilm(reader: MediaReader): Promise<OwnFacts> {
+/** Without images in it, a video is audio. */
+async function isoMedia(reader: MediaReader): Promise<OwnFacts> {
   const { seconds, hasVideo } = await isoPlaytime(reader)
   return { ...(hasVideo === false && { mediaType: 'audio/mp4' }), ...withSeconds(seconds) }
 }
 
-async function ebmlFilm(reader: MediaReader, mediaType: string): Promise<OwnFacts> {
+async function ebmlMedia(reader: MediaReader, mediaType: string): Promise<OwnFacts> {
   const { seconds, hasVideo } = await ebmlPlaytime(reader)
   return {
     ...(hasVideo === false && { mediaType: mediaType === 'video/webm' ? 'audio/webm' : 'audio/x-matroska' }),

@@ -38,7 +38,7 @@ export async function withUploaded(
   )
 }
 
-/** The first picture of a type that the scan did not know, with its name where there is one: for its refusal. */
+/** The first image of a type that the scan did not know, with its name where there is one: for its refusal. */
 export async function withTypeName(
   parts: readonly MediaPart[],
   body: BodyReader,
@@ -64,7 +64,7 @@ export async function measureParts(
   const measured: MeasuredPart[] = []
   for (const part of parts) {
     const source = sourceOf(part, body, budget)
-    // Sound without any header and texts begin with anything: where the scan saw no type, one is chance.
+    // Audio without any header and texts begin with anything: where the scan saw no type, one is chance.
     if (source === undefined || part.detectedType === undefined) {
       const isUnknown = source !== undefined && (part.kind === 'audio' || part.kind === 'video')
       measured.push(isUnknown ? { ...part, unmeasuredBecause: 'Its type is not known.' } : part)
@@ -84,7 +84,7 @@ function sourceOf(part: MediaPart, body: BodyReader, budget: MediaBudget): Media
   return new Base64Source(body, { start: bodyStart, end: bodyStart + bodyBytes, bytes, isDataUrl }, budget)
 }
 
-/** Only the content itself knows whether a container holds film or sound alone. */
+/** Only the content itself knows whether a container holds video or audio alone. */
 function withFacts(part: MediaPart, facts: ObjectFacts): MediaPart {
   const { bytes, mediaType, seconds, pages, width, height } = facts
   return {

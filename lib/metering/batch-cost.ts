@@ -170,7 +170,7 @@ function mediaAtMost(priced: PricedShare, hold: Config['hold']): Pick<GivenToAll
       mediaMicros += set * count
       continue
     }
-    // Each as long as sounds are on average, and a second more, since seconds are counted in whole: as they are bounded
+    // Each as long as recordings are on average, and a second more, since seconds are counted in whole: as they are bounded
     // by what a model reads, no others of the same bytes come to more. All else is counted by the piece.
     const mean = kind === 'audio' ? Math.ceil(bytes / count) + audioBytesPerSecondMin : undefined
     const [meter, units] = mediaBound(partOf(kind, mean), bounds)

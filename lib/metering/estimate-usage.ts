@@ -1,6 +1,6 @@
 import type { RequestBody } from '../bodies/request-body.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { pictureTokens } from '../money/picture-tokens.ts'
+import { imageTokens } from '../money/image-tokens.ts'
 import { type Price, ratesOf, unitRate } from '../money/price.ts'
 import { addMeters } from '../money/usage.ts'
 import type { Meters, UsageLine, UsageReading } from '../money/usage.ts'
@@ -154,7 +154,7 @@ function inTokens(units: Meters = {}, variant: string | undefined, price: Price)
   const meters: Meters = { ...units }
   if (isOfTokens('images', 'imageOutput')) {
     delete meters.images
-    meters.imageOutput = (others.imageOutput ?? 0) + images * pictureTokens(variant?.split('/').at(-1))
+    meters.imageOutput = (others.imageOutput ?? 0) + images * imageTokens(variant?.split('/').at(-1))
   }
   if (isOfTokens('characters', 'audioOutput')) {
     delete meters.characters

@@ -161,7 +161,7 @@ function writtenBy(
 /** Its text comes as it is written, and nothing else of it has a price. */
 function isSeen({ isStreaming, startsJob, mayComeWhole, units }: RequestFacts, price: Price): boolean {
   if (!isStreaming || startsJob === true || mayComeWhole === true) return false
-  // Sound and images are seen when they are there: their tokens do not show before.
+  // Audio and images are seen when they are there: their tokens do not show before.
   const { audioOutput, imageOutput } = price.rubPerMillion
   return (units?.images ?? units?.characters ?? audioOutput ?? imageOutput) === undefined
 }

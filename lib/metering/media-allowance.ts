@@ -3,18 +3,18 @@ import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
 import { pagesOf } from './media-bound.ts'
 
-/** The most tokens of a picture as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
+/** The most tokens of an image as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
 const imageTokensMax = 1600
 /** What Google counts for the smallest. */
 const imageTokensMin = 258
 const pixelsPerToken = 28
-/** Sound that is compressed for speech, where its length could not be measured. */
+/** Audio that is compressed for speech, where its length could not be measured. */
 const audioBytesPerSecond = 8000
-/** Google counts 32 tokens a second of sound and 300 a second of film (wire.md 3.5); others are near. */
+/** Google counts 32 tokens a second of audio and 300 a second of video (wire.md 3.5); others are near. */
 const audioTokensPerSecond = 32
 const videoTokensPerSecond = 300
 const videoBytesPerSecond = 125_000
-/** A page of a PDF is read as a picture and as text. */
+/** A page of a PDF is read as an image and as text. */
 const pageTokens = 2500
 const pageBytes = 60_000
 /** For what is given by address or id, whose size only the provider sees. */

@@ -11,13 +11,13 @@ const audioTokensPerSecond = 32
 /** OpenAI counts 20 tokens a second of speech, Google 25. */
 const spokenTokensPerSecond = 25
 
-/** Tokens that so much sound is taken for when nobody has counted them. */
+/** Tokens that so much audio is taken for when nobody has counted them. */
 export function audioTokens(seconds: number, direction: 'heard' | 'spoken'): number {
   const perSecond = direction === 'heard' ? audioTokensPerSecond : spokenTokensPerSecond
   return Math.ceil(seconds * perSecond)
 }
 
-/** So much sound is held for ahead. */
+/** So much audio is held for ahead. */
 const roomSeconds = 10
 
 /** What is known of a turn before it begins. */
@@ -32,7 +32,7 @@ export interface ExpectedTurn {
   readonly tools: readonly ProviderTool[]
 }
 
-/** A turn with room for what is said next: sound comes in small pieces, and not each needs a hold. */
+/** A turn with room for what is said next: audio comes in small pieces, and not each needs a hold. */
 export function withRoom(turn: ExpectedTurn): ExpectedTurn {
   const room = { audioInput: roomSeconds * audioTokensPerSecond }
   return {

@@ -38,7 +38,7 @@ export interface BatchShare {
   readonly isFree?: boolean
   /** The provider may run tools for them, such as searches, of which no totals tell. */
   readonly mayRunTools?: boolean
-  /** How many of them may have pictures drawn, by the models that draw. */
+  /** How many of them may have images drawn, by the models that draw. */
   readonly drawsWith?: Readonly<Record<string, number>>
   /** How many of them name each model beside their own, such as an advisor, and where first. */
   readonly namedModels?: Readonly<Record<string, { readonly at: string; readonly requests: number }>>
@@ -54,7 +54,7 @@ export interface BatchShare {
   readonly isReadInParts?: boolean
   /** Bytes of answers that they predict. */
   readonly predictedBytes?: number
-  /** How many of them name sound of which nobody knows the size. */
+  /** How many of them name audio of which nobody knows the size. */
   readonly unknownAudio?: number
   /** How many of them name something of which nobody knows how much of it is read. */
   readonly unread?: number
@@ -79,7 +79,7 @@ export interface BatchShare {
   readonly candidatesUncapped: number
   /** By kind: `image`, `audio`. */
   readonly media: Readonly<Record<string, MediaSum>>
-  /** Units that the requests name themselves, such as pictures, and the variant all of them are priced by. */
+  /** Units that the requests name themselves, such as images, and the variant all of them are priced by. */
   readonly units?: Readonly<Meters>
   readonly unitsVariant?: string
   /** How many images each of them begins from, which are among the units of all. */

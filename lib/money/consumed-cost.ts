@@ -138,7 +138,7 @@ function waysToRead(price: Price, meters: Meters, cacheWrite: Consumed['cacheWri
   const ways = [meters]
   for (const term of cacheWrites) {
     if (term === 'cacheWrite1h' && cacheWrite === '5m') continue
-    // Sound and pictures that cost what text does are written as text is.
+    // Audio and images that cost what text does are written as text is.
     const { input = 0, audioInput = 0, imageInput = 0, ...others } = meters
     const ownAudio = rubPerMillion.audioInput === undefined ? 0 : audioInput
     const ownImage = rubPerMillion.imageInput === undefined ? 0 : imageInput

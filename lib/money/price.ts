@@ -87,7 +87,7 @@ export function isPricedByPage({ rubPerUnit, rubPerMillion }: Price): boolean {
   return rubPerUnit['pages'] !== undefined || rubPerMillion.pages !== undefined
 }
 
-/** Whether sound is paid for by its length. */
+/** Whether audio is paid for by its length. */
 export function isPricedBySecond({ rubPerUnit, rubPerMillion }: Price): boolean {
   return rubPerUnit['audioSeconds'] !== undefined || rubPerMillion.audioSeconds !== undefined
 }

@@ -80,10 +80,10 @@ export interface ObjectFacts {
   readonly bytes?: number
   /** By its content: `application/pdf`. */
   readonly mediaType?: string
-  /** Of sound and video. */
+  /** Of audio and video. */
   readonly seconds?: number
   readonly pages?: number
-  /** Of a picture, in pixels. */
+  /** Of an image, in pixels. */
   readonly width?: number
   readonly height?: number
   /** Of JSON lines. */
@@ -160,7 +160,7 @@ export type ObjectKind =
   | 'container'
   /** One item of a stored response. */
   | 'item'
-  /** An answer in sound that a chat can go on from. */
+  /** An answer in audio that a chat can go on from. */
   | 'audio'
   /** Nobody makes these through the gateway, so they are the operator's own. */
   | 'prompt'
@@ -187,7 +187,7 @@ export type ObjectKind =
   /** A Realtime session over WebRTC, beside which another connection can be opened. */
   | 'call'
 
-/** Kinds whose objects stand for text and sound that is billed as input of whatever names them. */
+/** Kinds whose objects stand for text and audio that is billed as input of whatever names them. */
 export const contextKinds = [
   'response',
   'interaction',

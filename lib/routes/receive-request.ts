@@ -101,7 +101,7 @@ function hasBody({ request: { headers } }: Exchange): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** Far more pictures, files and tools than any provider takes in one request; each takes up some memory. */
+/** Far more images, files and tools than any provider takes in one request; each takes up some memory. */
 const findingsMax = 20_000
 
 /** What a body says, and where in it. */

@@ -171,7 +171,7 @@ const echoCharactersMax = 200
 const tokenCharactersMax = 8
 const imageTokens = 85
 
-/** What a prompt holds: its text counts by bytes, each picture or file as a fixed number of tokens. */
+/** What a prompt holds: its text counts by bytes, each image or file as a fixed number of tokens. */
 export interface Prompt {
   readonly tokens: number
   readonly mediaTokens: number

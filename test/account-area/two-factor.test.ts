@@ -24,7 +24,7 @@ async function passwordStep(email: string): Promise<AccountBrowser> {
   return own
 }
 
-await t.test('the picture tells an app what the text beside it says', async t => {
+await t.test('the image tells an app what the text beside it says', async t => {
   const { email, browser } = await area.signUp()
   const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })
   const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''

@@ -357,7 +357,7 @@ const media: readonly Attack[] = [
     'openrouter',
   ),
   chat(
-    'sound by address',
+    'audio by address',
     messageOf([{ type: 'audio_url', audio_url: { url: 'https://x.example/a' } }]),
     { input: windowTokens, more: { prompt_tokens_details: { audio_tokens: windowTokens - 100 } } },
     'openrouter',
@@ -368,10 +368,10 @@ const media: readonly Attack[] = [
     { input: windowTokens },
   ),
   gemini('a video by address', geminiPart(file('video/mp4')), { input: windowTokens }),
-  gemini('a film of YouTube', geminiPart({ fileData: { fileUri: 'https://www.youtube.com/watch?v=x' } }), {
+  gemini('a video of YouTube', geminiPart({ fileData: { fileUri: 'https://www.youtube.com/watch?v=x' } }), {
     input: windowTokens,
   }),
-  gemini('sound by address', geminiPart(file('audio/mpeg')), {
+  gemini('audio by address', geminiPart(file('audio/mpeg')), {
     input: windowTokens,
     more: { promptTokensDetails: [{ modality: 'AUDIO', tokenCount: windowTokens }] },
   }),
@@ -404,7 +404,7 @@ const outputs: readonly Attack[] = [
     { output: 5010 },
   ),
   chat(
-    'sound',
+    'audio',
     { model: 'gpt-audio', modalities: ['text', 'audio'], audio: { voice: 'x', format: 'wav' } },
     { more: { completion_tokens_details: { audio_tokens: outputTokens } } },
   ),

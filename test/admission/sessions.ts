@@ -46,8 +46,8 @@ interface Used {
 }
 
 function billed({ input = 0, output = 0, audioInput = 0, audioOutput = 0, searches = 0 }: Used): number {
-  const sound = audioInput * perToken.audioInput + audioOutput * perToken.audioOutput
-  return input * perToken.input + output * perToken.output + sound + searches * perSearch
+  const audio = audioInput * perToken.audioInput + audioOutput * perToken.audioOutput
+  return input * perToken.input + output * perToken.output + audio + searches * perSearch
 }
 
 function billedAtOnce(used: Used, events: readonly object[]): readonly SessionStep[] {

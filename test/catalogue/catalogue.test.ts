@@ -64,7 +64,7 @@ await t.test('a model of ours costs more from a day on, where its provider says 
   t.equal(spoken('2027-01-01'), '1800')
 })
 
-await t.test('a film that is four times as large costs more', t => {
+await t.test('a video that is four times as large costs more', t => {
   const veo = directory.resolve('veo-3.1-generate-preview', undefined)?.entry.prices
 
   t.match(veo?.[0]?.rubPerUnit, { videoSeconds: '40', 'videoSeconds/4k': '60' })

@@ -68,7 +68,7 @@ await t.test('a transcript is paid for whatever its first letter is', async t =>
   }
 })
 
-await t.test('sound is paid for whatever its first sample is', async t => {
+await t.test('audio is paid for whatever its first sample is', async t => {
   const ask = await start(t)
   for (let first = 0; first < 256; first += 1) {
     const charge = await ask('speech', 'audio/pcm', [Buffer.from([first, 0, 1, 0, 2, 0])])

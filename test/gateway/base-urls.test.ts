@@ -74,7 +74,7 @@ await t.test("Google's address for OpenAI's format is served without a provider 
 })
 
 await t.test(
-  'numbers for names are forwarded, and sound is charged as sound; what hides usage is not',
+  'numbers for names are forwarded, and audio is charged as audio; what hides usage is not',
   async t => {
     const { ask } = await start(t)
     const path = '/v1beta/models/gemini-9:generateContent'

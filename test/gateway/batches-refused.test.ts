@@ -260,7 +260,7 @@ await t.test('anthropic: what is wrong is told with the place of its request', a
       /no requests/,
     )
   })
-  await t.test('a picture that is none, by its place', async t => {
+  await t.test('an image that is none, by its place', async t => {
     const source = { type: 'base64', media_type: 'image/png', data: Buffer.from('<html>').toString('base64') }
     const pictured = [{ role: 'user', content: [{ type: 'image', source }] }]
     const requests = [{ params }, { params: { ...params, messages: pictured } }]

@@ -208,8 +208,8 @@ await t.test('beyond what all bodies may take together a request is told to come
 
 await t.test('what is found in bodies counts as they do, until they are over', async t => {
   const { gateway, one } = await start(t, { bodyBytesTotalMax: 2_000_000, bodyBytesMax: 1_000_000 })
-  const ask = (pictures: number): Promise<ClientAnswer> => {
-    const content = Array.from({ length: pictures }, () => ({ image_url: 'https://a/1' }))
+  const ask = (images: number): Promise<ClientAnswer> => {
+    const content = Array.from({ length: images }, () => ({ image_url: 'https://a/1' }))
     return send(`${gateway.url}/v1/chat/completions`, {
       headers: ['authorization', `Bearer ${gateway.key}`, ...json],
       body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }),

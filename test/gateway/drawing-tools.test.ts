@@ -105,7 +105,7 @@ await t.test('in the background it costs the same', async t => {
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('who leaves with a picture before its usage has come pays for it', async t => {
+await t.test('who leaves with an image before its usage has come pays for it', async t => {
   const events = [
     {
       type: 'response.created',
@@ -129,7 +129,7 @@ await t.test('who leaves with a picture before its usage has come pays for it', 
   t.ok(Number(charge?.amount) > 3.26 && Number(charge?.amount) < 3.3, String(charge?.amount))
 })
 
-await t.test('a picture that came in part, and its usage never, is paid for', async t => {
+await t.test('an image that came in part, and its usage never, is paid for', async t => {
   const part = { type: 'image_generation.partial_image', partial_image_index: 2, b64_json: 'AAAA' }
   const { gateway, draw } = await start(t, 100, Buffer.from(`data: ${JSON.stringify(part)}\n\n`))
   const { status, requestId } = await draw({ stream: true, partial_images: 3, quality: 'low' })

@@ -20,14 +20,14 @@ const gateway = await startCountingGateway(t, {
 })
 const limits = { openai: small, anthropic: { imagesMax: 100, imageBytesMax: 5_242_880 }, google: small }
 
-interface Picture {
+interface Image {
   readonly type: string
   readonly data: Buffer | string
 }
 
-/** A question with pictures, in the words of each dialect. */
-function question(dialect: DialectName, pictures: readonly Picture[]): unknown {
-  const encoded = pictures.map(({ type, data }) => ({
+/** A question with images, in the words of each dialect. */
+function question(dialect: DialectName, images: readonly Image[]): unknown {
+  const encoded = images.map(({ type, data }) => ({
     type,
     data: typeof data === 'string' ? data : data.toString('base64'),
   }))
@@ -49,7 +49,7 @@ function question(dialect: DialectName, pictures: readonly Picture[]): unknown {
   return [{ role: 'user', parts: [{ text: 'What is this?' }, ...parts] }]
 }
 
-/** Where the picture with this number stands, from 1. */
+/** Where the image with this number stands, from 1. */
 const place = (dialect: DialectName, number: number): string =>
   ({
     openai: `messages[0].content[${number}].image_url.url`,
@@ -57,25 +57,25 @@ const place = (dialect: DialectName, number: number): string =>
     google: `contents[0].parts[${number}].inlineData`,
   })[dialect]
 
-const pixel: Picture = { type: 'image/png', data: pixels['image/png'] }
+const pixel: Image = { type: 'image/png', data: pixels['image/png'] }
 
 for (const dialect of dialectNames) {
   const { imagesMax, imageBytesMax } = limits[dialect]
 
-  await t.test(`${dialect}: pictures of every accepted type pass as they are`, async t => {
-    const pictures = Object.entries(pixels).map(([type, data]) => ({ type, data }))
-    for (const picture of [...pictures, { type: 'image/png', data: png(40, 40) }]) {
-      const answer = await ask(dialect, gateway, { content: question(dialect, [picture]) })
-      t.notOk(answer instanceof Error, `${picture.type}: ${String(answer)}`)
-      t.ok(gateway.upstream.requests.at(-1)?.body.includes(picture.data.toString('base64')))
+  await t.test(`${dialect}: images of every accepted type pass as they are`, async t => {
+    const images = Object.entries(pixels).map(([type, data]) => ({ type, data }))
+    for (const image of [...images, { type: 'image/png', data: png(40, 40) }]) {
+      const answer = await ask(dialect, gateway, { content: question(dialect, [image]) })
+      t.notOk(answer instanceof Error, `${image.type}: ${String(answer)}`)
+      t.ok(gateway.upstream.requests.at(-1)?.body.includes(image.data.toString('base64')))
     }
   })
 
   await t.test(`${dialect}: as many and as large as is allowed passes`, async t => {
     const most = Array.from({ length: imagesMax }, () => pixel)
     const largest = { type: 'image/png', data: pngOfBytes(imageBytesMax) }
-    for (const pictures of [most, [largest]]) {
-      const answer = await ask(dialect, gateway, { content: question(dialect, pictures) })
+    for (const images of [most, [largest]]) {
+      const answer = await ask(dialect, gateway, { content: question(dialect, images) })
       t.notOk(answer instanceof Error, String(answer))
     }
   })
@@ -87,28 +87,28 @@ for (const dialect of dialectNames) {
 
   const refused: readonly {
     readonly what: string
-    readonly pictures: readonly Picture[]
+    readonly images: readonly Image[]
     readonly code: ErrorCode
     readonly message: RegExp
     readonly number: number
   }[] = [
     {
-      what: 'one picture too many',
-      pictures: Array.from({ length: imagesMax + 1 }, () => pixel),
+      what: 'one image too many',
+      images: Array.from({ length: imagesMax + 1 }, () => pixel),
       code: 'media_too_many',
       message: new RegExp(`has ${imagesMax + 1} images, and at most ${imagesMax} are accepted`),
       number: imagesMax + 1,
     },
     {
-      what: 'a picture one byte too large',
-      pictures: [pixel, { type: 'image/png', data: pngOfBytes(imageBytesMax + 1) }],
+      what: 'an image one byte too large',
+      images: [pixel, { type: 'image/png', data: pngOfBytes(imageBytesMax + 1) }],
       code: 'media_too_large',
       message: new RegExp(`is ${imageBytesMax + 1} bytes, and at most ${imageBytesMax} are accepted`),
       number: 2,
     },
     {
       what: 'a bitmap that calls itself a PNG',
-      pictures: [{ type: 'image/png', data: Buffer.concat([Buffer.from('BM'), Buffer.alloc(100)]) }],
+      images: [{ type: 'image/png', data: Buffer.concat([Buffer.from('BM'), Buffer.alloc(100)]) }],
       code: 'media_type',
       message: /is (image\/bmp|of no known type) by its content; accepted are image\/jpeg, image\/png/,
       number: 1,
@@ -116,8 +116,8 @@ for (const dialect of dialectNames) {
     ...(dialect === 'anthropic'
       ? [
           {
-            what: 'a picture whose label lies',
-            pictures: [pixel, { type: 'image/jpeg', data: pixels['image/webp'] }],
+            what: 'an image whose label lies',
+            images: [pixel, { type: 'image/jpeg', data: pixels['image/webp'] }],
             code: 'media_type',
             message: /is called image\/jpeg and is image\/webp by its content/,
             number: 2,
@@ -125,8 +125,8 @@ for (const dialect of dialectNames) {
         ]
       : []),
     {
-      what: 'an archive that calls itself a picture',
-      pictures: [
+      what: 'an archive that calls itself an image',
+      images: [
         { type: 'image/png', data: Buffer.concat([Buffer.from('504b0304', 'hex'), Buffer.alloc(99)]) },
       ],
       code: 'media_type',
@@ -134,52 +134,52 @@ for (const dialect of dialectNames) {
       number: 1,
     },
     {
-      what: 'a web page that calls itself a picture',
-      pictures: [{ type: 'image/png', data: Buffer.from('<!DOCTYPE html><html>not found</html>') }],
+      what: 'a web page that calls itself an image',
+      images: [{ type: 'image/png', data: Buffer.from('<!DOCTYPE html><html>not found</html>') }],
       code: 'media_type',
       message: /is called image\/png and is text\/html by its content/,
       number: 1,
     },
     {
-      what: 'a picture that is cut off between two groups of base64',
-      pictures: [{ type: 'image/png', data: png(40, 40).toString('base64').slice(0, 800) }],
+      what: 'an image that is cut off between two groups of base64',
+      images: [{ type: 'image/png', data: png(40, 40).toString('base64').slice(0, 800) }],
       code: 'media_invalid',
       message: /cannot be read: it is cut off \(600 bytes\)/,
       number: 1,
     },
     {
-      what: 'a picture that unpacks to more than memory',
-      pictures: [{ type: 'image/png', data: pngOfSides(dialect === 'anthropic' ? 8001 : 100_000, 100_000) }],
+      what: 'an image that unpacks to more than memory',
+      images: [{ type: 'image/png', data: pngOfSides(dialect === 'anthropic' ? 8001 : 100_000, 100_000) }],
       code: 'media_too_large',
       message: /is \d+ x 100000 pixels, and at most \d+ (a side|in all) are accepted/,
       number: 1,
     },
     {
-      what: 'a picture of a type that nobody takes',
-      pictures: [{ type: 'image/png', data: Buffer.from('526172211a0700'.padEnd(200, '0'), 'hex') }],
+      what: 'an image of a type that nobody takes',
+      images: [{ type: 'image/png', data: Buffer.from('526172211a0700'.padEnd(200, '0'), 'hex') }],
       code: 'media_type',
       message: /is application\/x-rar-compressed by its content; accepted are/,
       number: 1,
     },
     {
-      what: 'words that call themselves a picture',
-      pictures: [{ type: 'image/png', data: Buffer.from('just words') }],
+      what: 'words that call themselves an image',
+      images: [{ type: 'image/png', data: Buffer.from('just words') }],
       code: 'media_type',
       message: /is of no known type by its content/,
       number: 1,
     },
     {
       what: 'broken base64',
-      pictures: [{ type: 'image/png', data: `${pixels['image/png'].toString('base64').slice(0, 40)}*?` }],
+      images: [{ type: 'image/png', data: `${pixels['image/png'].toString('base64').slice(0, 40)}*?` }],
       code: 'media_invalid',
       message: /is not valid base64/,
       number: 1,
     },
   ]
-  for (const { what, pictures, code, message, number } of refused) {
+  for (const { what, images, code, message, number } of refused) {
     await t.test(`${dialect}: ${what} is refused with ${code} and its place`, async t => {
       await checkNoTrace(t, gateway, dialect, async () => {
-        const error = await ask(dialect, gateway, { content: question(dialect, pictures) })
+        const error = await ask(dialect, gateway, { content: question(dialect, images) })
         checkError(t, dialect, error, code, message, place(dialect, number))
       })
     })

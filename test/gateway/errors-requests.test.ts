@@ -20,7 +20,7 @@ const form = (...fields: readonly string[]): FailingRequest => ({
   headers: { 'content-type': 'multipart/form-data; boundary=edge' },
   body: `${fields.map(field => `--edge\r\ncontent-disposition: form-data; ${field}\r\n`).join('')}--edge--\r\n`,
 })
-const sound = 'name="file"; filename="a.wav"\r\ncontent-type: audio/wav\r\n\r\nRIFF....WAVE'
+const audio = 'name="file"; filename="a.wav"\r\ncontent-type: audio/wav\r\n\r\nRIFF....WAVE'
 const big = `{"model":"some-model","messages":[{"role":"user","content":"${'x'.repeat(3_000_000)}"}]}`
 
 const cases: readonly Case[] = [
@@ -136,7 +136,7 @@ const cases: readonly Case[] = [
   },
   {
     when: 'a form with two models',
-    request: form(sound, 'name="model"\r\n\r\nsome-model', 'name="model"\r\n\r\nother-model'),
+    request: form(audio, 'name="model"\r\n\r\nsome-model', 'name="model"\r\n\r\nother-model'),
     code: 'field_ambiguous',
     message: /field model twice/,
     param: 'model',
@@ -145,7 +145,7 @@ const cases: readonly Case[] = [
   {
     when: 'a form with a model in pieces behind another name',
     request: form(
-      sound,
+      audio,
       'name="model"\r\n\r\nsome-model',
       'name="a"; name*0="mo"; name*1="del"\r\n\r\nother-model',
     ),
@@ -155,7 +155,7 @@ const cases: readonly Case[] = [
   },
   {
     when: 'a form with a model and a list of models',
-    request: form(sound, 'name="model"\r\n\r\nsome-model', 'name="model[]"\r\n\r\nother-model'),
+    request: form(audio, 'name="model"\r\n\r\nsome-model', 'name="model[]"\r\n\r\nother-model'),
     code: 'field_ambiguous',
     message: /field model twice/,
     param: 'model',
@@ -163,7 +163,7 @@ const cases: readonly Case[] = [
   },
   {
     when: 'a form without a model',
-    request: form(sound),
+    request: form(audio),
     code: 'body_invalid',
     message: /names no model/,
     param: 'model',
@@ -171,7 +171,7 @@ const cases: readonly Case[] = [
   },
   {
     when: 'a form without a boundary',
-    request: { ...form(sound), headers: { 'content-type': 'multipart/form-data' } },
+    request: { ...form(audio), headers: { 'content-type': 'multipart/form-data' } },
     code: 'body_invalid',
     message: /boundary/,
     only: ['openai'],

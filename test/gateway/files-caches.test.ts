@@ -119,13 +119,13 @@ await t.test('a term to a moment is held for as long as it is until then', async
 
 await t.test('media that are put away are held for by the hours, as text is', async t => {
   const { upstream, google } = await start(t)
-  const film = { fileData: { mimeType: 'video/mp4', fileUri: 'https://www.youtube.com/watch?v=abc' } }
+  const video = { fileData: { mimeType: 'video/mp4', fileUri: 'https://www.youtube.com/watch?v=abc' } }
   const create = (ttl: string) =>
     google.caches.create({
       model: 'gemini-2.5-flash',
-      config: { contents: [{ role: 'user', parts: [film] }], ttl },
+      config: { contents: [{ role: 'user', parts: [video] }], ttl },
     })
-  // 2700 tokens of film: for an hour a few kopecks, for ten thousand more than the account has.
+  // 2700 tokens of video: for an hour a few kopecks, for ten thousand more than the account has.
   await t.rejects(create('36000000s'), /balance_insufficient/)
   await t.rejects(create('315576000000s'), /balance_insufficient/)
   t.equal(upstream.requests.length, 0)

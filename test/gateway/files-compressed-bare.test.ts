@@ -71,7 +71,7 @@ for (let at = 0, random = 1; at < noise.length; at++) {
   random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0
   noise[at] = random >>> 24
 }
-const picture = Buffer.concat([pngOfSides(300, 200), noise])
+const image = Buffer.concat([pngOfSides(300, 200), noise])
 const encodeGzip = encoders['gzip'] as (bytes: Buffer) => Buffer
 const line = `${JSON.stringify({ key: 'a', request: { contents: [{ parts: [{ text: 'Hi' }] }] } })}\n`
 
@@ -79,12 +79,12 @@ for (const [name, uploadBy] of Object.entries(ways)) {
   await t.test(`${name}: a compressed file is measured, and goes to the provider as it was sent`, async t => {
     const { provider, gateway } = await startFilesGateway(t)
     for (const [encoding, encode] of Object.entries(encoders)) {
-      const body = encode(picture)
+      const body = encode(image)
       const answer = await uploadBy(gateway, { body, encoding })
       t.equal(answer.status, 200, answer.body.toString())
       t.match(
         recordedObject(gateway, 'file', googleFileIn(answer).name)?.facts,
-        { mediaType: 'image/png', width: 300, height: 200, bytes: picture.length },
+        { mediaType: 'image/png', width: 300, height: 200, bytes: image.length },
         encoding,
       )
       const passed = provider.requests.at(-1)
@@ -94,14 +94,14 @@ for (const [name, uploadBy] of Object.entries(ways)) {
     t.same(await gateway.charges(), [])
   })
 
-  await t.test(`${name}: a compressed film is refused by its length where it is used`, async t => {
+  await t.test(`${name}: a compressed video is refused by its length where it is used`, async t => {
     const models = { gemini: { provider: 'google', rubPerMillion: { input: '1', output: '1' } } }
     const sizeLimit = { 'size-limit': { google: { videoSecondsMax: 60 } } }
     const plugins = ['auth', 'model-router', sizeLimit, 'upstream-proxy', 'usage-tap']
     const { provider, gateway } = await startFilesGateway(t, { models, plugins })
     const use = async (seconds: number): Promise<ClientAnswer> => {
-      const film = mp4(seconds, { dataBytes: 300_000, isIndexLast: true })
-      const { uri } = googleFileIn(await uploadBy(gateway, { body: encodeGzip(film), encoding: 'gzip' }))
+      const video = mp4(seconds, { dataBytes: 300_000, isIndexLast: true })
+      const { uri } = googleFileIn(await uploadBy(gateway, { body: encodeGzip(video), encoding: 'gzip' }))
       const parts = [{ fileData: { fileUri: uri, mimeType: 'video/mp4' } }]
       return send(`${gateway.url}/v1beta/models/gemini:generateContent`, {
         headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
@@ -120,10 +120,10 @@ for (const [name, uploadBy] of Object.entries(ways)) {
   })
 
   const unreadable: readonly (readonly [string, Sent])[] = [
-    ['is cut off', { encoding: 'gzip', body: encodeGzip(picture).subarray(0, -20) }],
-    ['is not compressed', { encoding: 'gzip', body: picture }],
+    ['is cut off', { encoding: 'gzip', body: encodeGzip(image).subarray(0, -20) }],
+    ['is not compressed', { encoding: 'gzip', body: image }],
     ['unpacks to far more', { encoding: 'gzip', body: encodeGzip(Buffer.alloc(32 << 20)) }],
-    ['is of a kind that nobody knows', { encoding: 'rot13', body: picture }],
+    ['is of a kind that nobody knows', { encoding: 'rot13', body: image }],
   ]
   await t.test(`${name}: what cannot be read passes, and is not measured`, async t => {
     const { provider, gateway } = await startFilesGateway(t)
@@ -153,9 +153,9 @@ await t.test('chunks that are compressed each for itself are measured together',
   const { provider, gateway } = await startFilesGateway(t)
   const encodeZstd = encoders['zstd'] as (bytes: Buffer) => Buffer
   const chunks = [
-    { body: encodeGzip(picture.subarray(0, 100_000)), encoding: 'gzip', offset: 0 },
-    { body: picture.subarray(100_000, 200_000), encoding: 'identity', offset: 100_000 },
-    { body: encodeZstd(picture.subarray(200_000)), encoding: 'zstd', offset: 200_000 },
+    { body: encodeGzip(image.subarray(0, 100_000)), encoding: 'gzip', offset: 0 },
+    { body: image.subarray(100_000, 200_000), encoding: 'identity', offset: 100_000 },
+    { body: encodeZstd(image.subarray(200_000)), encoding: 'zstd', offset: 200_000 },
   ]
   const answer = await uploadChunks(gateway, chunks)
   t.equal(answer.status, 200, answer.body.toString())
@@ -163,7 +163,7 @@ await t.test('chunks that are compressed each for itself are measured together',
     mediaType: 'image/png',
     width: 300,
     height: 200,
-    bytes: picture.length,
+    bytes: image.length,
   })
   const passed = provider.requests.slice(-3)
   t.ok(passed.every(({ body }, index) => body.equals(chunks[index]?.body ?? Buffer.alloc(0))))
@@ -171,7 +171,7 @@ await t.test('chunks that are compressed each for itself are measured together',
 
 await t.test('a file that was compressed first and cut into chunks then is not measured', async t => {
   const { provider, gateway } = await startFilesGateway(t)
-  const packed = encodeGzip(picture)
+  const packed = encodeGzip(image)
   const half = packed.length >> 1
   const answer = await uploadChunks(gateway, [
     { body: packed.subarray(0, half), encoding: 'gzip', offset: 0 },

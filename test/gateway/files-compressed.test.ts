@@ -104,7 +104,7 @@ async function start(t: Test): Promise<Started> {
 
 await t.test('a compressed file is measured, and reaches the provider as it was sent', async t => {
   const { provider, gateway } = await start(t)
-  // Pictures of one colour, behind which comes what does not compress.
+  // Images of one colour, behind which comes what does not compress.
   const noise = Buffer.alloc(300_000)
   for (let at = 0; at < noise.length; at++) noise[at] = (at * at * 31 + (at >> 3) * 17) & 0xff
   const file = Buffer.concat([pngOfSides(300, 200), noise])

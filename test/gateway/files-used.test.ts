@@ -29,27 +29,27 @@ const openai = openaiClient(gateway)
 const anthropic = anthropicClient(gateway)
 const google = googleClient(gateway)
 
-/** Uploads a picture and asks about it, by each official client. */
-const uses: Readonly<Record<string, (picture: Buffer) => Promise<unknown>>> = {
-  async openai(picture) {
-    const { id } = await openai.files.create({ file: await toFile(picture, 'a.png'), purpose: 'vision' })
+/** Uploads an image and asks about it, by each official client. */
+const uses: Readonly<Record<string, (image: Buffer) => Promise<unknown>>> = {
+  async openai(image) {
+    const { id } = await openai.files.create({ file: await toFile(image, 'a.png'), purpose: 'vision' })
     const content = [{ type: 'input_image' as const, file_id: id, detail: 'auto' as const }]
     return openai.responses.create({ model: 'gpt-5', input: [{ role: 'user', content }] })
   },
-  async 'openai, in parts'(picture) {
+  async 'openai, in parts'(image) {
     const { id } = await openai.uploads.create({
-      bytes: picture.length,
+      bytes: image.length,
       filename: 'a.png',
       mime_type: 'image/png',
       purpose: 'vision',
     })
-    const part = await openai.uploads.parts.create(id, { data: await toFile(picture, 'part') })
+    const part = await openai.uploads.parts.create(id, { data: await toFile(image, 'part') })
     const { file } = await openai.uploads.complete(id, { part_ids: [part.id] })
     const content = [{ type: 'input_image' as const, file_id: String(file?.id), detail: 'auto' as const }]
     return openai.responses.create({ model: 'gpt-5', input: [{ role: 'user', content }] })
   },
-  async anthropic(picture) {
-    const { id } = await anthropic.beta.files.upload({ file: await toFile(picture, 'a.png') })
+  async anthropic(image) {
+    const { id } = await anthropic.beta.files.upload({ file: await toFile(image, 'a.png') })
     const content = [{ type: 'image' as const, source: { type: 'file' as const, file_id: id } }]
     return anthropic.beta.messages.create({
       model: 'claude',
@@ -57,9 +57,9 @@ const uses: Readonly<Record<string, (picture: Buffer) => Promise<unknown>>> = {
       messages: [{ role: 'user', content }],
     })
   },
-  async google(picture) {
+  async google(image) {
     const file = await google.files.upload({
-      file: new Blob([new Uint8Array(picture)]),
+      file: new Blob([new Uint8Array(image)]),
       config: { mimeType: 'image/png' },
     })
     const parts = [{ fileData: { fileUri: String(file.uri), mimeType: 'image/png' } }]
@@ -68,7 +68,7 @@ const uses: Readonly<Record<string, (picture: Buffer) => Promise<unknown>>> = {
 }
 
 for (const [client, use] of Object.entries(uses)) {
-  await t.test(`${client}: an uploaded picture counts where it is used`, async t => {
+  await t.test(`${client}: an uploaded image counts where it is used`, async t => {
     await use(small)
     const sent = provider.requests.length
     const error = await use(large).catch((reason: unknown) => reason)

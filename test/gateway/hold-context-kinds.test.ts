@@ -43,7 +43,7 @@ await t.test('items that are named count with all that was said beside them, and
   t.equal(await quotedMicros(gateway, path, twice), holdMicros(twice, contextMicros), 'with their response')
 })
 
-await t.test('an answer in sound that a chat goes on from counts with what was said', async t => {
+await t.test('an answer in audio that a chat goes on from counts with what was said', async t => {
   const usage = {
     prompt_tokens: 5000,
     completion_tokens: 3000,

@@ -6,7 +6,7 @@ import { until } from '../fixtures/until.ts'
 
 /** Micro-roubles a token, whatever it is of. */
 const rate = Number(rubPerMillion.input)
-/** Of the first turn: text and sound, read and said. */
+/** Of the first turn: text and audio, read and said. */
 const usage = {
   promptTokenCount: 150_000,
   responseTokenCount: 50_000,

@@ -5,7 +5,7 @@ import { startTestGateway, until, type ConfigSections, type TestGateway } from '
 
 const boundary = 'form'
 
-/** A transcription of so many bytes of sound. */
+/** A transcription of so many bytes of audio. */
 function transcription(bytes: number, format = 'json'): Buffer {
   const field = (name: string, value: string): string =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
@@ -77,7 +77,7 @@ await t.test('an account without money sends nothing that has a price, whatever 
   t.equal(sent(), 0)
 })
 
-await t.test('sound is charged by its length where the answer tells no usage', async t => {
+await t.test('audio is charged by its length where the answer tells no usage', async t => {
   const { gateway, transcribe } = await start(t, 10)
   const { status, requestId } = await transcribe(transcription(32_000, 'text'))
   t.equal(status, 200)
@@ -90,11 +90,11 @@ await t.test('sound is charged by its length where the answer tells no usage', a
   })
 })
 
-const pictures = Array.from({ length: 90 }, (_, index) => ({
+const images = Array.from({ length: 90 }, (_, index) => ({
   type: 'image_url',
-  image_url: { url: `https://pictures.example/${index}.png` },
+  image_url: { url: `https://images.example/${index}.png` },
 }))
-const withPictures = { messages: [{ role: 'user', content: pictures }] }
+const withImages = { messages: [{ role: 'user', content: images }] }
 
 async function quotedRub({ chat }: Started, fields: object): Promise<number> {
   const { status, body } = await chat(fields, '/gateway/v1/quote')
@@ -102,20 +102,20 @@ async function quotedRub({ chat }: Started, fields: object): Promise<number> {
   return Number((JSON.parse(body.toString()) as { hold: string }).hold)
 }
 
-await t.test('pictures are held for, by the allowance or by what the operator sets', async t => {
+await t.test('images are held for, by the allowance or by what the operator sets', async t => {
   const plugins = ['auth', 'model-router', 'upstream-proxy', 'usage-tap']
   const started = await start(t, 100, { plugins })
   const text = await quotedRub(started, {})
-  const pictured = await quotedRub(started, withPictures)
+  const illustrated = await quotedRub(started, withImages)
   // 1,600 tokens each at 1,000 roubles a million, and the addresses, which are text.
-  t.ok(pictured >= text + 144 && pictured < text + 150, `${pictured} roubles`)
-  const { status, body } = await started.chat(withPictures)
+  t.ok(illustrated >= text + 144 && illustrated < text + 150, `${illustrated} roubles`)
+  const { status, body } = await started.chat(withImages)
   t.equal(status, 402, 'and 100 roubles are too few')
   t.match(JSON.parse(body.toString()), { error: { code: 'insufficient_quota' } })
   t.equal(started.sent(), 0)
 
   const set = await start(t, 100, { plugins, hold: { mediaRub: { image: '0.01' } } })
-  const own = await quotedRub(set, withPictures)
+  const own = await quotedRub(set, withImages)
   t.ok(own >= text + 0.9 && own < text + 6, `${own} roubles`)
 })
 

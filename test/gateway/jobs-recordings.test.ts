@@ -40,7 +40,7 @@ function config(origin: string): Record<string, unknown> {
 const options = { skip: recordingsSkip }
 
 await t.test(
-  'a recorded film is made, asked after and charged; bytes pass as they were',
+  'a recorded video is made, asked after and charged; bytes pass as they were',
   options,
   async t => {
     const [submission] = named(/^gemini-longrunning\/.*videos\.json$/).filter(

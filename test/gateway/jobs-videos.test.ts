@@ -2,7 +2,7 @@ import { toFile, type OpenAI } from 'openai'
 import t, { type Test } from 'tap'
 import { jobConfig } from '../fixtures/job-gateway.ts'
 import { call } from '../fixtures/job-kinds.ts'
-import { film, startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
+import { videoContent, startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { png } from '../fixtures/small-images.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
@@ -13,7 +13,7 @@ async function start(t: Test): Promise<{ provider: JobProvider; gateway: TestGat
   return { provider, gateway, openai: openaiClient(gateway) }
 }
 
-await t.test('the SDK makes a video from a form with a picture, and gets the film', async t => {
+await t.test('the SDK makes a video from a form with an image, and gets the video', async t => {
   const { provider, gateway, openai } = await start(t)
   const input_reference = await toFile(png(8, 8), 'first.png', { type: 'image/png' })
   const video = await openai.videos.create({
@@ -26,7 +26,7 @@ await t.test('the SDK makes a video from a form with a picture, and gets the fil
   t.equal((await gateway.balance()).heldMicros, 8 * 25_000_000, 'by its size')
   provider.end(video.id, 'done')
   const content = await openai.videos.downloadContent(video.id)
-  t.same(Buffer.from(await content.arrayBuffer()), film, 'byte for byte')
+  t.same(Buffer.from(await content.arrayBuffer()), videoContent, 'byte for byte')
   t.match(await gateway.charges(), [
     { amount: '200.000000', usage: { videoSeconds: 8 }, lines: [{ variant: '1280x720' }], flags: [] },
   ])

@@ -26,7 +26,7 @@ const gateway = await startCountingGateway(t, {
   },
 })
 
-const sounds: Readonly<Record<string, (seconds: number) => Buffer>> = {
+const audio: Readonly<Record<string, (seconds: number) => Buffer>> = {
   'audio/wav': wav,
   'audio/aiff': aiff,
   'audio/flac': flac,
@@ -35,9 +35,9 @@ const sounds: Readonly<Record<string, (seconds: number) => Buffer>> = {
   'audio/mpeg': seconds => taggedMp3(seconds, 70_000),
   'audio/aac': adts,
   'audio/mp4': seconds => mp4(seconds, { brand: 'M4A ', handler: 'soun' }),
-  'audio/webm': seconds => webm(seconds, { isSound: true }),
+  'audio/webm': seconds => webm(seconds, { isAudio: true }),
 }
-const films: Readonly<Record<string, (seconds: number) => Buffer>> = {
+const videos: Readonly<Record<string, (seconds: number) => Buffer>> = {
   'video/mp4': mp4,
   'video/mp4; codecs=avc1': seconds => fragmentedMp4(seconds, 2),
   'video/quicktime': seconds => mp4(seconds, { brand: 'qt  ', dataBytes: 200_000, isIndexLast: true }),
@@ -45,7 +45,7 @@ const films: Readonly<Record<string, (seconds: number) => Buffer>> = {
   'video/x-matroska': seconds => webm(seconds, { docType: 'matroska' }),
   'video/mpeg': mpeg,
 }
-const kinds = { audio: sounds, video: films }
+const kinds = { audio, video: videos }
 
 for (const dialect of ['openai', 'google'] as const) {
   for (const [kind, files] of Object.entries(kinds)) {
@@ -82,7 +82,7 @@ function google(files: readonly MediaFile[]): string {
   })
 }
 
-await t.test('sound without any header passes, whatever its first samples look like', async t => {
+await t.test('audio without any header passes, whatever its first samples look like', async t => {
   // The first two samples of a quiet room are an icon to those who look for one, the others a bitmap.
   const quiet = Buffer.concat([Buffer.from('00000100010010100000', 'hex'), Buffer.alloc(2000, 1)])
   const bitmap = Buffer.concat([Buffer.from('BM'), Buffer.alloc(2000)])
@@ -97,7 +97,7 @@ await t.test('sound without any header passes, whatever its first samples look l
   t.notOk((await ask('openai', gateway, { content })) instanceof Error)
 })
 
-await t.test('more sound than is heard without loss passes with a warning', async t => {
+await t.test('more audio than is heard without loss passes with a warning', async t => {
   const short = await post(google([{ type: 'audio/flac', data: flac(30) }]))
   t.equal(short.headers['x-gateway-warning'], undefined)
   const long = await post(
@@ -149,7 +149,7 @@ await t.test('the limits are of each request in a batch', async t => {
 await t.test('a file with a colon in its base64 is no address', async t => {
   const before = gateway.upstream.requests.length
   const data = Buffer.concat([jpegOfSides(9, 9), Buffer.alloc(100_000)]).toString('base64')
-  // Decoders that pass over what is not in the alphabet see a picture of any size in these.
+  // Decoders that pass over what is not in the alphabet see an image of any size in these.
   for (const odd of [`x:${data}`, `${data.slice(0, 20)}:${data.slice(20)}`]) {
     const questions = {
       openai: [{ type: 'image_url', image_url: { url: odd } }],

@@ -38,8 +38,8 @@ interface Started {
   readonly transcribe: (file: Buffer, format: string) => Promise<ClientAnswer>
   /** What a question about a file sets aside, in roubles: it is refused for want of them. */
   readonly held: (type: string, data: Buffer) => Promise<number>
-  /** What the quote of a question about a film says of it. */
-  readonly quote: (film: Buffer) => Promise<number>
+  /** What the quote of a question about a video says of it. */
+  readonly quote: (video: Buffer) => Promise<number>
 }
 
 async function start(t: Test, rub: number): Promise<Started> {
@@ -86,14 +86,14 @@ async function start(t: Test, rub: number): Promise<Started> {
       t.equal(status, 402)
       return Number(/likely costs ([0-9.]+) roubles/.exec(body.toString())?.[1])
     },
-    async quote(film) {
-      const { body } = await post(`/gateway/v1/quote?for=${path}`, 'video/mp4', film)
+    async quote(video) {
+      const { body } = await post(`/gateway/v1/quote?for=${path}`, 'video/mp4', video)
       return Number((JSON.parse(body.toString()) as { hold: string }).hold)
     },
   }
 }
 
-await t.test('a transcription without a usage is charged by the length of its sound', async t => {
+await t.test('a transcription without a usage is charged by the length of its audio', async t => {
   const { gateway, transcribe } = await start(t, 100)
   for (const [file, seconds] of [
     [wav(7), 7],
@@ -134,11 +134,11 @@ await t.test('what the provider says of the length counts before what was measur
   t.equal(charge?.amount, '2.750000')
 })
 
-await t.test('sound is not sent when the account cannot pay for its length', async t => {
+await t.test('audio is not sent when the account cannot pay for its length', async t => {
   const { gateway, sent, transcribe } = await start(t, 20)
   t.equal((await transcribe(mp3(36), 'text')).status, 200)
   t.equal((await gateway.balance()).balanceMicros < 3_000_000, true)
-  // Some kilobytes, which could be a second of better sound.
+  // Some kilobytes, which could be a second of better audio.
   t.equal((await transcribe(mp3(36), 'text')).status, 402)
   t.equal(sent(), 1)
 })

@@ -48,7 +48,7 @@ async function failure(work: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-await t.test('a picture that was uploaded to OpenAI counts where it is used', async t => {
+await t.test('an image that was uploaded to OpenAI counts where it is used', async t => {
   const client = openaiClient(gateway)
   const use = async (bytes: number): Promise<unknown> => {
     const file = await client.files.create({
@@ -74,7 +74,7 @@ await t.test('a picture that was uploaded to OpenAI counts where it is used', as
   )
 })
 
-await t.test('documents and pictures that were uploaded to Anthropic count where they are used', async t => {
+await t.test('documents and images that were uploaded to Anthropic count where they are used', async t => {
   const client = anthropicClient(gateway)
   const use = async (data: Buffer, name: string, type: string): Promise<unknown> => {
     const { id } = await client.beta.files.upload({ file: await toFile(data, name, { type }) })
@@ -102,12 +102,12 @@ await t.test('documents and pictures that were uploaded to Anthropic count where
   checkError(t, 'anthropic', tooWide, 'media_too_large', /is 8001 x 9 pixels, and at most 8000/, place)
 })
 
-await t.test('films that were uploaded to Google count where they are used, also for the hold', async t => {
+await t.test('videos that were uploaded to Google count where they are used, also for the hold', async t => {
   const client = googleClient(gateway)
   const use = async (seconds: number, model = 'gemini-pro'): Promise<unknown> => {
-    const film = mp4(seconds, { dataBytes: 300_000, isIndexLast: true })
+    const video = mp4(seconds, { dataBytes: 300_000, isIndexLast: true })
     const file = await client.files.upload({
-      file: new Blob([new Uint8Array(film)]),
+      file: new Blob([new Uint8Array(video)]),
       config: { mimeType: 'video/mp4' },
     })
     const before = await trace()

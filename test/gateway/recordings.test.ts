@@ -206,7 +206,7 @@ t.test(
   'every recorded exchange passes unchanged and is charged, its answer one byte at a time, in chunks',
   options,
   async t => {
-    // Two pictures of megabytes would take minutes; they come in pieces of 61 bytes.
+    // Two images of megabytes would take minutes; they come in pieces of 61 bytes.
     await replay(t, exchanges, 'identity', {
       framing: 'chunked',
       sizeFor:

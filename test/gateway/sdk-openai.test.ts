@@ -128,7 +128,7 @@ await t.test('an image is charged by the piece', async t => {
   const { data, response } = await client.images
     .generate({ model: 'dall-e-3', prompt: 'A fox' })
     .withResponse()
-  t.equal(Buffer.from(data.data?.[0]?.b64_json ?? '', 'base64').toString(), 'picture')
+  t.equal(Buffer.from(data.data?.[0]?.b64_json ?? '', 'base64').toString(), 'image')
   const expected = { operation: 'image-generations', usage: { images: 1 }, amount: '4.000000' }
   await checkCharge(t, gateway, idOf(response), expected, before)
 })
@@ -149,7 +149,7 @@ await t.test('speech is charged by the characters spoken', async t => {
   const { data, response } = await client.audio.speech
     .create({ model: 'tts-1', voice: 'alloy', input: 'Привет' })
     .withResponse()
-  t.equal(Buffer.from(await data.arrayBuffer()).toString(), 'sound')
+  t.equal(Buffer.from(await data.arrayBuffer()).toString(), 'audio')
   const expected = { operation: 'speech', usage: { characters: 6 }, amount: '0.000600' }
   await checkCharge(t, gateway, idOf(response), expected, before)
 })

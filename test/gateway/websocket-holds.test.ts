@@ -142,7 +142,7 @@ for (const [form, session, bytesPerSecond] of [
   ['pcm of 8,000 samples', { audio: { input: narrowInput } }, 16_000],
   ['pcm16', { ...listening, input_audio_format: 'pcm16' }, 48_000],
 ] as const) {
-  await t.test(`sound counts by how long it is: ${form}`, async t => {
+  await t.test(`audio counts by how long it is: ${form}`, async t => {
     const { gateway, client } = await start(t, session)
     const minute = Buffer.alloc(60 * bytesPerSecond).toString('base64')
     client.send({ type: 'input_audio_buffer.append', audio: minute })
@@ -174,7 +174,7 @@ for (const [mimeType, bytesPerSecond] of [
   ['audio/pcm; rate=48000', 96_000],
   ['audio/pcm;rate=999999999', 96_000],
 ] as const) {
-  await t.test(`Live sound counts by how long it is: ${mimeType}`, async t => {
+  await t.test(`Live audio counts by how long it is: ${mimeType}`, async t => {
     const gateway = await startSessionGateway(t, ({ socket }) => {
       socket.once('message', () => socket.send('{"setupComplete":{}}'))
     })
@@ -190,7 +190,7 @@ for (const [mimeType, bytesPerSecond] of [
   })
 }
 
-await t.test('sound in small pieces needs a hold now and then, not one for each', async t => {
+await t.test('audio in small pieces needs a hold now and then, not one for each', async t => {
   const session = await start(t, listening)
   const { gateway, client } = session
   const piece = Buffer.alloc(4800).toString('base64')
@@ -336,7 +336,7 @@ await t.test('a response that is to be spoken is held for as spoken, whatever th
   await settledCharges(gateway)
 })
 
-await t.test('pictures are held for', async t => {
+await t.test('images are held for', async t => {
   const session = await start(
     t,
     { turn_detection: null },

@@ -171,7 +171,7 @@ await t.test('a provider that breaks off: the client is told, and pays for what 
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('sound that may start a response by itself is held for, once', async t => {
+await t.test('audio that may start a response by itself is held for, once', async t => {
   const gateway = await startSessionGateway(t, ({ socket }) => {
     socket.send('{"type":"session.created","session":{"turn_detection":{"type":"server_vad"}}}')
     let count = 0

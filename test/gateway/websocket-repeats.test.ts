@@ -62,11 +62,11 @@ await t.test('usage that comes after the end of its turn is not charged beside t
   const client = await openSession(t, gateway.liveUrl, { key: gateway.key })
   client.send(setup)
   await client.next('setupComplete')
-  const sound = { realtimeInput: { audio: { data: 'AAAA', mimeType: 'audio/pcm' } } }
-  client.send(sound)
-  client.send(sound)
+  const audio = { realtimeInput: { audio: { data: 'AAAA', mimeType: 'audio/pcm' } } }
+  client.send(audio)
+  client.send(audio)
   await client.next('usageMetadata')
-  client.send(sound)
+  client.send(audio)
   await until(() => gateway.upstream.sessions[0]?.received.length === 4)
   client.socket.close()
   const charges = await settledCharges(gateway)

@@ -5,7 +5,7 @@ import { settledCharges, startSessionGateway, type SessionGateway } from '../fix
 import type { ProviderSession } from '../fixtures/session-upstream.ts'
 import { until } from '../fixtures/until.ts'
 
-/** Roubles a million: a token of sound or text costs a thousandth. */
+/** Roubles a million: a token of audio or text costs a thousandth. */
 const rubPerMillion = { input: '1000', audioInput: '1000', output: '1000' }
 const models = {
   'gpt-4o-transcribe': { provider: 'openai', outputTokensMax: 2000, rubPerMillion },
@@ -23,7 +23,7 @@ const usage = {
   total_tokens: 25,
 }
 
-/** A second of sound, 24,000 samples of two bytes. */
+/** A second of audio, 24,000 samples of two bytes. */
 const second = Buffer.alloc(48_000).toString('base64')
 
 function update(model: string, more: object = {}): object {
@@ -128,7 +128,7 @@ await t.test('a transcript billed by its length costs its seconds', async t => {
   t.match(await gateway.charges(), [{ usage: { audioSeconds: 3 }, amount: '1.500000', flags: [] }])
 })
 
-await t.test('sound without a model that is priced and allowed is refused, and goes nowhere', async t => {
+await t.test('audio without a model that is priced and allowed is refused, and goes nowhere', async t => {
   const { gateway, client } = await start(t, session => transcribe(session), {
     keyModels: ['gpt-4o-transcribe', 'unpriced'],
   })
@@ -204,7 +204,7 @@ await t.test('a client that leaves with its transcript under way pays for what w
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('sound that nobody has transcribed costs nothing', async t => {
+await t.test('audio that nobody has transcribed costs nothing', async t => {
   const { gateway, client } = await start(t, session => transcribe(session, false))
   client.send(update('gpt-4o-transcribe'))
   client.send({ type: 'input_audio_buffer.append', audio: second })
@@ -235,7 +235,7 @@ await t.test('an item that fails leaves a charge of nothing, and the session goe
   t.equal(charges.at(-1)?.amount, '0.025000')
 })
 
-await t.test('without money no sound is passed on, and the client is told why', async t => {
+await t.test('without money no audio is passed on, and the client is told why', async t => {
   const { gateway, client } = await start(t, session => transcribe(session), { rub: 0.01 })
   client.send(update('gpt-4o-transcribe'))
   await client.next('session.updated')

@@ -13,7 +13,7 @@ function transcript(tokens: number): object {
 }
 
 await t.test(
-  'sound that is only written down needs money too, and a transcript takes what stands ready',
+  'audio that is only written down needs money too, and a transcript takes what stands ready',
   async t => {
     const gateway = await startSessionGateway(
       t,
@@ -35,7 +35,7 @@ await t.test(
     t.match(await gateway.charges(), [{ amount: '0.900000', flags: [] }], 'no overrun, since there was money')
     client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
     t.equal((await client.closed).code, 1008)
-    t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'no sound is taken without money')
+    t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'no audio is taken without money')
     t.equal((await settledCharges(gateway)).length, 1)
     t.same(await gateway.breaches(), [])
   },

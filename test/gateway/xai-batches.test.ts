@@ -450,7 +450,7 @@ await t.test('requests that nobody could hold for are not added', async t => {
       /batch_requests\[1\].*by themselves/,
     ],
     [
-      'a picture beside it',
+      'an image beside it',
       {
         batch_requests: [
           { batch_request_id: 'a', batch_request: { chat_get_completion: body, image_generation: {} } },

@@ -5,7 +5,7 @@ import { png } from '../fixtures/small-images.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
 const json = ['content-type', 'application/json']
-const picture = `data:image/png;base64,${png(8, 8).toString('base64')}`
+const image = `data:image/png;base64,${png(8, 8).toString('base64')}`
 const requestId = 'c84748c1-5ec7-9c62-b013-dc6e71a83de7'
 
 /** A provider that answers as xAI has been recorded to, and OpenRouter beside it. */
@@ -92,7 +92,7 @@ await t.test('speech is charged by its characters, with and without the provider
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a transcript is held for by the length of the sound, and charged by what is told', async t => {
+await t.test('a transcript is held for by the length of the audio, and charged by what is told', async t => {
   const { answers, ask } = await start(t)
   answers['POST /v1/stt'] = { text: 'Hello.', language: '', duration: 3.45, words: [] }
 
@@ -111,7 +111,7 @@ await t.test('a transcript is held for by the length of the sound, and charged b
   })
 })
 
-await t.test('sound that the provider fetches may be as long as any', async t => {
+await t.test('audio that the provider fetches may be as long as any', async t => {
   const { answers, ask, upstream } = await start(t, 100)
   answers['POST /v1/stt'] = { text: 'Hello.', duration: 2 }
   const body = () => form({ url: 'https://example.org/a.mp3' })
@@ -163,7 +163,7 @@ await t.test('a video is held for as it is asked for, and charged once, by the l
 
   const begun = await ask('POST', '/v1/videos/generations', {
     ...body,
-    image: { url: picture },
+    image: { url: image },
   })
 
   t.same(JSON.parse(begun.text), { request_id: requestId })
@@ -195,7 +195,7 @@ await t.test('a video is held for as it is asked for, and charged once, by the l
 await t.test('a video that leaves its length open is held for as long as it may become', async t => {
   for (const [path, body, seconds, cents] of [
     ['generations', {}, 8, 0],
-    ['generations', { reference_images: [{ url: picture }, { url: picture }] }, 8, 2],
+    ['generations', { reference_images: [{ url: image }, { url: image }] }, 8, 2],
     ['edits', { video: { url: 'https://example.org/a.mp4' } }, 9, 9],
     ['extensions', { video: { url: 'https://example.org/a.mp4' } }, 21, 15],
     ['extensions', { video: { url: 'https://example.org/a.mp4' }, duration: 10 }, 25, 15],
@@ -279,9 +279,9 @@ await t.test('a length that is none is refused by the name it was sent under', a
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('OpenRouter transcribes sound that stands in JSON, by seconds or by tokens', async t => {
+await t.test('OpenRouter transcribes audio that stands in JSON, by seconds or by tokens', async t => {
   const { answers, ask, gateway, upstream } = await start(t)
-  const sound = { data: wav(4).toString('base64'), format: 'wav' }
+  const audio = { data: wav(4).toString('base64'), format: 'wav' }
   for (const [model, usage, expected] of [
     ['whisper-1', { seconds: 3.5, cost: 0.0004 }, { amount: '0.875000', usage: { audioSeconds: 3.5 } }],
     [
@@ -294,11 +294,11 @@ await t.test('OpenRouter transcribes sound that stands in JSON, by seconds or by
 
     const answer = await ask('POST', '/openrouter/v1/audio/transcriptions', {
       model: `openai/${model}`,
-      input_audio: sound,
+      input_audio: audio,
     })
 
     t.equal(answer.status, 200, answer.text)
-    t.ok(upstream.requests.at(-1)?.body.includes(sound.data), 'as it was sent')
+    t.ok(upstream.requests.at(-1)?.body.includes(audio.data), 'as it was sent')
     t.match(await answer.charge(), { ...expected, flags: [] })
   }
   const sent = upstream.requests.length
@@ -308,7 +308,7 @@ await t.test('OpenRouter transcribes sound that stands in JSON, by seconds or by
       ...body,
     })
     t.equal(unseen.status, 400, unseen.text)
-    t.match(unseen.text, /has no sound/)
+    t.match(unseen.text, /has no audio/)
   }
   for (const body of [
     { model: 'openai/whisper-1', url: 'https://example.org/a.mp3' },

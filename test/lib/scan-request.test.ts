@@ -7,16 +7,16 @@ import { beginScan } from '../../lib/routes/receive-request.ts'
 import { mediaQuestion } from '../fixtures/media/media-question.ts'
 import { pngOfSides } from '../fixtures/small-images.ts'
 
-const pictures = Array.from({ length: 1000 }, (_, index) => ({
+const images = Array.from({ length: 1000 }, (_, index) => ({
   type: 'image/png',
   data: pngOfSides(index + 1, 9),
 }))
 const bodies: readonly (readonly [Operation, object])[] = [
-  [generateContent, { contents: mediaQuestion('google', pictures) }],
-  [messages, { model: 'm', messages: [{ role: 'user', content: mediaQuestion('anthropic', pictures) }] }],
+  [generateContent, { contents: mediaQuestion('google', images) }],
+  [messages, { model: 'm', messages: [{ role: 'user', content: mediaQuestion('anthropic', images) }] }],
 ]
 
-await t.test('many pictures are read in steps, and say the same as in one', async t => {
+await t.test('many images are read in steps, and say the same as in one', async t => {
   for (const [operation, content] of bodies) {
     const body = Buffer.from(JSON.stringify(content))
     const request = { headers: { 'content-type': 'application/json' }, method: 'POST' } as IncomingMessage
@@ -28,7 +28,7 @@ await t.test('many pictures are read in steps, and say the same as in one', asyn
     const steps = [...(stepped?.prepareEnd?.() ?? [])]
     t.ok(steps.length > 5, `${steps.length} steps`)
     const { facts } = stepped?.end() ?? {}
-    t.equal(facts?.media.length, pictures.length)
+    t.equal(facts?.media.length, images.length)
     t.same({ facts }, { facts: whole?.end().facts })
   }
 })

@@ -23,7 +23,7 @@ export class Grounding {
     if (name === 'maps') this.#hasMaps = true
     else if (name !== 'query' && name !== 'imageQuery') return false
     else if (typeof found === 'string' && found.trim() !== '' && this.#queries.size < queriesMax)
-      // The same words may be looked for on pages and in pictures.
+      // The same words may be looked for on pages and in images.
       this.#queries.add(`${name} ${found}`)
     return true
   }

@@ -9,7 +9,7 @@ import {
   lengthOf,
   parseMessage,
   scanMessage,
-  soundSeconds,
+  encodedSeconds,
   type Fields,
   type Steps,
 } from '../session-message.ts'
@@ -17,7 +17,7 @@ import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../sess
 import { Grounding } from './grounding.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
-const blob = object({ data: span('sound'), mimetype: value('soundType') })
+const blob = object({ data: span('audio'), mimetype: value('audioType') })
 
 const clientInterest = object({
   setup: span('setup'),
@@ -25,7 +25,7 @@ const clientInterest = object({
   realtimeinput: object(
     {
       audio: blob,
-      video: object({ data: span('picture') }),
+      video: object({ data: span('image') }),
       mediachunks: list(blob),
       text: span('inputText'),
     },
@@ -37,7 +37,7 @@ const clientInterest = object({
 /** `total` is looked at here: thoughts may be outside of it. */
 const liveNames = { ...generateNames, output: 'responseTokenCount', total: '' }
 
-/** What Google counts for a picture that is not large (wire.md 3.5). */
+/** What Google counts for an image that is not large (wire.md 3.5). */
 const imageTokens = 258
 
 /** Samples of two bytes a second, where their type does not say how many: of what is heard, and what is spoken. */
@@ -66,19 +66,19 @@ export class LiveReader implements SessionReader {
     }
     const isSaid = ['content', 'toolResponse'].some(name => findField(scan, name) !== undefined)
     const starts = isSaid || findField(scan, 'input') !== undefined
-    const sound = encodedLength(scan, 'sound')
-    const pictures = countOf(scan, 'picture')
+    const audio = encodedLength(scan, 'audio')
+    const images = countOf(scan, 'image')
     const types = scan.findings.filter(
-      ({ name, type, raw }) => name === 'soundType' && type === 'string' && raw !== undefined,
+      ({ name, type, raw }) => name === 'audioType' && type === 'string' && raw !== undefined,
     )
     return {
       ...(starts && { starts: 'input' }),
-      audioSeconds: soundSeconds(sound, bytesPerSecond(types.map(textOf), heardHertz)),
+      audioSeconds: encodedSeconds(audio, bytesPerSecond(types.map(textOf), heardHertz)),
       // Of what is shown or spoken the model reads no more than that.
       textBytes: isSaid
-        ? message.length - sound - encodedLength(scan, 'picture')
+        ? message.length - audio - encodedLength(scan, 'image')
         : encodedLength(scan, 'inputText'),
-      ...(pictures > 0 && { imageTokens: pictures * imageTokens }),
+      ...(images > 0 && { imageTokens: images * imageTokens }),
     }
   }
 
@@ -119,7 +119,7 @@ function outputOf(content: Fields): { textBytes: number; audioSeconds: number } 
     textBytes += lengthOf(text)
     const { data, mimeType } = fieldsOf(inlineData)
     const types = typeof mimeType === 'string' ? [mimeType] : []
-    audioSeconds += soundSeconds(lengthOf(data), bytesPerSecond(types, spokenHertz))
+    audioSeconds += encodedSeconds(lengthOf(data), bytesPerSecond(types, spokenHertz))
   }
   return { textBytes, audioSeconds }
 }

@@ -56,7 +56,7 @@ const answer = object({
 })
 
 /**
- * Reads a long-running operation. Nothing in it tells what it consumed: the films that came are counted, each
+ * Reads a long-running operation. Nothing in it tells what it consumed: the videos that came are counted, each
  * as long as was asked for. Those that were filtered do not come, and are not billed.
  */
 class OperationReader extends AnswerReader {
@@ -119,7 +119,7 @@ export const googleOperationRows: readonly RouteRow[] = ['/models/{model}/operat
   },
 )
 
-/** Films are made within minutes, and kept for two days. */
+/** Videos are made within minutes, and kept for two days. */
 export const operationJobs: JobKind = {
   kind: 'operation',
   retrieval: operations.stored,

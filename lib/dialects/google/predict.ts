@@ -22,7 +22,7 @@ const answer = object({
   predictions: list(object({ bytesbase64encoded: span('image'), gcsuri: span('image') })),
 })
 
-/** Pictures that were filtered come without bytes, and are not billed. */
+/** Images that were filtered come without bytes, and are not billed. */
 class PredictReader extends AnswerReader {
   #images = 0
 

@@ -3,7 +3,7 @@ import { BatchResultsReader, lastUsage, lastValue } from '../batch-results.ts'
 import type { UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed, type Measure, type UsageFields } from '../measure.ts'
-import { drawnLine, pictureMeters, pictureVariant } from './drawing-tool.ts'
+import { drawnLine, imageMeters, imageVariant } from './drawing-tool.ts'
 import { measureTokens } from './openai-reader.ts'
 
 /** A line of an output file: `{custom_id, response: {status_code, body}, error}`. */
@@ -33,8 +33,8 @@ export class BatchOutputReader extends BatchResultsReader {
     if (typeof status !== 'number' || status < 200 || status > 299) return
     const usage = lastUsage(findings, 'usage', this.flags)
     const tokens = usage && measureTokens(usage, this.context.providerKind)
-    const isOfPictures = this.context.facts.batch?.endpoint === '/v1/images/generations'
-    const measure = isOfPictures ? pictures(findings, tokens, usage) : tokens
+    const isOfImages = this.context.facts.batch?.endpoint === '/v1/images/generations'
+    const measure = isOfImages ? images(findings, tokens, usage) : tokens
     if (measure === undefined) {
       this.flags.add('usage_missing')
       return
@@ -57,15 +57,15 @@ export class BatchOutputReader extends BatchResultsReader {
   }
 }
 
-/** As of a single request: the tokens of pictures where they were counted, and else the pictures. */
-function pictures(
+/** As of a single request: the tokens of images where they were counted, and else the images. */
+function images(
   findings: readonly Finding[],
   tokens: Measure | undefined,
   usage: UsageFields | undefined,
 ): Measure | undefined {
-  if (tokens !== undefined) return { ...tokens, meters: pictureMeters(tokens.meters, usage) }
+  if (tokens !== undefined) return { ...tokens, meters: imageMeters(tokens.meters, usage) }
   const images = findings.filter(({ name }) => name === 'image').length
-  const variant = pictureVariant(lastValue(findings, 'size'), lastValue(findings, 'quality'))
+  const variant = imageVariant(lastValue(findings, 'size'), lastValue(findings, 'quality'))
   return images === 0
     ? undefined
     : { meters: { images }, details: {}, ...(variant !== undefined && { variant }) }

@@ -11,7 +11,7 @@ import { strangeMembers } from '../strange-members.ts'
 import { googleTool, searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
 import { OpenaiReader, countsSearches } from './openai-reader.ts'
 
-/** A picture's address: `image_url: "..."` or `image_url: {url: "..."}`. */
+/** An image's address: `image_url: "..."` or `image_url: {url: "..."}`. */
 const imageUrl = anyOf(base64('image'), object({ ...strangeMembers, url: base64('image') }))
 
 /** One part of a message's content, in the spellings of OpenAI and of those who copied it. */
@@ -170,7 +170,7 @@ function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
     ...(splice !== undefined && { usageSplice: splice }),
     ...(isProSearch(scan) && { units: { statedUsd: proSearchUsd } }),
   })
-  // Answers in sound have an id by which the next request may go on from them.
+  // Answers in audio have an id by which the next request may go on from them.
   return findField(scan, 'audioOut') === undefined ? facts : { ...facts, makesObjects: true }
 }
 

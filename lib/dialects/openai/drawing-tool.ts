@@ -3,7 +3,7 @@ import { textOf } from '../read-field.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { measureTokens } from './openai-reader.ts'
 import type { UsageFields } from '../measure.ts'
-import { pictureTokens } from '../../money/picture-tokens.ts'
+import { imageTokens } from '../../money/image-tokens.ts'
 import type { UsageLine, Meters } from '../../money/usage.ts'
 
 /** What the tool `image_generation` draws with unless it is told otherwise. */
@@ -23,13 +23,13 @@ export function drawingModels(scan: ScanResult): readonly string[] | undefined {
   return models.size === 0 ? undefined : [...models]
 }
 
-/** What pictures come to of which nobody has told the tokens. */
+/** What images come to of which nobody has told the tokens. */
 export function drawnUncounted(
-  pictures: number,
+  images: number,
   quality: string | undefined,
   model: string | undefined,
 ): UsageLine {
-  return { model: model ?? drawsWithUnlessSaid, meters: { imageOutput: pictures * pictureTokens(quality) } }
+  return { model: model ?? drawsWithUnlessSaid, meters: { imageOutput: images * imageTokens(quality) } }
 }
 
 /** What a tool has drawn is no part of the answer's own usage, and has the price of the model that drew it. */
@@ -38,17 +38,17 @@ export function drawnLine(tools: UsageFields, model: string | undefined): UsageL
   if ((counted.count('total_tokens') ?? 0) === 0) return undefined
   const measure = measureTokens(counted, 'openai')
   if (measure === undefined) return undefined
-  return { model: model ?? drawsWithUnlessSaid, meters: pictureMeters(measure.meters, counted) }
+  return { model: model ?? drawsWithUnlessSaid, meters: imageMeters(measure.meters, counted) }
 }
 
-/** Before output details existed, all output tokens were those of pictures. */
-export function pictureMeters(meters: Meters, usage: UsageFields | undefined): Meters {
+/** Before output details existed, all output tokens were those of images. */
+export function imageMeters(meters: Meters, usage: UsageFields | undefined): Meters {
   if (usage?.has('output_tokens_details') === true || meters.output === undefined) return meters
   return { ...meters, output: 0, imageOutput: meters.output }
 }
 
 /** `1024x1024/high`; what the request leaves to the provider has no part in it. */
-export function pictureVariant(size: unknown, quality: unknown): string | undefined {
+export function imageVariant(size: unknown, quality: unknown): string | undefined {
   const parts = [size, quality].filter(part => typeof part === 'string' && part !== '' && part !== 'auto')
   return parts.length === 0 ? undefined : parts.join('/')
 }

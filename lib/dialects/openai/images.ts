@@ -11,10 +11,10 @@ import { searched } from '../naming-members.ts'
 import { findField, readBoolean, readCount, readString } from '../read-field.ts'
 import { readMedia } from '../read-media.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
-import { pictureMeters, pictureVariant } from './drawing-tool.ts'
+import { imageMeters, imageVariant } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-/** xAI's edits send JSON with the picture in it. */
+/** xAI's edits send JSON with the image in it. */
 const image = anyOf(
   base64('image'),
   searched({ url: base64('image'), image_url: base64('image'), file_id: names('file') }),
@@ -61,7 +61,7 @@ const answer = object({
 })
 
 /**
- * Tokens where the provider counts them. Where it does not, the pictures that came are counted, at the
+ * Tokens where the provider counts them. Where it does not, the images that came are counted, at the
  * size and quality that the answer names or that was asked for.
  */
 class ImagesReader extends OpenaiReader {
@@ -88,9 +88,9 @@ class ImagesReader extends OpenaiReader {
     const counted = super.measure()
     const tokens = counted.lines[0]
     if (tokens !== undefined)
-      return { ...counted, lines: [{ ...tokens, meters: pictureMeters(tokens.meters, this.usage()) }] }
+      return { ...counted, lines: [{ ...tokens, meters: imageMeters(tokens.meters, this.usage()) }] }
     if (this.#images === 0) return counted
-    const variant = pictureVariant(this.#size, this.#quality) ?? this.context.facts.unitsVariant
+    const variant = imageVariant(this.#size, this.#quality) ?? this.context.facts.unitsVariant
     return { ...counted, lines: [this.line({ images: this.#images }, variant), ...this.#inputLines()] }
   }
 
@@ -142,7 +142,7 @@ function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof facts
   const isLater = readBoolean(scan, 'stream') === true || findField(scan, 'later') !== undefined
   const facts = factsFrom(scan, body, {
     units: { images: (readCount(scan, 'candidates') ?? 1) + imagesIn(readMedia(scan)) },
-    unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')) ?? resolution,
+    unitsVariant: imageVariant(readString(scan, 'size'), readString(scan, 'quality')) ?? resolution,
   })
   requireModel(facts, isLater, readString(scan, 'size'), readString(scan, 'quality'))
   return facts
@@ -167,7 +167,7 @@ function imageFormFacts(form: MultipartResult, body: BodyLength): ReturnType<typ
   const quality = readFormField(form, 'quality')
   const facts = factsFromForm(form, body, 'image', {
     units: { images: readFormCount(form, 'n') ?? 1 },
-    unitsVariant: pictureVariant(size, quality),
+    unitsVariant: imageVariant(size, quality),
   })
   const isLater = facts.isStreaming || laterMembers.some(name => readFormField(form, name) !== undefined)
   requireModel(facts, isLater, size, quality)

@@ -47,7 +47,7 @@ interface Totals {
 
 /**
  * Tokens as OpenAI counts them, and everybody who copies its format: the prompt includes what came from
- * the cache, was written to it, or was sound or picture; the completion includes reasoning. Undefined when
+ * the cache, was written to it, or was audio or image; the completion includes reasoning. Undefined when
  * the object counts no tokens.
  */
 export function measureTokens(usage: UsageFields, providerKind: string): Measure | undefined {
@@ -80,7 +80,7 @@ function splitInput(usage: UsageFields, total: number, { meters, details }: Meas
   addUsed(meters, 'cachedInput', split.take(Math.max(0, (cached ?? 0) - cachedAudio)))
   addUsed(meters, 'cacheWrite5m', split.take(parts.count('cache_write_tokens')))
   if (split.isOverdrawn) usage.flag('usage_inconsistent')
-  // Sound and pictures may have come from the cache, where they are counted already.
+  // Audio and images may have come from the cache, where they are counted already.
   const audio = parts.count('audio_tokens') ?? 0
   const image = parts.count('image_tokens') ?? 0
   if (audio + image > total) usage.flag('usage_inconsistent')

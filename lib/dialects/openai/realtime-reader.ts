@@ -8,7 +8,7 @@ import {
   lengthOf,
   parseMessage,
   scanMessage,
-  soundSeconds,
+  encodedSeconds,
   type Fields,
   type Steps,
 } from '../session-message.ts'
@@ -17,10 +17,10 @@ import { plainType, type ProviderTool } from '../provider-tools.ts'
 import { providerToolsIn, toolMembers } from '../search-tools.ts'
 import { realtimeUsage, bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-usage.ts'
 
-/** What a picture is taken for at most, in tokens: they are made small before they are read (wire.md 2.7). */
+/** What an image is taken for at most, in tokens: they are made small before they are read (wire.md 2.7). */
 const imageTokensMax = 1600
 
-const item = object({ content: list(object({ audio: span('audio'), image_url: span('picture') })) })
+const item = object({ content: list(object({ audio: span('audio'), image_url: span('image') })) })
 
 const tools = list(object(toolMembers))
 
@@ -83,27 +83,27 @@ export class RealtimeReader implements SessionReader {
   /** While nobody knows the form for certain it may be the smallest, in which so many bytes last longest. */
   #secondsHeard(encodedLength: number): number {
     const isCertain = this.#updatesUntold === 0
-    return soundSeconds(encodedLength, isCertain ? this.#heardBytesPerSecond : g711BytesPerSecond)
+    return encodedSeconds(encodedLength, isCertain ? this.#heardBytesPerSecond : g711BytesPerSecond)
   }
 
   *onClient(message: Buffer): Steps<ClientEvent> {
     const scan = yield* scanMessage(message, clientInterest)
     const type = readString(scan, 'type') ?? ''
     const id = readString(scan, 'id')
-    const sound = encodedLength(scan, 'audio')
-    const pictures = countOf(scan, 'picture')
+    const audio = encodedLength(scan, 'audio')
+    const images = countOf(scan, 'image')
     const event = {
       ...(id !== undefined && { id }),
-      audioSeconds: this.#secondsHeard(sound),
-      textBytes: message.length - sound - encodedLength(scan, 'picture'),
-      ...(pictures > 0 && { imageTokens: pictures * imageTokensMax }),
+      audioSeconds: this.#secondsHeard(audio),
+      textBytes: message.length - audio - encodedLength(scan, 'image'),
+      ...(images > 0 && { imageTokens: images * imageTokensMax }),
     }
     if (type === 'response.create') return { ...event, ...this.#asked(scan) }
     if (type === 'session.update') return { ...event, ...this.#updated(scan) }
     if (type === 'input_audio_buffer.append' || type === 'input_audio_buffer.commit') {
-      // Without voice detection sound is only gathered, until a response is asked for.
+      // Without voice detection audio is only gathered, until a response is asked for.
       const isHeard = this.startsByItself || this.#isTranscribing
-      // The model reads no more of it than its sound.
+      // The model reads no more of it than its audio.
       return { ...event, textBytes: 0, ...(isHeard && { starts: 'input' }), ...this.#cap(undefined) }
     }
     return { ...event, ...this.#cap(undefined) }
@@ -149,7 +149,7 @@ export class RealtimeReader implements SessionReader {
     const type = typeof event['type'] === 'string' ? event['type'] : ''
     const turn = turnOf(event)
     if (audioDeltas.test(type)) {
-      const audioSeconds = soundSeconds(lengthOf(event['delta']), this.#spokenBytesPerSecond)
+      const audioSeconds = encodedSeconds(lengthOf(event['delta']), this.#spokenBytesPerSecond)
       return [{ kind: 'output', ...turn, textBytes: 0, audioSeconds }]
     }
     if (textDeltas.test(type)) {

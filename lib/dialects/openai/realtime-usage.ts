@@ -6,7 +6,7 @@ import { fieldsOf } from '../session-message.ts'
 
 type Context = Pick<SessionContext, 'providerKind' | 'isPricedBySecond'>
 
-/** Without a word on it, sound has 24,000 samples of two bytes a second. */
+/** Without a word on it, audio has 24,000 samples of two bytes a second. */
 export const pcmBytesPerSecond = 48_000
 /** The smallest that is understood: G.711, 8,000 samples of one byte. */
 export const g711BytesPerSecond = 8000

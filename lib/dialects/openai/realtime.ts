@@ -73,7 +73,7 @@ const realtimeTranscription: Operation = {
   },
 }
 
-/** `GET /realtime?call_id=`: beside a call over WebRTC, whose sound goes around the gateway and whose turns do not. */
+/** `GET /realtime?call_id=`: beside a call over WebRTC, whose audio goes around the gateway and whose turns do not. */
 const realtimeSideband: Operation = {
   ...realtime,
   name: 'realtime-sideband',

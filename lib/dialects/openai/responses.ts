@@ -95,7 +95,7 @@ class ResponsesReader extends OpenaiReader {
   #searches = 0
   #fileSearches = 0
   #hasDrawn = false
-  /** Pictures that came whole, and whether another is on its way of which a part has come. */
+  /** Images that came whole, and whether another is on its way of which a part has come. */
   #images = 0
   #isDrawing = false
   #quality: string | undefined

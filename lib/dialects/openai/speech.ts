@@ -25,7 +25,7 @@ const answer = object({
 })
 
 /**
- * Speech is measured by the characters to speak: the usual answer is sound without any usage. Tokens,
+ * Speech is measured by the characters to speak: the usual answer is audio without any usage. Tokens,
  * which only event streams report, are kept beside, so that both ways to ask cost the same.
  */
 class SpeechReader extends OpenaiReader {

@@ -8,7 +8,7 @@ import {
   lengthOf,
   parseMessage,
   scanMessage,
-  soundSeconds,
+  encodedSeconds,
   type Fields,
   type Steps,
 } from '../session-message.ts'
@@ -29,7 +29,7 @@ const clientInterest = object({
 
 /** What a client may say; the second is the first one's name before it was general. */
 const updates: ReadonlySet<string> = new Set(['session.update', 'transcription_session.update'])
-const sounds: ReadonlySet<string> = new Set(['input_audio_buffer.append', 'input_audio_buffer.commit'])
+const audioEvents: ReadonlySet<string> = new Set(['input_audio_buffer.append', 'input_audio_buffer.commit'])
 const others: ReadonlySet<string> = new Set([
   'input_audio_buffer.clear',
   'conversation.item.retrieve',
@@ -63,10 +63,10 @@ export class TranscriptionReader implements SessionReader {
     const type = readString(scan, 'type') ?? ''
     const id = readString(scan, 'id')
     const told = id === undefined ? {} : { id }
-    if (sounds.has(type)) {
+    if (audioEvents.has(type)) {
       // While nobody knows the form for certain it may be the smallest, in which so many bytes last longest.
       const rate = this.#updatesUntold === 0 ? this.#bytesPerSecond : g711BytesPerSecond
-      const audioSeconds = soundSeconds(encodedLength(scan, 'audio'), rate)
+      const audioSeconds = encodedSeconds(encodedLength(scan, 'audio'), rate)
       return { ...told, textBytes: 0, audioSeconds, starts: 'input', outputTokensCap: outputTokensMax }
     }
     if (updates.has(type)) {

@@ -10,10 +10,10 @@ import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-/** Where a provider fetches the sound itself: Groq, xAI, Mistral. */
+/** Where a provider fetches the audio itself: Groq, xAI, Mistral. */
 const addressFields = ['url', 'file_url']
 
-/** OpenRouter takes JSON with the sound in it where OpenAI takes a form. */
+/** OpenRouter takes JSON with the audio in it where OpenAI takes a form. */
 const request = searched({
   ...modelMembers,
   stream: value('stream'),
@@ -75,13 +75,13 @@ export const transcriptions: Operation = {
 /** `POST /audio/translations`; its plain answer has no usage at all. */
 export const translations: Operation = { ...transcriptions, name: 'translations' }
 
-/** @throws GatewayError body_invalid for JSON in which nobody sees the sound, and could not tell what it costs */
+/** @throws GatewayError body_invalid for JSON in which nobody sees the audio, and could not tell what it costs */
 function jsonFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom(scan, body)
   if (facts.media.length > 0) return withTold(facts, readString(scan, 'format'))
   throw new GatewayError(
     'body_invalid',
-    'The request has no sound: send it in input_audio.data, or as a file in a form.',
+    'The request has no audio: send it in input_audio.data, or as a file in a form.',
     { param: 'input_audio' },
   )
 }

@@ -89,7 +89,7 @@ class VideoReader extends AnswerReader {
   }
 }
 
-/** Whoever gets the film itself has a video that is done, as long and large as was asked for. */
+/** Whoever gets the video itself has a video that is done, as long and large as was asked for. */
 class VideoContentReader implements UsageReader {
   readonly isTerminal = false
   readonly #context: UsageReaderContext
@@ -131,7 +131,7 @@ export const videoSubmission = {
   namesObjects: true,
 } as const
 
-/** `POST /videos`, as JSON or as a form with a picture to begin from. */
+/** `POST /videos`, as JSON or as a form with an image to begin from. */
 const createVideo: Operation = {
   ...videoSubmission,
   name: 'videos',

@@ -14,7 +14,7 @@ const xaiSpeech: Operation = {
   interest: searched({ ...modelMembers, text: value('input') }),
 }
 
-/** `POST /stt`, with the sound or its address. The answer tells how long it is. */
+/** `POST /stt`, with the audio or its address. The answer tells how long it is. */
 const xaiTranscription: Operation = { ...transcriptions, name: 'stt', defaultModel: 'grok-stt' }
 
 /** xAI's voice, below `/v1`. */

@@ -128,7 +128,7 @@ const ru = {
     setUpTitle: 'Вход по коду',
     setUpApp:
       'Отсканируйте QR-код приложением (Яндекс Ключ, Google Authenticator, Aegis или другим) или добавьте секрет:',
-    factorPicture: 'QR-код с секретом для приложения-аутентификатора',
+    factorImage: 'QR-код с секретом для приложения-аутентификатора',
     secret: 'Секрет',
     backupCodes: 'Резервные коды',
     backupHint:
@@ -262,7 +262,7 @@ const en: typeof ru = {
     setUpTitle: 'Signing in by code',
     setUpApp:
       'Scan the QR code with your app (Aegis, Google Authenticator, 1Password or another), or add the secret:',
-    factorPicture: 'QR code with the secret, for an authenticator app',
+    factorImage: 'QR code with the secret, for an authenticator app',
     secret: 'Secret',
     backupCodes: 'Backup codes',
     backupHint: 'Each works once, when you do not have your phone. Save them: they are not shown again.',

@@ -70,7 +70,7 @@ await t.test('every byte is watched once, and the end before the provider sees i
 await t.test('what a watcher refuses ends the body, and an answer can still be written', async t => {
   for (const hook of ['onData', 'onEnd'] as const) {
     const { request, client, answer } = await arrive(t)
-    const refusal = new GatewayError('media_too_long', 'The film is too long.')
+    const refusal = new GatewayError('media_too_long', 'The video is too long.')
     const refuse = (): never => {
       throw refusal
     }

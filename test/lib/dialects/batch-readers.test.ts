@@ -80,7 +80,7 @@ await t.test('google: an output that stands in both places counts once, and sear
 })
 
 await t.test(
-  'google: what was looked up on maps and in pictures is counted, each answer for itself',
+  'google: what was looked up on maps and in images is counted, each answer for itself',
   async t => {
     const answer = (groundingMetadata: object): object => ({
       response: {

@@ -35,7 +35,7 @@ const odd: Readonly<Record<string, readonly string[]>> = {
   'gemini-stream/sse-nonmonotonic-builtin-tools-test-native-output-with-builtin-tools-stream.json': [
     'usage_decreased',
   ],
-  // A picture was drawn by a tool before there was a counter for it.
+  // An image was drawn by a tool before there was a counter for it.
   'openai-responses/json-o-image-generation-call-test-openai-responses-image-generation-jpeg.json': [
     'usage_unpriced',
   ],

@@ -14,7 +14,7 @@ function found(value: unknown): Finding {
   return finding
 }
 
-await t.test('a picture in base64 says what it is, whatever the request calls it', async t => {
+await t.test('an image in base64 says what it is, whatever the request calls it', async t => {
   t.strictSame(mediaPartFromBase64(found(png.toString('base64')), 'Image/JPEG; q=1'), {
     path: 'data',
     kind: 'image',
@@ -54,7 +54,7 @@ await t.test('what does not decode, or is no string, is invalid', async t => {
   t.match(mediaPartFromBase64(found(5)), { isInvalid: true, bytes: undefined })
 })
 
-await t.test('a container of sound or film is what the request calls it', async t => {
+await t.test('a container of audio or video is what the request calls it', async t => {
   const finding = found(webm.toString('base64'))
   t.equal(mediaPartFromBase64(finding, 'audio/webm').kind, 'audio')
   t.equal(mediaPartFromBase64(finding, 'image/png').kind, 'video')

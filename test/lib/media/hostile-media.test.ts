@@ -132,7 +132,7 @@ const repeated: Readonly<Record<string, Buffer>> = {
   'frames whose checksum is wrong': Buffer.alloc(4_000_000, Buffer.from('fff8c90000', 'hex')),
 }
 const heads: Readonly<Record<string, Buffer>> = {
-  film: Buffer.from('0000000c6674797069736f6d', 'hex'),
+  MP4: Buffer.from('0000000c6674797069736f6d', 'hex'),
   Matroska: Buffer.from('1a45dfa380', 'hex'),
   Ogg: Buffer.alloc(0),
   PDF: Buffer.from('%PDF-1.7\n'),

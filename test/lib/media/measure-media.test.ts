@@ -18,7 +18,7 @@ import {
   adts,
   aiff,
   amr,
-  aiffOfSound,
+  aiffOfAudio,
   flac,
   flacOfFrames,
   mp3,
@@ -52,23 +52,23 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a WAV whose blocks are large', forged(wav(600), 32, 0xffff), { mediaType: 'audio/wav', seconds: 600 }],
   ...forgedWavs(),
   ['an MP3 in what would be AAC', mp3InAac(720), { mediaType: 'audio/mpeg', seconds: 720 }],
-  ['an AIFF of few frames', aiffOfSound(1, 600), { mediaType: 'audio/aiff', seconds: 600 }],
+  ['an AIFF of few frames', aiffOfAudio(1, 600), { mediaType: 'audio/aiff', seconds: 600 }],
   ['a FLAC', flac(700), { mediaType: 'audio/flac', seconds: 700 }],
   ['a FLAC of frames', flacOfFrames(150, 150), { mediaType: 'audio/flac', seconds: 150 }],
   ['a FLAC that says a second', flacOfFrames(1, 600), { mediaType: 'audio/flac', seconds: 600 }],
   ['a FLAC of variable frames', flacOfFrames(1, 600, true), { mediaType: 'audio/flac', seconds: 600 }],
   ['a FLAC that says nothing', flacOfFrames(0, 600), { mediaType: 'audio/flac', seconds: 600 }],
-  ...forgedSounds(),
+  ...forgedAudio(),
   ['an Ogg', ogg(90), { mediaType: 'audio/ogg', seconds: 90 }],
   ...forgedOggs(),
   ['two Oggs in a row', Buffer.concat([ogg(90), ogg(30, 8)]), { mediaType: 'audio/ogg', seconds: 120 }],
   ['an MP3', mp3(72), { mediaType: 'audio/mpeg', seconds: 72 }],
-  ['an MP3 behind its picture', taggedMp3(72, 200_000), { mediaType: 'audio/mpeg', seconds: 72 }],
+  ['an MP3 behind its image', taggedMp3(72, 200_000), { mediaType: 'audio/mpeg', seconds: 72 }],
   ['an AMR', amr(600), { mediaType: 'audio/amr', seconds: 600 }],
   ['an AMR of a wide band', amr(600, true), { mediaType: 'audio/amr', seconds: 600 }],
   ['an AAC', adts(128), { mediaType: 'audio/aac', seconds: 128 }],
   ['an M4A', mp4(600, { brand: 'M4A ', handler: 'soun' }), { mediaType: 'audio/mp4', seconds: 600 }],
-  ['an MP4 that is only sound', mp4(600, { handler: 'soun' }), { mediaType: 'audio/mp4', seconds: 600 }],
+  ['an MP4 that is only audio', mp4(600, { handler: 'soun' }), { mediaType: 'audio/mp4', seconds: 600 }],
   ['an MP4', mp4(3600), { mediaType: 'video/mp4', seconds: 3600 }],
   [
     'an MP4 with its index last',
@@ -79,7 +79,7 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a MOV', mp4(61, { brand: 'qt  ' }), { mediaType: 'video/quicktime', seconds: 61 }],
   ['a WebM', webm(3600), { mediaType: 'video/webm', seconds: 3600 }],
   ['a WebM as browsers record it', webm(90, { isLive: true }), { mediaType: 'video/webm', seconds: 90 }],
-  ['a WebM that is only sound', webm(90, { isSound: true }), { mediaType: 'audio/webm', seconds: 90 }],
+  ['a WebM that is only audio', webm(90, { isAudio: true }), { mediaType: 'audio/webm', seconds: 90 }],
   ...forgedWebms(),
   ['a Matroska', webm(3610, { docType: 'matroska' }), { mediaType: 'video/x-matroska', seconds: 3610 }],
   ['an MPEG', mpeg(100), { mediaType: 'video/mpeg', seconds: 100 }],
@@ -96,7 +96,7 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
     { mediaType: 'image/jpeg', width: 4000, height: 3000 },
   ],
   ['a PDF', pdf(12), { mediaType: 'application/pdf', pages: 12 }],
-  ['a PDF with a picture', pdf(3, { pictureBytes: 300_000 }), { mediaType: 'application/pdf', pages: 3 }],
+  ['a PDF with an image', pdf(3, { imageBytes: 300_000 }), { mediaType: 'application/pdf', pages: 3 }],
   ['a PDF of packed objects', pdf(601, { isPacked: true }), { mediaType: 'application/pdf', pages: 601 }],
   ['a PDF that counts too few', pdf(30, { count: 1 }), { mediaType: 'application/pdf', pages: 30 }],
   ['a PDF that was shortened', shortenedPdf(30), { mediaType: 'application/pdf', pages: 1 }],
@@ -150,11 +150,11 @@ function forgedOggs(): (readonly [what: string, file: Buffer, expected: Expected
   )
 }
 
-/** Two minutes of sound in WebM, all of which is said to play in a moment, or for a time that is none. */
+/** Two minutes of audio in WebM, all of which is said to play in a moment, or for a time that is none. */
 function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expected])[] {
   const vorbis = oggCodings['Vorbis']?.first ?? Buffer.alloc(0)
   const opus = { codec: 'A_OPUS', frame: Buffer.from([0x08, 0]) }
-  const sounds = [
+  const audio = [
     ['Opus', webmOfFrames(opus, 6000)],
     ['Opus of an endless length', webmOfFrames({ ...opus, saidMs: Infinity }, 6000)],
     ['Opus of a length that is no number', webmOfFrames({ ...opus, saidMs: NaN }, 6000)],
@@ -170,7 +170,7 @@ function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expecte
     ['MP3', webmOfFrames({ codec: 'A_MPEG/L3', frame: mp3(0.072) }, 1667)],
     ['FLAC', webmOfFrames({ codec: 'A_FLAC', frame: oggCodings['FLAC']?.packet ?? Buffer.alloc(0) }, 120)],
   ] as const
-  return sounds.map(([what, file]) => [
+  return audio.map(([what, file]) => [
     `a WebM of ${what}, forged`,
     file,
     { mediaType: 'audio/webm', seconds: 120 },
@@ -178,7 +178,7 @@ function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expecte
 }
 
 /** M4As that say they last a second and hold ten minutes of frames. */
-function forgedSounds(): (readonly [what: string, file: Buffer, expected: Expected])[] {
+function forgedAudio(): (readonly [what: string, file: Buffer, expected: Expected])[] {
   const alac = Buffer.alloc(36)
   alac.writeUInt32BE(36)
   alac.write('alac', 4, 'latin1')
@@ -188,7 +188,7 @@ function forgedSounds(): (readonly [what: string, file: Buffer, expected: Expect
     Buffer.from('0000002a64664c610000000080000022', 'hex'),
     flac(1).subarray(8, 42),
   ])
-  const sounds = [
+  const audio = [
     ['AAC', 'mp4a', 1024, 16_000, aacConfig(2, 8)],
     ['AAC whose entry says another rate', 'mp4a', 1024, 16_000, aacConfig(2, 8), 65_535],
     ['AAC of high efficiency', 'mp4a', 1024, 24_000, aacConfig(5, 6), 48_000],
@@ -200,7 +200,7 @@ function forgedSounds(): (readonly [what: string, file: Buffer, expected: Expect
     ['AMR', 'samr', 160, 8000, undefined],
     ['PCM', 'sowt', 1, 8000, undefined],
   ] as const
-  return sounds.map(([what, type, samples, rate, extension, entryRate]) => {
+  return audio.map(([what, type, samples, rate, extension, entryRate]) => {
     const track = { type, rate: entryRate ?? rate, frames: Math.ceil((600 * rate) / samples) }
     const file = m4aOfFrames(1, extension === undefined ? track : { ...track, extension })
     return [`an M4A of ${what} that says a second`, file, { mediaType: 'audio/mp4', seconds: 600 }]
@@ -231,9 +231,9 @@ const broken: readonly (readonly [what: string, file: Buffer, because: RegExp])[
   ['a PNG without pixels', pngOfSides(0, 5), /no pixels/],
   ['a JPEG that ends early', jpegOfSides(10, 10).subarray(0, 40), /ends before|no frame header/],
   ['a WEBP that is cut off', webpOfSides(10, 10).subarray(0, 32), /cut off/],
-  ['a film without an index', mp4(10, { isIndexLast: true }).subarray(0, 100), /no index/],
+  ['a video without an index', mp4(10, { isIndexLast: true }).subarray(0, 100), /no index/],
   [
-    'a film of boxes smaller than themselves',
+    'a video of boxes smaller than themselves',
     Buffer.from('00000010667479706d703432000000000000000100000000', 'hex'),
     /smaller than/,
   ],

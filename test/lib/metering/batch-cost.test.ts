@@ -230,7 +230,7 @@ t.test('models that the requests name beside their own are held for as often', a
 })
 
 t.test("media of a kind with an amount of the operator's cost that amount each", async t => {
-  const picture = { path: 'p', kind: 'image' as const, bytes: 90_000, bodyStart: 0, bodyBytes: 120_000 }
+  const image = { path: 'p', kind: 'image' as const, bytes: 90_000, bodyStart: 0, bodyBytes: 120_000 }
   const bare = {
     at: 'line 1',
     model: 'm',
@@ -241,13 +241,13 @@ t.test("media of a kind with an amount of the operator's cost that amount each",
     objects: [],
     filesInText: [],
   }
-  const illustrated = { ...bare, media: [picture, picture] }
+  const illustrated = { ...bare, media: [image, image] }
   const asked = { kind: 'openai', model: 'm', mediaRub: { image: '0.5' } }
 
   const without = costsOf([bare, bare], asked)
-  const withPictures = costsOf([illustrated, illustrated], asked)
+  const withImages = costsOf([illustrated, illustrated], asked)
 
   const four = 4 * parseRoubles('0.5')
-  t.equal(withPictures.worstMicros - without.worstMicros, four)
-  t.equal(withPictures.likelyMicros - without.likelyMicros, four)
+  t.equal(withImages.worstMicros - without.worstMicros, four)
+  t.equal(withImages.likelyMicros - without.likelyMicros, four)
 })

@@ -12,18 +12,14 @@ function part(kind: MediaPart['kind'], facts: Partial<MediaPart> = {}): MediaPar
 }
 
 const cases: readonly (readonly [what: string, part: MediaPart, expected: Meters])[] = [
-  ['a picture of unknown size', part('image', { bytes: 9 }), { imageInput: 1600 }],
-  ['a small picture', part('image', { width: 10, height: 10 }), { imageInput: 258 }],
-  ['a picture of 20 by 30 tiles', part('image', { width: 560, height: 840 }), { imageInput: 600 }],
-  [
-    'a large picture, which is scaled down',
-    part('image', { width: 8000, height: 8000 }),
-    { imageInput: 1600 },
-  ],
-  ['sound of known length', part('audio', { bytes: 99, seconds: 10.5 }), { audioInput: 336 }],
-  ['sound of unknown length', part('audio', { bytes: 16_000 }), { audioInput: 64 }],
-  ['a film of known length', part('video', { bytes: 99, seconds: 7200 }), { imageInput: 2_160_000 }],
-  ['a film of unknown length', part('video', { bytes: 250_000 }), { imageInput: 600 }],
+  ['an image of unknown size', part('image', { bytes: 9 }), { imageInput: 1600 }],
+  ['a small image', part('image', { width: 10, height: 10 }), { imageInput: 258 }],
+  ['an image of 20 by 30 tiles', part('image', { width: 560, height: 840 }), { imageInput: 600 }],
+  ['a large image, which is scaled down', part('image', { width: 8000, height: 8000 }), { imageInput: 1600 }],
+  ['audio of known length', part('audio', { bytes: 99, seconds: 10.5 }), { audioInput: 336 }],
+  ['audio of unknown length', part('audio', { bytes: 16_000 }), { audioInput: 64 }],
+  ['a video of known length', part('video', { bytes: 99, seconds: 7200 }), { imageInput: 2_160_000 }],
+  ['a video of unknown length', part('video', { bytes: 250_000 }), { imageInput: 600 }],
   ['a PDF of known pages', part('document', { bytes: 99, pages: 7 }), { input: 17_500 }],
   ['a document', part('document', { bytes: 120_000 }), { input: 5000 }],
 ]
@@ -33,7 +29,7 @@ for (const [what, media, expected] of cases) {
   })
 }
 
-await t.test('sound that is priced by the second is held by its length', async t => {
+await t.test('audio that is priced by the second is held by its length', async t => {
   t.same(mediaAllowance([part('audio', { bytes: 5, seconds: 61.25 })], bySecond), { audioSeconds: 61.25 })
   t.same(mediaAllowance([part('audio', { bytes: 16_000 })], bySecond), { audioSeconds: 2 })
 })

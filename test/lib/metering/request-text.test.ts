@@ -4,8 +4,8 @@ import { chat } from '../../../lib/dialects/openai/chat.ts'
 import { requestText } from '../../../lib/metering/estimate-usage.ts'
 import { factsOf } from '../dialects/read-answer.ts'
 
-const picture = `data:image/png;base64,${Buffer.alloc(3000, 7).toString('base64')}`
-const image = { type: 'image_url', image_url: { url: picture } }
+const imageUrl = `data:image/png;base64,${Buffer.alloc(3000, 7).toString('base64')}`
+const image = { type: 'image_url', image_url: { url: imageUrl } }
 const bytes = Buffer.from(
   JSON.stringify({
     model: 'm',

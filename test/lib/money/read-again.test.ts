@@ -25,6 +25,6 @@ await t.test('whatever was read and said is read again, each token once and as i
       searches: 6,
     }),
     { input: 10, audioInput: 5 },
-    'sound stays sound, and nothing else is counted',
+    'audio stays audio, and nothing else is counted',
   )
 })

@@ -73,7 +73,7 @@ await t.test('tokens are counted as a message counts them', async t => {
   t.equal(count.input_tokens, answer.usage.input_tokens)
 })
 
-await t.test('a picture counts as a fixed number of tokens, whatever its size', async t => {
+await t.test('an image counts as a fixed number of tokens, whatever its size', async t => {
   const image = (data: string) => ({
     type: 'image' as const,
     source: { type: 'base64' as const, media_type: 'image/png' as const, data },

@@ -226,7 +226,7 @@ const counts: readonly (readonly [what: string, reading: UsageReading, isUncount
   ['counts what it wrote', readingOf({ input: 9, output: 4 }), false],
   ['wrote nothing', readingOf({ input: 9, output: 0 }, { outputTextBytes: 0 }), false],
   ['counts nothing of its text', readingOf({ input: 9, output: 0 }), true],
-  ['counts sound in place of text', readingOf({ input: 9, audioOutput: 4 }), false],
+  ['counts audio in place of text', readingOf({ input: 9, audioOutput: 4 }), false],
   [
     'told its usage only when it began',
     readingOf({ input: 9, output: 1 }, { unmeteredTextBytes: 40, flags: ['usage_partial'] }),

@@ -44,7 +44,7 @@ function secrets(page: SignedInPage, setup: FactorSetup): Html {
   const { security, shell } = page.texts
   return html`<section class="card">
       <p>${security.setUpApp}</p>
-      ${qrCode(setup.uri, security.factorPicture)}
+      ${qrCode(setup.uri, security.factorImage)}
       <h2>${security.secret}</h2>
       <p class="secret" id="factor-secret">${setup.secret}</p>
       <div class="row">

@@ -232,7 +232,7 @@ await t.test('embeddings report their input, or nothing', async t => {
   t.equal(factsOf(batchEmbedContents, { requests }, true).media.length, 1)
 })
 
-await t.test('Imagen is charged by the pictures that came', async t => {
+await t.test('Imagen is charged by the images that came', async t => {
   const facts = factsOf(
     predict,
     { instances: [{ prompt: 'x' }], parameters: { sampleCount: 3, sampleImageSize: '2K' } },
@@ -249,7 +249,7 @@ await t.test('Imagen is charged by the pictures that came', async t => {
   t.same(readAnswer(predict, { predictions: [] }, { facts }).lines, [])
 })
 
-await t.test('maps and pictures that were searched are searches too', async t => {
+await t.test('maps and images that were searched are searches too', async t => {
   const grounded = (model: string, groundingMetadata: object): unknown =>
     readAnswer(generateContent, {
       ...text('abc', { finishReason: 'STOP', groundingMetadata }),

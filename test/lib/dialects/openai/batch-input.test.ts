@@ -42,7 +42,7 @@ await t.test('requests are summed by model and endpoint', async t => {
   t.ok(share !== undefined && share.textBytes > share.textBytesLongest)
 })
 
-await t.test('pictures are counted by model, size and quality; what is free says so', async t => {
+await t.test('images are counted by model, size and quality; what is free says so', async t => {
   const url = '/v1/images/generations'
   const facts = read(
     line({ model: 'p', prompt: 'x', n: 2, size: '1024x1024', quality: 'high' }, { url }),
@@ -96,10 +96,10 @@ await t.test('requests capped by a member that not every provider reads stand ap
   ])
 })
 
-await t.test('inline pictures are no text, and files are named with their line', async t => {
-  const picture = `data:image/png;base64,${Buffer.alloc(3000).toString('base64')}`
+await t.test('inline images are no text, and files are named with their line', async t => {
+  const image = `data:image/png;base64,${Buffer.alloc(3000).toString('base64')}`
   const content = [
-    { type: 'image_url', image_url: { url: picture } },
+    { type: 'image_url', image_url: { url: image } },
     { type: 'file', file: { file_id: 'file-1' } },
   ]
   const facts = read(
@@ -108,7 +108,7 @@ await t.test('inline pictures are no text, and files are named with their line',
   )
   t.match(facts.objects, [{ kind: 'file', id: 'file-1', at: 'line 2' }])
   t.match(facts.shares, [{ media: { image: { count: 1, bytes: 3000 } } }])
-  t.ok((facts.shares[0]?.textBytes ?? 0) < 1000, 'the picture is not counted as text')
+  t.ok((facts.shares[0]?.textBytes ?? 0) < 1000, 'the image is not counted as text')
 })
 
 const wrong: readonly (readonly [string, string, RegExp, string])[] = [

@@ -22,7 +22,7 @@ function formFacts(
   return { facts: operation.factsFromMultipart?.(scanMultipart(body, 'b'), body), body }
 }
 
-await t.test('pictures with a usage are charged by tokens', async t => {
+await t.test('images with a usage are charged by tokens', async t => {
   const usage = {
     input_tokens: 221,
     input_tokens_details: { image_tokens: 194, text_tokens: 27 },
@@ -41,14 +41,14 @@ await t.test('pictures with a usage are charged by tokens', async t => {
   t.match(reading, { isTerminal: true, hasOutput: true })
 })
 
-await t.test('output without details is that of pictures', async t => {
+await t.test('output without details is that of images', async t => {
   const usage = { input_tokens: 5, output_tokens: 9, total_tokens: 14 }
   t.same(readAnswer(imageGenerations, { data: [{}], usage }).lines, [
     { meters: { input: 5, output: 0, imageOutput: 9 } },
   ])
 })
 
-await t.test('pictures without a usage are counted as they come', async t => {
+await t.test('images without a usage are counted as they come', async t => {
   const facts = factsOf(imageGenerations, { model: 'm', n: 4, size: '1024x1024', quality: 'high' })
   t.same(facts.units, { images: 4 })
   t.equal(facts.candidates, 4, 'each has its own tokens')
@@ -64,7 +64,7 @@ await t.test('pictures without a usage are counted as they come', async t => {
   t.equal(factsOf(imageGenerations, { model: 'm', size: 'auto' }).unitsVariant, undefined)
 })
 
-await t.test('a large picture in an event is read without parsing it', async t => {
+await t.test('a large image in an event is read without parsing it', async t => {
   const usage = {
     input_tokens: 1,
     output_tokens: 2,
@@ -111,8 +111,8 @@ await t.test('a field that a form has twice is refused', async t => {
 await t.test('speech is measured by the characters to speak', async t => {
   const facts = factsOf(speech, { model: 'tts', input: 'Привет 🙂', voice: 'x' })
   t.same(facts.units, { characters: 8 })
-  const sound = readAnswer(speech, '\xff\xfb\x90', { contentType: 'audio/mpeg', facts })
-  t.match(sound, { lines: [{ meters: { characters: 8 } }], hasOutput: true })
+  const audio = readAnswer(speech, '\xff\xfb\x90', { contentType: 'audio/mpeg', facts })
+  t.match(audio, { lines: [{ meters: { characters: 8 } }], hasOutput: true })
   const usage = { input_tokens: 3, output_tokens: 30, total_tokens: 33 }
   const stream = eventStream(
     { type: 'speech.audio.delta', audio: 'AAAA' },

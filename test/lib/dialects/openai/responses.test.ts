@@ -64,7 +64,7 @@ await t.test('a document has the same members at its top', async t => {
   t.equal(readAnswer(responses, { id: 'r', output: [], usage }).hasOutput, false)
 })
 
-await t.test('searches have a counter of their own, and so have pictures drawn by a tool', async t => {
+await t.test('searches have a counter of their own, and so have images drawn by a tool', async t => {
   const tools = {
     web_search: { num_requests: 2 },
     image_gen: { input_tokens: 3, output_tokens: 9, total_tokens: 12 },

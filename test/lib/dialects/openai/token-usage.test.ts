@@ -14,7 +14,7 @@ function total(meters: Meters | undefined, names: readonly (keyof Meters)[]): nu
   return names.reduce((sum, name) => sum + (meters?.[name] ?? 0), 0)
 }
 
-await t.test('cached tokens, cache writes, sound and pictures are taken out of the prompt', async t => {
+await t.test('cached tokens, cache writes, audio and images are taken out of the prompt', async t => {
   const { meters, flags } = measure({
     prompt_tokens: 100,
     completion_tokens: 30,
@@ -77,7 +77,7 @@ await t.test("Gemini's OpenAI endpoint counts thinking in the total alone", asyn
   t.same(measure(usage, 'google').flags, [])
 })
 
-await t.test('Mistral counts sound beside the prompt', async t => {
+await t.test('Mistral counts audio beside the prompt', async t => {
   const usage = {
     prompt_tokens: 9,
     completion_tokens: 201,
@@ -112,7 +112,7 @@ await t.test('more cached than prompt is clamped to the total and flagged', asyn
   t.same(flags, ['usage_inconsistent'])
 })
 
-await t.test('sound that came from the cache is not counted twice', async t => {
+await t.test('audio that came from the cache is not counted twice', async t => {
   const { meters, flags } = measure({
     input_tokens: 100,
     output_tokens: 1,

@@ -1,5 +1,5 @@
-/** The sound of a track: each of its samples is one frame. */
-export interface SoundFrames {
+/** The audio of a track: each of its samples is one frame. */
+export interface AudioFrames {
   readonly samplesPerFrame: number
   readonly rate: number
 }
@@ -27,8 +27,8 @@ const shortFrames: Readonly<Record<number, number>> = { 23: 480, 39: 480, 42: 76
 const opusFrame = { samplesPerFrame: 960, rate: 48_000 }
 
 /** The longest frames that a box `stsd` describes; undefined where none is known. */
-export function soundFrames(stsd: Buffer): SoundFrames | undefined {
-  let longest: SoundFrames | undefined
+export function audioFrames(stsd: Buffer): AudioFrames | undefined {
+  let longest: AudioFrames | undefined
   for (let at = 8; at + 36 <= stsd.length;) {
     const size = stsd.readUInt32BE(at)
     if (size < 8) break
@@ -39,11 +39,11 @@ export function soundFrames(stsd: Buffer): SoundFrames | undefined {
   return longest
 }
 
-function secondsOf(frames: SoundFrames | undefined): number {
+function secondsOf(frames: AudioFrames | undefined): number {
   return frames === undefined ? 0 : frames.samplesPerFrame / frames.rate
 }
 
-function entryFrames(entry: Buffer): SoundFrames | undefined {
+function entryFrames(entry: Buffer): AudioFrames | undefined {
   if (entry.length < 36) return undefined
   const type = entry.toString('latin1', 4, 8)
   const rate = entryRate(entry)
@@ -68,17 +68,17 @@ function entryRate(entry: Buffer): number {
   return isSecond ? entry.readDoubleBE(40) : entry.readUInt32BE(32) / 65_536
 }
 
-function framesAt(entry: Buffer, samplesAt: number, rateAt: number): SoundFrames | undefined {
+function framesAt(entry: Buffer, samplesAt: number, rateAt: number): AudioFrames | undefined {
   if (samplesAt < 36 || entry.length < rateAt + 4) return undefined
   return known(entry.readUInt32BE(samplesAt), entry.readUInt32BE(rateAt))
 }
 
-function known(samplesPerFrame: number, rate: number): SoundFrames | undefined {
+function known(samplesPerFrame: number, rate: number): AudioFrames | undefined {
   return samplesPerFrame > 0 && rate > 0 && Number.isFinite(rate) ? { samplesPerFrame, rate } : undefined
 }
 
 /** AAC by the configuration its decoder gets, as the entry's own rate is not looked at; MP3 in MP4 by the entry's. */
-function mpegFrames(entry: Buffer, entryHertz: number): SoundFrames | undefined {
+function mpegFrames(entry: Buffer, entryHertz: number): AudioFrames | undefined {
   const box = entry.indexOf('esds', 36, 'latin1')
   if (box === -1) return known(1024, entryHertz)
   const config = descriptor(entry, box + 8, 3, 3)
@@ -99,7 +99,7 @@ function descriptor(entry: Buffer, start: number, tag: number, fixedBytes: numbe
 }
 
 /** The first 48 bits of an AudioSpecificConfig. */
-export function aacFrames(config: number, entryHertz: number): SoundFrames | undefined {
+export function aacFrames(config: number, entryHertz: number): AudioFrames | undefined {
   let left = 48
   const take = (bits: number): number => {
     left -= bits

@@ -1,15 +1,15 @@
 import { mpegFrameSeconds } from './audio-frames.ts'
-import { aacFrames } from './iso-sound.ts'
+import { aacFrames } from './iso-audio.ts'
 import { MediaUnreadableError } from './media-reader.ts'
 import {
   flacPackets,
   opusPackets,
   packetsSeconds,
   vorbisPackets,
-  type SoundPackets,
-} from './sound-packets.ts'
+  type AudioPackets,
+} from './audio-packets.ts'
 
-/** The members of a track by which its sound is read. */
+/** The members of a track by which its audio is read. */
 export const trackIds = {
   entry: 0xae,
   number: 0xd7,
@@ -30,12 +30,12 @@ interface Track {
   codecPrivate: Buffer
   hertz: number
   /** Known when its first block comes. */
-  packets?: SoundPackets | undefined
+  packets?: AudioPackets | undefined
   heldSeconds: number
 }
 
 /** How long the audio of a video plays by its blocks, whose times and scale a file may say as it likes. */
-export class MatroskaSound {
+export class MatroskaAudio {
   readonly #tracks = new Map<number, Track>()
   #track = newTrack()
 
@@ -94,7 +94,7 @@ function framesOf(head: Buffer, flagsAt: number): { readonly frames: number; rea
 }
 
 /** Undefined where the codec says nothing of how long its frames play. */
-function packetsOf({ codec, codecPrivate, hertz }: Track): SoundPackets | undefined {
+function packetsOf({ codec, codecPrivate, hertz }: Track): AudioPackets | undefined {
   if (codec.startsWith('A_OPUS')) return opusPackets
   if (codec.startsWith('A_MPEG/')) return { secondsOf: mpegFrameSeconds }
   if (codec.startsWith('A_FLAC')) return flacPackets(hertz)

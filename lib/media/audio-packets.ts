@@ -2,7 +2,7 @@ import { flacFrameSeconds, flacHeaderBytesMax } from './audio-frames.ts'
 import { believedSeconds } from './media-reader.ts'
 
 /** How long packets of one coding play, in whichever container they are. */
-export interface SoundPackets {
+export interface AudioPackets {
   /** How long the packet that begins here plays, at most. */
   secondsOf(bytes: Buffer, start: number): number
   /** Which part of that it plays at least; all of it unless said. */
@@ -13,7 +13,7 @@ export interface SoundPackets {
 export function packetsSeconds(
   saidSeconds: number,
   heldSeconds: number,
-  packets: SoundPackets | undefined,
+  packets: AudioPackets | undefined,
 ): number {
   const leastSeconds = heldSeconds * (packets?.leastShare ?? 1)
   return believedSeconds(saidSeconds, leastSeconds) === leastSeconds ? heldSeconds : saidSeconds
@@ -25,7 +25,7 @@ const mixedFrames = [10, 20]
 const musicFrames = [2.5, 5, 10, 20]
 
 /** A packet has one frame, two, or as many as its second byte says. */
-export const opusPackets: SoundPackets = {
+export const opusPackets: AudioPackets = {
   secondsOf(bytes, start) {
     const first = bytes[start] ?? 0
     const config = first >> 3
@@ -41,7 +41,7 @@ export const opusPackets: SoundPackets = {
  * A packet is half a block of one of two sizes. Packets of headers begin with an odd byte.
  * @param sizes both of them in one byte, as exponents
  */
-export function vorbisPackets(sizes: number, hertz: number): SoundPackets {
+export function vorbisPackets(sizes: number, hertz: number): AudioPackets {
   const [short, long] = [2 ** (sizes & 15), 2 ** (sizes >> 4)]
   const seconds = long / 2 / hertz
   return {
@@ -51,7 +51,7 @@ export function vorbisPackets(sizes: number, hertz: number): SoundPackets {
 }
 
 /** A packet is a frame, or one of the headers, which is none. */
-export function flacPackets(hertz: number): SoundPackets {
+export function flacPackets(hertz: number): AudioPackets {
   return {
     secondsOf(bytes, start) {
       const header = Buffer.alloc(flacHeaderBytesMax)

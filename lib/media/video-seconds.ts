@@ -1,5 +1,5 @@
 import type { Playtime } from './iso-media.ts'
-import { blockHeadBytes, MatroskaSound, trackIds } from './matroska-sound.ts'
+import { blockHeadBytes, MatroskaAudio, trackIds } from './matroska-audio.ts'
 import type { MediaReader } from './media-reader.ts'
 
 const ids = {
@@ -50,13 +50,13 @@ interface EbmlState {
   blockTicks: number
   lastTicks: number
   hasVideo: boolean
-  hasSound: boolean
-  readonly sound: MatroskaSound
+  hasAudio: boolean
+  readonly audio: MatroskaAudio
 }
 
 /**
  * The length of a video or audio in Matroska or WebM: what its header tells or where its last block stands,
- * whichever is later, unless the frames of its sound hold more. What browsers record has no length in its header.
+ * whichever is later, unless the frames of its audio hold more. What browsers record has no length in its header.
  */
 export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
   const state: EbmlState = {
@@ -66,8 +66,8 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     blockTicks: 0,
     lastTicks: 0,
     hasVideo: false,
-    hasSound: false,
-    sound: new MatroskaSound(),
+    hasAudio: false,
+    audio: new MatroskaAudio(),
   }
   let position = 0
   for (;;) {
@@ -78,7 +78,7 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     const id = header.readUIntBE(0, idBytes)
     const size = sizeIn(header, idBytes, sizeBytes)
     position += idBytes + sizeBytes
-    if (id === trackIds.entry) state.sound.beginTrack()
+    if (id === trackIds.entry) state.audio.beginTrack()
     if (entered.has(id)) continue
     // Only what is entered may be of unknown size, as a live recording's segment and clusters are.
     if (size === undefined) break
@@ -88,10 +88,10 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     position += size
   }
   const saidSeconds = (Math.max(state.durationTicks, state.lastTicks) * state.scale) / 1e9
-  const seconds = state.sound.secondsBeside(saidSeconds)
+  const seconds = state.audio.secondsBeside(saidSeconds)
   return {
     ...(seconds > 0 && Number.isFinite(seconds) && { seconds }),
-    ...((state.hasVideo || state.hasSound) && { hasVideo: state.hasVideo }),
+    ...((state.hasVideo || state.hasAudio) && { hasVideo: state.hasVideo }),
   }
 }
 
@@ -105,7 +105,7 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
       break
     case ids.trackType:
       if (payload[0] === 1) state.hasVideo = true
-      if (payload[0] === 2) state.hasSound = true
+      if (payload[0] === 2) state.hasAudio = true
       break
     case ids.timestamp:
       state.clusterTicks = unsigned(payload)
@@ -118,7 +118,7 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
     case trackIds.codec:
     case trackIds.codecPrivate:
     case trackIds.hertz:
-      state.sound.readMember(id, payload)
+      state.audio.readMember(id, payload)
       break
     default: {
       // Track number, then 16 bits: ticks since the beginning of the cluster.
@@ -126,7 +126,7 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
       if (trackBytes === 0 || payload.length < trackBytes + 2) return
       state.blockTicks = state.clusterTicks + payload.readInt16BE(trackBytes)
       state.lastTicks = Math.max(state.lastTicks, state.blockTicks)
-      state.sound.readBlock(sizeIn(payload, 0, trackBytes) ?? 0, payload, trackBytes)
+      state.audio.readBlock(sizeIn(payload, 0, trackBytes) ?? 0, payload, trackBytes)
     }
   }
 }

@@ -7,18 +7,18 @@ import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 import { until } from '../fixtures/until.ts'
 import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
-const pictures = '/v1/images/generations'
+const images = '/v1/images/generations'
 const credit = 1_000_000_000
 const factors = { batch: '0.5' }
 const models = {
   ...batchModels,
-  picture: {
+  image: {
     provider: 'openai',
     outputTokensMax: 5000,
     rubPerMillion: { input: '100', imageOutput: '4000' },
     factors,
   },
-  'uncounted-picture': {
+  'uncounted-image': {
     provider: 'openai',
     rubPerUnit: { images: '2', 'images/1024x1024/high': '6' },
     factors,
@@ -43,13 +43,13 @@ async function refusalOf(making: Promise<string>): Promise<{ status?: number; me
   )
 }
 
-await t.test('pictures of a batch are charged by their tokens, at half their price', async t => {
+await t.test('images of a batch are charged by their tokens, at half their price', async t => {
   const { provider, gateway } = await start(t)
   const lines = [
-    line('a', pictures, { model: 'picture', prompt: 'A calm sea', n: 2 }),
-    line('b', pictures, { model: 'picture', prompt: 'A calm sea' }),
+    line('a', images, { model: 'image', prompt: 'A calm sea', n: 2 }),
+    line('b', images, { model: 'image', prompt: 'A calm sea' }),
   ]
-  const id = await makeOpenaiBatch(gateway, lines.join(''), pictures)
+  const id = await makeOpenaiBatch(gateway, lines.join(''), images)
   const { heldMicros, worstMicros } = await gateway.balance()
   t.ok(worstMicros >= 3 * 5000 * 4000 * 0.5, 'three images at worst')
   t.ok(heldMicros > 3 * 4000 * 4000 * 0.5)
@@ -71,15 +71,15 @@ await t.test('pictures of a batch are charged by their tokens, at half their pri
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('pictures that nobody counts in tokens are charged one by one, by size and quality', async t => {
+await t.test('images that nobody counts in tokens are charged one by one, by size and quality', async t => {
   const { provider, gateway } = await start(t)
   const fine = { size: '1024x1024', quality: 'high' }
   const lines = [
-    line('a', pictures, { model: 'uncounted-picture', prompt: 'x', n: 3, ...fine }),
-    line('b', pictures, { model: 'uncounted-picture', prompt: 'x' }),
-    line('c', pictures, { model: 'uncounted-picture', prompt: 'x', ...fine }),
+    line('a', images, { model: 'uncounted-image', prompt: 'x', n: 3, ...fine }),
+    line('b', images, { model: 'uncounted-image', prompt: 'x' }),
+    line('c', images, { model: 'uncounted-image', prompt: 'x', ...fine }),
   ]
-  const id = await makeOpenaiBatch(gateway, lines.join(''), pictures)
+  const id = await makeOpenaiBatch(gateway, lines.join(''), images)
   const most = (4 * 6 + 2) * 0.5e6
   t.equal((await gateway.balance()).heldMicros, most)
 
@@ -90,24 +90,24 @@ await t.test('pictures that nobody counts in tokens are charged one by one, by s
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a batch of pictures has one model, since its results name none', async t => {
+await t.test('a batch of images has one model, since its results name none', async t => {
   const { provider, gateway } = await start(t)
   const lines = [
-    line('a', pictures, { model: 'uncounted-picture', prompt: 'x' }),
-    line('b', pictures, { model: 'picture', prompt: 'x' }),
+    line('a', images, { model: 'uncounted-image', prompt: 'x' }),
+    line('b', images, { model: 'image', prompt: 'x' }),
   ]
-  t.match(await refusalOf(makeOpenaiBatch(gateway, lines.join(''), pictures)), {
+  t.match(await refusalOf(makeOpenaiBatch(gateway, lines.join(''), images)), {
     status: 400,
-    message: /line 2: It names the model "picture" after "uncounted-picture"/,
+    message: /line 2: It names the model "image" after "uncounted-image"/,
   })
   t.notOk(provider.seen.some(({ path }) => path === '/v1/batches'))
   await noHoldIsLeft(t, gateway)
 })
 
-await t.test('a model without a price for pictures makes none', async t => {
+await t.test('a model without a price for images makes none', async t => {
   const { gateway } = await start(t)
-  const text = line('a', pictures, { model: 'embed-small', prompt: 'x' })
-  t.match(await refusalOf(makeOpenaiBatch(gateway, text, pictures)), { status: 404, message: /^404 line 1/ })
+  const text = line('a', images, { model: 'embed-small', prompt: 'x' })
+  t.match(await refusalOf(makeOpenaiBatch(gateway, text, images)), { status: 404, message: /^404 line 1/ })
 })
 
 await t.test('moderations are free in a batch too, and need no price', async t => {
@@ -170,7 +170,7 @@ await t.test('what costs money does not pass for a moderation', async t => {
 for (const endpoint of ['/v1/images/edits', '/v1/videos'] as const) {
   await t.test(`${endpoint}: a batch for it is refused, and those that can be are named`, async t => {
     const { provider, gateway } = await start(t)
-    const text = line('a', endpoint, { model: 'picture', prompt: 'x' })
+    const text = line('a', endpoint, { model: 'image', prompt: 'x' })
     t.match(await refusalOf(makeOpenaiBatch(gateway, text, endpoint)), {
       status: 501,
       message: `Batches are for /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/completions, /v1/images/generations, /v1/moderations here, not for ${endpoint}.`,
@@ -182,7 +182,7 @@ for (const endpoint of ['/v1/images/edits', '/v1/videos'] as const) {
 
 await t.test('what tools draw inside of a batch is held for and has the price of what draws', async t => {
   const { provider, gateway } = await start(t)
-  const tools = [{ type: 'image_generation', model: 'picture' }]
+  const tools = [{ type: 'image_generation', model: 'image' }]
   const asked = (more: object): object => ({
     model: 'gpt-5-nano',
     input: 'Draw.',
@@ -196,7 +196,7 @@ await t.test('what tools draw inside of a batch is held for and has the price of
   ]
   const id = await makeOpenaiBatch(gateway, lines.join(''), '/v1/responses')
   const { heldMicros } = await gateway.balance()
-  t.ok(heldMicros >= 2 * 6240 * 4000 * 0.5, `two pictures are held for: ${heldMicros}`)
+  t.ok(heldMicros >= 2 * 6240 * 4000 * 0.5, `two images are held for: ${heldMicros}`)
   t.ok(heldMicros < 3 * 6240 * 4000 * 0.5, `and no third: ${heldMicros}`)
 
   provider.finish(id)

@@ -6,14 +6,14 @@ const chunksMax = 1000
 const chunkBytes = 48
 /** The extension of a WAV's format, which names the real one further on. */
 const extended = 0xfffe
-/** MPEG sound of layers 1 and 2, of layer 3, and AAC in ADTS: rows of frames, each of which says how long it is. */
+/** MPEG audio of layers 1 and 2, of layer 3, and AAC in ADTS: rows of frames, each of which says how long it is. */
 const ofFrames: ReadonlySet<number> = new Set([0x50, 0x55, 0x1600])
 
 /** What the samples of a WAV or AIFF are: so many bytes a second, or a row of frames. */
 type Coding = number | 'frames'
 
 /** A chunk of samples. */
-interface Sound {
+interface SampleChunk {
   readonly start: number
   /** As it says itself. */
   readonly saidBytes: number
@@ -48,7 +48,7 @@ async function saidSeconds(
 async function heldSeconds(reader: MediaReader): Promise<number> {
   const isAiff = (await reader.read(0, 4)).toString('latin1') === 'FORM'
   let coding: Coding | undefined
-  const sounds: Sound[] = []
+  const chunks: SampleChunk[] = []
   let position = 12
   for (let chunk = 0; chunk < chunksMax; chunk++) {
     const head = await reader.read(position, chunkBytes)
@@ -60,17 +60,17 @@ async function heldSeconds(reader: MediaReader): Promise<number> {
     const start = position + 8
     if (type === (isAiff ? 'SSND' : 'data')) {
       if (coding === 'frames') return (await framesSeconds(reader, start)) ?? 0
-      sounds.push({ start, saidBytes })
+      chunks.push({ start, saidBytes })
     }
     position = start + saidBytes + (saidBytes % 2)
   }
   if (coding === undefined || coding === 'frames' || !(coding > 0)) return 0
   const size = await reader.size()
-  return sounds.reduce((sum, sound) => sum + bytesOf(sound, size), 0) / coding
+  return chunks.reduce((sum, chunk) => sum + bytesOf(chunk, size), 0) / coding
 }
 
 /** Players of a recording from a pipe, which names no length or none that can be, play to the end. */
-function bytesOf({ start, saidBytes }: Sound, size: number): number {
+function bytesOf({ start, saidBytes }: SampleChunk, size: number): number {
   const left = Math.max(0, size - start)
   return saidBytes === 0 ? left : Math.min(saidBytes, left)
 }

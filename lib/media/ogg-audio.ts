@@ -4,8 +4,8 @@ import {
   opusPackets,
   packetsSeconds,
   vorbisPackets,
-  type SoundPackets,
-} from './sound-packets.ts'
+  type AudioPackets,
+} from './audio-packets.ts'
 
 const pageHeaderBytes = 27
 const capture = Buffer.from('OggS')
@@ -20,7 +20,7 @@ const headBytes = 80
 interface Coding {
   /** Turns its count of what was played into seconds. */
   readonly ofGranule: (granule: bigint) => number
-  readonly packets?: SoundPackets
+  readonly packets?: AudioPackets
 }
 
 interface OggStream {
