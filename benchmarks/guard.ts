@@ -16,7 +16,7 @@ import { percentile } from './percentile.ts'
 const connections = 32
 /** So many requests have most of their code compiled, which takes a busy machine more rounds. */
 const warmUpRequests = 30_000
-const warmUpRoundsMax = 20
+const warmUpRoundsMax = 40
 const warmUpSeconds = 1.3
 const rounds = 9
 const roundSeconds = 1.2
