@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
 import { addAccountAccess, addAccountNotes, addAccountSearch } from './account-support.ts'
-import { answer, addCommand, CommandError, formatTable } from './command.ts'
+import { answer, addCommand, CommandError, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
+import { nameText, operatorName, reasonText, roubles, wholeNumber } from './arguments.ts'
 import { changeAccounts, withRecords, found, readStore } from './with-store.ts'
 import { readCompany } from '../companies/company-details.ts'
 import { CompanyBook, setCompany } from '../documents/company-book.ts'
+import { textLengthsMax } from '../administration/text-lengths.ts'
 import { moveMoney } from '../administration/account-acts.ts'
 import { newId } from '../platform/new-id.ts'
 import { correctCharge } from '../administration/correct-charge.ts'
@@ -194,13 +195,21 @@ function addCreate(account: Command, { stdout }: CliContext): void {
     .requiredOption('--email <address>', 'the address of its first user')
     .option('--name <name>', 'what to call it')
     .action(async (options: CreateOptions) => {
-      const { email, name } = options
+      const { email } = options
+      const name = options.name === undefined ? undefined : nameText(options.name)
       const created = await changeAccounts(options, accounts =>
         accounts.createAccount({ email, ...(name === undefined ? {} : { name }) }),
       )
       const json = `${JSON.stringify({ id: created.id })}\n`
       stdout.write(options.json === true ? json : `account ${created.id} created\n`)
     })
+}
+
+/** @throws UsageError when it is empty or too long */
+function movementId(text: string): string {
+  const id = nameText(text, '--idempotency-key', textLengthsMax.idempotencyKey)
+  if (id === '') throw new UsageError('--idempotency-key: is empty')
+  return id
 }
 
 function addMovement(account: Command, { stdout }: CliContext, kind: 'credit' | 'debit'): void {
@@ -213,10 +222,11 @@ function addMovement(account: Command, { stdout }: CliContext, kind: 'credit' | 
     .requiredOption('--reason <text>', 'what stands beside the entry; the customer sees it')
     .option('--idempotency-key <key>', `a second ${kind} with the same key is not booked`)
     .action(async (accountId: string, options: MovementOptions) => {
-      const { idempotencyKey } = options
+      const typedKey = options.idempotencyKey
+      const id = typedKey === undefined ? newId() : movementId(typedKey)
       const reason = reasonText(options.reason)
       const amountMicros = roubles('--rub', options.rub)
-      const movement = { id: idempotencyKey ?? newId(), kind, accountId, amountMicros, reason }
+      const movement = { id, kind, accountId, amountMicros, reason }
       const { entryId } = await withRecords(options, (records, now) =>
         moveMoney(records, { ...movement, operator: operatorName() }, now),
       )

@@ -1,7 +1,9 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
+import { keyListMax, textLengthsMax } from '../administration/text-lengths.ts'
 import { systemClock, zonedDayEnd, zonedParse } from '../platform/clock.ts'
+import { isSeen, isSeenInLines } from '../platform/seen-text.ts'
 import { isAddressRange } from '../config/scalars.ts'
 import { isDay } from '../ledger/moscow-days.ts'
 import type { Micros } from '../ledger/ledger.ts'
@@ -50,19 +52,22 @@ export function futureTime(option: string, text: string, zone: string): number {
   return ms
 }
 
-/** `a, b,c` as a list. @throws UsageError when it is empty */
+/** `a, b,c` as a list of what a key is limited to. @throws UsageError when it is empty or too long */
 function commaList(option: string, text: string): string[] {
   const items = text
     .split(',')
     .map(item => item.trim())
     .filter(item => item !== '')
   if (items.length === 0) throw new UsageError(`${option}: names nothing`)
+  if (items.length > keyListMax) {
+    throw new UsageError(`${option}: takes at most ${keyListMax} names, and has ${items.length}`)
+  }
   return items
 }
 
 /** @throws UsageError when a `*` stands elsewhere than at an end: such a key could never be used */
 export function modelList(option: string, text: string): string[] {
-  const items = commaList(option, text)
+  const items = commaList(option, text).map(item => nameText(item, option, textLengthsMax.modelName))
   const wrong = items.find(item => item.slice(0, -1).includes('*'))
   if (wrong === undefined) return items
   throw new UsageError(`${option}: "${wrong}" has a * that is not at its end`)
@@ -92,13 +97,37 @@ export function wholeNumber(option: string, text: string, min = 0, max = wholeMa
   throw new UsageError(`${option}: "${text}" is no whole number from ${min} to ${max}`)
 }
 
-const reasonLengthMax = 1000
+const { reason: reasonLengthMax, name: nameLengthMax } = textLengthsMax
 
-/** The value of `--reason`, or of another option like it. @throws UsageError when it is empty or too long */
-export function reasonText(text: string, option = '--reason'): string {
-  const reason = text.trim()
-  if (reason !== '' && reason.length <= reasonLengthMax) return reason
-  throw new UsageError(`${option}: takes 1 to ${reasonLengthMax} characters`)
+/** The value of `--reason`, or of another option like it. @throws UsageError when it is empty, or no such text */
+export function reasonText(text: string, option = '--reason', lengthMax: number = reasonLengthMax): string {
+  const reason = noteText(text, option, lengthMax)
+  if (reason === '') throw new UsageError(`${option}: takes 1 to ${lengthMax} characters`)
+  return reason
+}
+
+/** What may be left empty. @throws UsageError when it is too long, or has in it what nobody sees */
+export function noteText(text: string, option = '--note', lengthMax: number = reasonLengthMax): string {
+  const note = shortText(option, text, lengthMax)
+  if (!isSeenInLines(note)) throw unseen(option)
+  return note
+}
+
+/** The value of `--name`, or of another option like it. @throws UsageError as `noteText`, or when it has lines */
+export function nameText(text: string, option = '--name', lengthMax: number = nameLengthMax): string {
+  const name = shortText(option, text, lengthMax)
+  if (!isSeen(name)) throw unseen(option)
+  return name
+}
+
+function shortText(option: string, text: string, lengthMax: number): string {
+  const trimmed = text.trim()
+  if (trimmed.length <= lengthMax) return trimmed
+  throw new UsageError(`${option}: takes at most ${lengthMax} characters, and has ${trimmed.length}`)
+}
+
+function unseen(option: string): UsageError {
+  return new UsageError(`${option}: has a control character in it: leave it out`)
 }
 
 /**

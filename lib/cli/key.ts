@@ -2,7 +2,16 @@ import type { Command } from 'commander'
 import type { NewKey, KeyEdit } from '../accounts/accounts.ts'
 import { answer, addCommand, UsageError, CommandError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { addressList, futureTime, modelList, oneOf, roubles, operatorName, reasonText } from './arguments.ts'
+import {
+  addressList,
+  futureTime,
+  modelList,
+  nameText,
+  oneOf,
+  roubles,
+  operatorName,
+  reasonText,
+} from './arguments.ts'
 import { changeAccounts } from './with-store.ts'
 import { addKeyViews, keyTable, keyView } from './key-views.ts'
 import { openTimeZone, openModelNames } from './open-config.ts'
@@ -96,7 +105,7 @@ function editOf(id: string, options: EditOptions): KeyEdit {
     id,
     reason: reasonText(options.reason),
     operator: operatorName(),
-    ...(name !== undefined && { name }),
+    ...(name !== undefined && { name: nameText(name) }),
     ...(models !== undefined && { models: limit(models, text => modelList('--models', text)) }),
     ...(budgetRub !== undefined && { budgetMicros: limit(budgetRub, text => roubles('--budget-rub', text)) }),
     ...(budgetPeriod !== undefined && {
@@ -157,7 +166,7 @@ function newKey(options: CreateOptions): NewKey {
   }
   return {
     accountId: account,
-    ...(name === undefined ? {} : { name }),
+    ...(name === undefined ? {} : { name: nameText(name) }),
     ...(models === undefined ? {} : { models: modelList('--models', models) }),
     ...(budgetRub === undefined ? {} : { budgetMicros: roubles('--budget-rub', budgetRub) }),
     ...(budgetPeriod === undefined

@@ -4,7 +4,7 @@ import { zonedTime } from '../platform/clock.ts'
 import { operatorActions } from '../stores/records/ledger-tables.ts'
 import { answer, answerList, addCommand, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { dayOf, oneOf, operatorName } from './arguments.ts'
+import { dayOf, nameText, oneOf, operatorName } from './arguments.ts'
 import { openTimeZone, openOperatorArea } from './open-config.ts'
 import { readRecords, withRecords } from './with-store.ts'
 import { addOperator, listOperators, removeOperator } from '../administration/operators.ts'
@@ -80,7 +80,7 @@ function addAdd(operator: Command, { stdout }: CliContext): void {
     .requiredOption('--role <role>', `${roles.join(', ')}: everything, money, or nothing but look`)
     .option('--name <name>', 'what to call them')
     .action(async (options: AddOptions) => {
-      const { name } = options
+      const name = options.name === undefined ? undefined : nameText(options.name)
       const added = {
         email: emailOf(options.email),
         role: oneOf('--role', options.role, roles),

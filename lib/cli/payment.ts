@@ -5,6 +5,7 @@ import type { Reconciliation } from '../payments/payment-actions.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { answer, answerList, addCommand, CommandError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
+import { textLengthsMax } from '../administration/text-lengths.ts'
 import { dayOf, oneOf, roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
 import { changePayments, readRecords } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
@@ -151,7 +152,7 @@ function addRefund(payment: Command, context: CliContext): void {
     .requiredOption('--reason <text>', 'why; the customer sees it')
     .action(async (paymentId: string, options: Options) => {
       const amountMicros = roubles('--rub', options.rub)
-      const reason = reasonText(options.reason)
+      const reason = reasonText(options.reason, '--reason', textLengthsMax.refundReason)
       const refund = await changePayments(options, payments =>
         payments.refundPayment({ paymentId, amountMicros, reason, operator: operatorName() }),
       )

@@ -5,11 +5,13 @@ import { assignTransfer, returnTransfer, undoTransfer, listTransfers } from '../
 import { importStatement } from '../documents/import-statement.ts'
 import type { ImportResult, ImportedTransfer } from '../documents/import-statement.ts'
 import { formatKopecks } from '../money/kopecks.ts'
+import { seenText } from '../platform/seen-text.ts'
 import { statementBytesMax } from '../statements/statement.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { answer, addCommand, CommandError, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { oneOf, operatorName } from './arguments.ts'
+import { textLengthsMax } from '../administration/text-lengths.ts'
+import { noteText, oneOf, operatorName } from './arguments.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
 
 interface ImportOptions extends SharedOptions {
@@ -44,7 +46,7 @@ export function addStatementCommands(program: Command, context: CliContext): voi
       const seller = requiredSeller(options)
       const bytes = readStatement(file)
       const isDryRun = options.dryRun === true
-      const by = { operator: operatorName(), fileName: basename(file) }
+      const by = { operator: operatorName(), fileName: seenText(basename(file)) }
       const result = await withRecords(options, (records, at) =>
         importStatement(records, seller, { bytes, at, isDryRun, by }),
       )
@@ -72,7 +74,7 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
     .option('--invoice <invoice>', 'which invoice it pays: its id')
     .option('--note <text>', 'why, such as a letter of a third party', '')
     .action(async (id: string, options: AssignOptions) => {
-      const { note } = options
+      const note = transferNote(options)
       const to = target(options)
       show(
         options,
@@ -87,7 +89,7 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
       show(
         options,
         await withRecords(options, (records, at) =>
-          returnTransfer(records, { id, note: options.note, at, operator: operatorName() }),
+          returnTransfer(records, { id, note: transferNote(options), at, operator: operatorName() }),
         ),
       )
     })
@@ -97,10 +99,15 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
       show(
         options,
         await withRecords(options, (records, at) =>
-          undoTransfer(records, { id, note: options.note, at, operator: operatorName() }),
+          undoTransfer(records, { id, note: transferNote(options), at, operator: operatorName() }),
         ),
       )
     })
+}
+
+/** @throws UsageError when it is too long, or has in it what nobody sees */
+function transferNote({ note }: { readonly note: string }): string {
+  return noteText(note, '--note', textLengthsMax.transferNote)
 }
 
 /** @throws CommandError when there is no such file, or it is too large to be read */

@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
+import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { closeAlarm, listAlarms, takeAlarm } from '../../alarms/alarms.ts'
 import type { AlarmRow } from '../../stores/records/operator-tables.ts'
 import { count } from '../../web/format.ts'
@@ -13,7 +14,7 @@ import { showList, timeColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 const closeSchema = z.object({
-  reason: fieldSchemas.reason(1000),
+  reason: fieldSchemas.reason(textLengthsMax.reason),
 })
 
 function actions(page: DeskPage, { id, state }: AlarmRow): Html {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addNote, endSessions, moveMoney } from '../../administration/account-acts.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { correctCharge } from '../../administration/correct-charge.ts'
+import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { parseRoubles } from '../../money/amount.ts'
 import { fieldSchemas, idField, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
@@ -13,7 +14,7 @@ import { refusalText } from '../view/said-by-code.ts'
 import { customerView } from './customer.ts'
 import type { FormName } from './customer-forms.ts'
 
-const reason = fieldSchemas.reason(1000)
+const reason = fieldSchemas.reason(textLengthsMax.reason)
 const formId = idField
 const reasonSchema = z.object({ reason })
 

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
+import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { deleteAccount, deletionBlockers } from '../../payments/delete-account.ts'
 import type { DeletionBlockers } from '../../payments/delete-account.ts'
@@ -16,7 +17,7 @@ import type { DeskPage } from '../page.ts'
 import { refusalOf } from '../view/said-by-code.ts'
 
 const schema = z.object({
-  reason: fieldSchemas.reason(1000),
+  reason: fieldSchemas.reason(textLengthsMax.reason),
 })
 
 /** What is in the way, with how much of it. */

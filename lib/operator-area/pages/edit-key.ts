@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import type { KeyEdit, KeyRecord } from '../../accounts/accounts.ts'
+import { keyListMax, textLengthsMax } from '../../administration/text-lengths.ts'
 import { isAddressRange } from '../../config/scalars.ts'
 import { zonedTime } from '../../platform/clock.ts'
 import { standsForModel } from '../../models/stands-for-model.ts'
@@ -16,7 +17,6 @@ import type { DeskPage } from '../page.ts'
 import { refusalOf } from '../view/said-by-code.ts'
 
 const periods = ['total', 'day', 'week', 'month'] as const
-const listMax = 100
 
 const list = z
   .string()
@@ -28,15 +28,17 @@ function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
   // What a key has expired by may stay.
   const from = Math.min(site.clock.now(), (key.expiresAt ?? Infinity) - 1)
   return z.object({
-    name: fieldSchemas.name.max(200, says('tooLong')),
+    name: fieldSchemas.name.max(textLengthsMax.name, says('tooLong')),
     budget: fieldSchemas.roubles(language),
     period: z.enum(periods).catch('total'),
-    models: list.pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
+    models: list.pipe(
+      z.array(z.string().max(textLengthsMax.modelName, says('tooLong'))).max(keyListMax, says('listLong')),
+    ),
     addresses: list.pipe(
-      z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
+      z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(keyListMax, says('listLong')),
     ),
     expires: fieldSchemas.lastDay(from, site.config.timeZone),
-    reason: fieldSchemas.reason(1000),
+    reason: fieldSchemas.reason(textLengthsMax.reason),
   })
 }
 

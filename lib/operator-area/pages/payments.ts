@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
+import { textLengthsMax } from '../../administration/text-lengths.ts'
 import type { Payment } from '../../payments/payment-reader.ts'
 import { money } from '../../web/format.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
@@ -155,7 +156,7 @@ export async function submitRefund(context: PageContext, page: DeskPage): Promis
     return showFailure(context, page, 'notFound')
   const schema = z.object({
     rub: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
-    reason: fieldSchemas.reason(128),
+    reason: fieldSchemas.reason(textLengthsMax.refundReason),
   })
   const sent = await readForm(context, page, schema)
   const refuse = async (state: FormState): Promise<Response> => {

@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { switchProvider } from '../../administration/provider-switches.ts'
 import type { ProviderAction } from '../../administration/provider-switches.ts'
+import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { mergeHealth } from '../../upstream/merge-health.ts'
 import type { MergedProvider } from '../../upstream/merge-health.ts'
 import { count } from '../../web/format.ts'
@@ -18,7 +19,7 @@ import { dataTable } from '../../web/view/data-table.ts'
 
 const schema = z.object({
   credential: z.string().max(200, says('invalid')).default(''),
-  reason: fieldSchemas.reason(1000),
+  reason: fieldSchemas.reason(textLengthsMax.reason),
 })
 
 interface Refused {

@@ -1,15 +1,17 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
+import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { assignTransfer, returnTransfer, undoTransfer, findTransfers } from '../../documents/transfers.ts'
 import { DocumentError } from '../../documents/document.ts'
 import { importStatement } from '../../documents/import-statement.ts'
 import type { ImportResult } from '../../documents/import-statement.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
+import { seenText } from '../../platform/seen-text.ts'
 import { StatementError } from '../../statements/statement.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
 import { named } from '../../web/format.ts'
-import { fieldSchemas, hiddenField, readForm, seenText } from '../../web/http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
@@ -19,10 +21,9 @@ import { amountColumn, showList, textColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 import { refusalText } from '../view/said-by-code.ts'
 
-const noteLengthMax = 500
 const decisionSchema = z.object({
   account: hiddenField(60),
-  note: fieldSchemas.note(noteLengthMax).default(''),
+  note: fieldSchemas.note(textLengthsMax.transferNote).default(''),
 })
 
 function decision(page: DeskPage, id: string, name: string, label: string, more: Html): Html {
@@ -33,7 +34,7 @@ function decision(page: DeskPage, id: string, name: string, label: string, more:
       name="note"
       aria-label="${ownReason}"
       placeholder="${ownReason}"
-      maxlength="${noteLengthMax}"
+      maxlength="${textLengthsMax.transferNote}"
     /><button class="link">${label}</button>
   </form>`
 }

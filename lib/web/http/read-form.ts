@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isId } from '../../platform/new-id.ts'
 import { zonedDayEnd } from '../../platform/clock.ts'
+import { isSeen, isSeenInLines } from '../../platform/seen-text.ts'
 import { isDay } from '../format.ts'
 import type { WebPage, PageContext } from '../web-page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
@@ -25,25 +26,13 @@ export function says(key: FieldErrorKey): { readonly error: FieldErrorKey } {
   return { error: key }
 }
 
-/** Control characters, and those that turn the direction of what stands around them. */
-const unseen = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu
-
-/** A text without what nobody sees, such as the name of a file. */
-export function seenText(text: string): string {
-  return text.replaceAll(unseen, '')
-}
-
-function isSeen(text: string): boolean {
-  return seenText(text) === text
-}
-
 /** Why something is done, or what is noted of it; in lines. */
 function note(lengthMax: number) {
   return z
     .string(says('required'))
     .trim()
     .max(lengthMax, says('tooLong'))
-    .refine(text => isSeen(text.replaceAll(/[\t\n\r]/g, ' ')), says('invalid'))
+    .refine(isSeenInLines, says('invalid'))
 }
 
 /** Schemas of fields that several forms have. */
