@@ -159,7 +159,13 @@ function table(operators: readonly OperatorRow[], zone: string): string {
     name: name ?? '',
     role,
     since: zonedTime(created_at, zone),
-    code: two_factor_enabled === 1 ? 'on' : 'not yet',
+    'second factor': two_factor_enabled === 1 ? 'on' : 'not yet',
   }))
-  return formatTable(rows, { email: 'left', name: 'left', role: 'left', since: 'left', code: 'left' })
+  return formatTable(rows, {
+    email: 'left',
+    name: 'left',
+    role: 'left',
+    since: 'left',
+    'second factor': 'left',
+  })
 }

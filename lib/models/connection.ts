@@ -1,6 +1,7 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { toldProvider } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
+import { responseNotFound } from './object-owner.ts'
 import type { Target } from './target.ts'
 import { addMeters, readAgain, type Meters } from '../money/usage.ts'
 
@@ -68,13 +69,6 @@ export class Connection {
     }
     return { ...here, provider, credential, baseUrl, next: undefined }
   }
-}
-
-/** What clients answer with a request that has the whole conversation in it. */
-export function responseNotFound(id: string): GatewayError {
-  return new GatewayError('previous_response_not_found', `Previous response with id "${id}" not found.`, {
-    param: 'previous_response_id',
-  })
 }
 
 function placesOf(target: Target): readonly Target[] {

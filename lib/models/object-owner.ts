@@ -28,9 +28,10 @@ const atOnce = 50
 /**
  * Where the objects a request refers to live. Only the account that made an object may name it, and the
  * request goes to the provider and credential that made it.
- * @param given objects that are the account's though it did not make them
- * @throws GatewayError object_not_found for another's object and for an unknown one alike; request_invalid
- * when two of them cannot be had together
+ * @param more.given objects that are the account's though it did not make them
+ * @param more.inPath the one of them that the path names
+ * @throws GatewayError object_not_found for another's object and for an unknown one alike, and
+ * previous_response_not_found where a body goes on from it; request_invalid when two of them cannot be had together
  */
 export async function ownerOfObjects(
   context: OwnerContext,
@@ -38,7 +39,7 @@ export async function ownerOfObjects(
   dialectName: DialectName,
   referred: readonly NamedObject[],
   providerName: string | undefined,
-  given: readonly ProviderObject[] = [],
+  { given = [], inPath }: { readonly given?: readonly ProviderObject[]; readonly inPath?: NamedObject } = {},
 ): Promise<ObjectOwner> {
   const providers = providersFor(context.config, dialectName, providerName)
   const own = distinct(referred.filter(({ host }) => host === undefined || isOwnHost(host, providers)))
@@ -56,7 +57,8 @@ export async function ownerOfObjects(
   let chosen: ChosenProvider | undefined
   for (const [index, object] of found.entries()) {
     if (object === undefined) {
-      if (isStrict && own[index]?.isLabel !== true) throw objectNotFound(own[index] as NamedObject)
+      const named = own[index] as NamedObject
+      if (isStrict && named.isLabel !== true) throw named === inPath ? objectNotFound(named) : notFound(named)
       continue
     }
     const next = withCredential(context.config.providers.get(object.provider), dialectName, object.credential)
@@ -133,6 +135,20 @@ export async function keyOfUpload(
   const providers = providersFor(context.config, dialectName, providerName)
   const known = await findEverywhere(context.ledger, upload, providers)
   return known.find(({ facts }) => facts?.keyId !== undefined)?.facts?.keyId
+}
+
+/** As OpenAI says it of a response to go on from, which clients answer with all of the conversation. */
+export function responseNotFound(id: string): GatewayError {
+  return new GatewayError('previous_response_not_found', `Previous response with id "${id}" not found.`, {
+    param: 'previous_response_id',
+  })
+}
+
+/** A batch has a line for each that it names. */
+function notFound(named: NamedObject): GatewayError {
+  return named.kind === 'response' && named.at === undefined
+    ? responseNotFound(named.id)
+    : objectNotFound(named)
 }
 
 /** The refusal of another's object and of an unknown one, which nobody can tell apart. */

@@ -25,7 +25,7 @@ export interface ProviderRoute {
 /**
  * The provider and credential an exchange goes to: where the objects it names live, else where its model is,
  * else the dialect's default.
- * @throws GatewayError object_not_found, model_not_found, request_invalid, route_not_found
+ * @throws GatewayError object_not_found, previous_response_not_found, model_not_found, request_invalid, route_not_found
  */
 export function routeProvider(
   context: { readonly config: Config; readonly ledger: Ledger },
@@ -89,14 +89,10 @@ async function ofObjects(
     match.operation.name === 'responses'
       ? grantedPrompts(context.config, accountId, referred, providerName)
       : []
-  const { chosen, objects } = await ownerOfObjects(
-    context,
-    accountId,
-    dialect.name,
-    referred,
-    providerName,
-    prompts,
-  )
+  const { chosen, objects } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName, {
+    given: prompts,
+    ...(match.object !== undefined && { inPath: match.object }),
+  })
   if (chosen === undefined) return undefined
   const object = objects.find(({ kind, id }) => kind === match.object?.kind && id === match.object.id)
   const inBody = objects.filter(one => one !== object)

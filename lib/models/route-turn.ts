@@ -2,13 +2,11 @@ import type { Bodies } from '../bodies/bodies.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from './target.ts'
-import type { Route } from '../routes/route.ts'
 import { addMeters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { scanAgain } from '../routes/receive-request.ts'
 import { withCredential } from './choose-provider.ts'
-import { responseNotFound, type Connection } from './connection.ts'
-import { ownerOfObjects } from './object-owner.ts'
+import type { Connection } from './connection.ts'
 import { routeRequest, type RoutingContext } from './route-request.ts'
 
 interface TurnContext extends RoutingContext {
@@ -18,7 +16,7 @@ interface TurnContext extends RoutingContext {
 /**
  * Decides on one of the requests that come over a connection, as on any other, and within what the connection is:
  * it goes to one place, and what the provider keeps for it alone needs no owner.
- * @throws GatewayError as `routeRequest`, and previous_response_not_found
+ * @throws GatewayError as `routeRequest`
  */
 export async function routeTurn(
   context: TurnContext,
@@ -28,7 +26,6 @@ export async function routeTurn(
   const route = exchange.get('route')
   const scanned = await scanAgain(context.bodies, exchange, route)
   const { facts, context: own } = connection.ownContext(scanned.facts)
-  await requireResponses(context, exchange, route, facts)
   const { request, target } = await routeRequest(context, exchange, route, { ...scanned, facts })
   const read = own === undefined ? request : { ...request, context: addMeters(own, request.context) }
   return { request: read, target: connection.targetOf(target, facts) }
@@ -50,23 +47,4 @@ export function admitConnection({ config }: Pick<TurnContext, 'config'>, exchang
     'upgrade_refused',
     'No provider here takes responses over a WebSocket. Use POST /v1/responses.',
   )
-}
-
-/** @throws GatewayError previous_response_not_found, which clients answer with all of the conversation */
-async function requireResponses(
-  context: TurnContext,
-  exchange: Exchange,
-  { dialect, providerName }: Route,
-  { objects }: RequestFacts,
-): Promise<void> {
-  const responses = objects.filter(({ kind }) => kind === 'response')
-  const [first] = responses
-  if (first === undefined) return
-  try {
-    const accountId = exchange.find('key')?.accountId
-    await ownerOfObjects(context, accountId, dialect.name, responses, providerName)
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 'object_not_found') throw responseNotFound(first.id)
-    throw error
-  }
 }

@@ -80,9 +80,22 @@ for (const stream of [false, true]) {
     const next = { model: 'gpt-5', input: 'Go on', previous_response_id: 'resp_1' }
 
     const foreign = await ask(otherKey, 'POST', '/v1/responses', next)
+    const unknown = await ask(gateway.key, 'POST', '/v1/responses', {
+      ...next,
+      previous_response_id: 'resp_2',
+    })
     const own = await ask(gateway.key, 'POST', '/v1/responses', next)
 
-    t.equal(foreign.status, 404)
+    t.equal(foreign.status, 400)
+    t.match(JSON.parse(foreign.body.toString()), {
+      error: {
+        message: 'Previous response with id "resp_1" not found.',
+        param: 'previous_response_id',
+        code: 'previous_response_not_found',
+      },
+    })
+    t.equal(unknown.body.toString(), foreign.body.toString().replace('resp_1', 'resp_2'), 'as an unknown one')
+    t.equal((await gateway.charges()).length, 2, 'only the first and the own one are charged')
     t.equal(own.status, 200)
     t.equal(upstream.requests.length, sent + 1)
   })

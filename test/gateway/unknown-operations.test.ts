@@ -156,7 +156,6 @@ await t.test('what a path we do not know is asked to read must be the own', asyn
     { messages: [{ role: 'user', content: [{ type: 'file', file_id: 'file-1' }] }] },
     { messages: [{ role: 'user', content: [{ type: 'document', source: { file_id: 'file-1' } }] }] },
     { input: [{ content: [{ type: 'input_file', file_id: 'file-1' }] }] },
-    { previous_response_id: 'file-1' },
   ]) {
     const { status, body } = await ask(
       'POST',
@@ -166,6 +165,10 @@ await t.test('what a path we do not know is asked to read must be the own', asyn
     t.equal(status, 404, JSON.stringify(named))
     t.match(body.toString(), 'object_not_found')
   }
+  const onward = JSON.stringify({ model: 'some-model', previous_response_id: 'resp_1' })
+  const { status, body } = await ask('POST', '/somebody/v1/things', onward)
+  t.equal(status, 400)
+  t.match(body.toString(), 'previous_response_not_found')
   t.equal(upstream.requests.length, 0)
 })
 
