@@ -16,23 +16,22 @@ type NoticeKind = 'auto-paid' | 'auto-failed' | 'auto-limit' | 'auto-on' | 'auto
 /** Saved cards and automatic top-ups as they are stored. */
 export class AutoTopUpRows {
   readonly #records: Records
+  readonly #build: Records['build']
 
   constructor(records: Records) {
     this.#records = records
+    this.#build = records.build
   }
 
   async setting(accountId: string): Promise<AutoTopUp | undefined> {
-    const query = this.#records.build
-      .selectFrom('auto_top_ups')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    const query = this.#build.selectFrom('auto_top_ups').selectAll().where('account_id', '=', accountId)
     return (await this.#records.all(query))[0]
   }
 
   /** Cards that can be charged, the newest first. */
   cards(accountId: string): Promise<readonly SavedCard[]> {
     return this.#records.all(
-      this.#records.build
+      this.#build
         .selectFrom('saved_cards')
         .selectAll()
         .where('account_id', '=', accountId)
@@ -42,7 +41,7 @@ export class AutoTopUpRows {
   }
 
   async card(id: string): Promise<SavedCard | undefined> {
-    const query = this.#records.build.selectFrom('saved_cards').selectAll().where('id', '=', id)
+    const query = this.#build.selectFrom('saved_cards').selectAll().where('id', '=', id)
     return (await this.#records.all(query))[0]
   }
 
@@ -53,7 +52,7 @@ export class AutoTopUpRows {
   /** What automatic top-ups have taken since a time, or are about to. */
   async takenSince(accountId: string, since: number): Promise<Micros> {
     const [sum] = await this.#records.all(
-      this.#records.build
+      this.#build
         .selectFrom('payments')
         .select(row => row.fn.sum<number>('amount_micros').as('micros'))
         .where('account_id', '=', accountId)
@@ -69,7 +68,7 @@ export class AutoTopUpRows {
    * may have been blocked since it was read.
    */
   take({ account_id, revision }: AutoTopUp, nextAt: number): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .updateTable('auto_top_ups')
       .set({ revision: revision + 1, next_at: nextAt })
       .where('account_id', '=', account_id)
@@ -94,7 +93,7 @@ export class AutoTopUpRows {
     const kind = failure === undefined ? 'auto-paid' : 'auto-failed'
     const notice = this.addNotice({ id: `${kind}:${id}`, accountId, kind, subject: id, now })
     if (failure === undefined) {
-      const write = this.#records.build
+      const write = this.#build
         .updateTable('auto_top_ups')
         .set({ failures: 0 })
         .where('account_id', '=', accountId)
@@ -114,7 +113,7 @@ export class AutoTopUpRows {
   }
 
   saveCard(card: Omit<SavedCard, 'forgotten_at' | 'forgotten_by'>): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .insertInto('saved_cards')
       .values({ ...card, forgotten_at: null, forgotten_by: null })
     return { write, rows: 1 }
@@ -131,7 +130,7 @@ export class AutoTopUpRows {
 
   /** Forgets all cards of an account that is given up; there may be none. */
   unlinkAll(accountId: string, now: number): readonly RecordStep[] {
-    const forget = this.#records.build
+    const forget = this.#build
       .updateTable('saved_cards')
       .set({ method_id: null, forgotten_at: now, forgotten_by: 'owner' })
       .where('account_id', '=', accountId)
@@ -160,7 +159,7 @@ export class AutoTopUpRows {
       next_at: now,
       changed_at: now,
     } as const
-    const write = this.#records.build
+    const write = this.#build
       .insertInto('auto_top_ups')
       .values({ account_id: accountId, revision: 0, ...said })
       .onConflict(conflict =>
@@ -186,7 +185,7 @@ export class AutoTopUpRows {
     const { id, accountId, kind, subject, now } = notice
     const row: NoticeRow = { id, account_id: accountId, kind, subject, created_at: now, next_at: now }
     return {
-      write: this.#records.build
+      write: this.#build
         .insertInto('notices')
         .values(row)
         .onConflict(one => one.doNothing()),
@@ -203,7 +202,7 @@ export class AutoTopUpRows {
     nextAt: number,
     max: number,
   ): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .updateTable('auto_top_ups')
       .set(row => ({
         failures: row('failures', '+', 1),
@@ -228,7 +227,7 @@ export class AutoTopUpRows {
   }
 
   #forget(cardId: string, by: 'owner' | 'provider', now: number): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .updateTable('saved_cards')
       .set({ method_id: null, forgotten_at: now, forgotten_by: by })
       .where('id', '=', cardId)
@@ -237,28 +236,16 @@ export class AutoTopUpRows {
   }
 
   #off(accountId: string, now: number) {
-    return this.#records.build
-      .updateTable('auto_top_ups')
-      .set(row => ({
-        state: 'off' as const,
-        off_reason: 'owner' as const,
-        revision: row('revision', '+', 1),
-        changed_at: now,
-      }))
-      .where('account_id', '=', accountId)
-      .where('state', '=', 'on')
+    return this.#switchedOff('owner', now).where('account_id', '=', accountId).where('state', '=', 'on')
   }
 
   #offWith(cardId: string, now: number): RecordStep {
-    const write = this.#records.build
+    return { write: this.#switchedOff('card', now).where('card_id', '=', cardId) }
+  }
+
+  #switchedOff(off_reason: 'owner' | 'card', now: number) {
+    return this.#build
       .updateTable('auto_top_ups')
-      .set(row => ({
-        state: 'off' as const,
-        off_reason: 'card' as const,
-        revision: row('revision', '+', 1),
-        changed_at: now,
-      }))
-      .where('card_id', '=', cardId)
-    return { write }
+      .set(row => ({ state: 'off', off_reason, revision: row('revision', '+', 1), changed_at: now }))
   }
 }

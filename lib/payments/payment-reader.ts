@@ -1,3 +1,4 @@
+import type { Compilable } from 'kysely'
 import type { PaymentRow, ReceiptRow, RefundRow, Stored } from '../stores/records/payment-tables.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 
@@ -28,32 +29,27 @@ interface PaymentFilter {
 /** Reads payments and what belongs to them. */
 export class PaymentReader {
   readonly #records: RecordReader
+  readonly #build: RecordReader['build']
 
   constructor(records: RecordReader) {
     this.#records = records
+    this.#build = records.build
   }
 
-  async payment(id: string): Promise<Payment | undefined> {
-    const [row] = await this.#records.all(
-      this.#records.build.selectFrom('payments').selectAll().where('id', '=', id),
-    )
-    return row
+  payment(id: string): Promise<Payment | undefined> {
+    return this.#first(this.#build.selectFrom('payments').selectAll().where('id', '=', id))
   }
 
-  async paymentOf(provider: string, providerId: string): Promise<Payment | undefined> {
-    const query = this.#records.build
-      .selectFrom('payments')
-      .selectAll()
-      .where('provider', '=', provider)
-      .where('provider_id', '=', providerId)
-    return (await this.#records.all(query))[0]
+  paymentOf(provider: string, providerId: string): Promise<Payment | undefined> {
+    const ofProvider = this.#build.selectFrom('payments').selectAll().where('provider', '=', provider)
+    return this.#first(ofProvider.where('provider_id', '=', providerId))
   }
 
   /** The newest first, unless said. */
   payments(filter: PaymentFilter): Promise<readonly Payment[]> {
     const { accountId, state, createdFrom, createdUntil, isDifferent = false, before, limit } = filter
     const order = filter.isAscending === true ? 'asc' : 'desc'
-    let query = this.#records.build.selectFrom('payments').selectAll()
+    let query = this.#build.selectFrom('payments').selectAll()
     if (filter.sort === 'amount') query = query.orderBy('amount_micros', order)
     query = query.orderBy('id', order)
     if (accountId !== undefined) query = query.where('account_id', '=', accountId)
@@ -68,31 +64,20 @@ export class PaymentReader {
   /** Which of some payments were made by a saved card, with nobody to ask. */
   async automaticAmong(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return []
-    const query = this.#records.build
-      .selectFrom('payments')
-      .select('id')
-      .where('id', 'in', ids)
-      .where('origin', '=', 'automatic')
-    return (await this.#records.all(query)).map(({ id }) => id)
+    const among = this.#build.selectFrom('payments').select('id').where('id', 'in', ids)
+    return (await this.#records.all(among.where('origin', '=', 'automatic'))).map(({ id }) => id)
   }
 
   /** Payments whose provider is to be asked by now. */
   duePayments(now: number, limit: number): Promise<readonly Payment[]> {
-    return this.#records.all(
-      this.#records.build
-        .selectFrom('payments')
-        .selectAll()
-        .where('next_poll_at', 'is not', null)
-        .where('next_poll_at', '<=', now)
-        .orderBy('next_poll_at')
-        .limit(limit),
-    )
+    const due = this.#build.selectFrom('payments').selectAll().where('next_poll_at', '<=', now)
+    return this.#records.all(due.orderBy('next_poll_at').limit(limit))
   }
 
   /** Payments credited before a time of which something is neither returned nor in a receipt of use. */
   unusedPayments(accountId: string, creditedBefore: number): Promise<readonly Payment[]> {
     return this.#records.all(
-      this.#records.build
+      this.#build
         .selectFrom('payments')
         .selectAll()
         .where('account_id', '=', accountId)
@@ -104,22 +89,18 @@ export class PaymentReader {
     )
   }
 
-  async refund(id: string): Promise<Refund | undefined> {
-    const [row] = await this.#records.all(
-      this.#records.build.selectFrom('refunds').selectAll().where('id', '=', id),
-    )
-    return row
+  refund(id: string): Promise<Refund | undefined> {
+    return this.#first(this.#build.selectFrom('refunds').selectAll().where('id', '=', id))
   }
 
-  async refundOf(providerId: string): Promise<Refund | undefined> {
-    const query = this.#records.build.selectFrom('refunds').selectAll().where('provider_id', '=', providerId)
-    return (await this.#records.all(query))[0]
+  refundOf(providerId: string): Promise<Refund | undefined> {
+    return this.#first(this.#build.selectFrom('refunds').selectAll().where('provider_id', '=', providerId))
   }
 
   /** The newest first. */
   refunds(accountId: string, limit: number): Promise<readonly Refund[]> {
     return this.#records.all(
-      this.#records.build
+      this.#build
         .selectFrom('refunds')
         .innerJoin('payments', 'payments.id', 'refunds.payment_id')
         .selectAll('refunds')
@@ -130,87 +111,55 @@ export class PaymentReader {
   }
 
   dueRefunds(now: number, limit: number): Promise<readonly Refund[]> {
-    return this.#records.all(
-      this.#records.build
-        .selectFrom('refunds')
-        .selectAll()
-        .where('next_poll_at', 'is not', null)
-        .where('next_poll_at', '<=', now)
-        .orderBy('next_poll_at')
-        .limit(limit),
-    )
+    const due = this.#build.selectFrom('refunds').selectAll().where('next_poll_at', '<=', now)
+    return this.#records.all(due.orderBy('next_poll_at').limit(limit))
   }
 
   /** The newest first, those before one where one is named. */
   receipts(accountId: string, limit: number, before?: string): Promise<readonly Receipt[]> {
-    const query = this.#records.build
-      .selectFrom('receipts')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .orderBy('id', 'desc')
-      .limit(limit)
-    return this.#records.all(before === undefined ? query : query.where('id', '<', before))
+    const own = this.#build.selectFrom('receipts').selectAll().where('account_id', '=', accountId)
+    const newest = own.orderBy('id', 'desc').limit(limit)
+    return this.#records.all(before === undefined ? newest : newest.where('id', '<', before))
   }
 
-  async receipt(id: string): Promise<Receipt | undefined> {
-    const [row] = await this.#records.all(
-      this.#records.build.selectFrom('receipts').selectAll().where('id', '=', id),
-    )
-    return row
+  receipt(id: string): Promise<Receipt | undefined> {
+    return this.#first(this.#build.selectFrom('receipts').selectAll().where('id', '=', id))
   }
 
   /** Whether a receipt of the provider is one of ours. */
   async hasReceipt(providerId: string): Promise<boolean> {
-    const query = this.#records.build
-      .selectFrom('receipts')
-      .select('id')
-      .where('provider_id', '=', providerId)
-    return (await this.#records.all(query)).length > 0
+    const query = this.#build.selectFrom('receipts').select('id').where('provider_id', '=', providerId)
+    return (await this.#first(query)) !== undefined
   }
 
   /** Receipts of a payment and of its refunds, the oldest first. */
   receiptsOf(paymentId: string): Promise<readonly Receipt[]> {
-    return this.#records.all(
-      this.#records.build
-        .selectFrom('receipts')
-        .selectAll()
-        .where('payment_id', '=', paymentId)
-        .orderBy('id'),
-    )
+    const own = this.#build.selectFrom('receipts').selectAll().where('payment_id', '=', paymentId)
+    return this.#records.all(own.orderBy('id'))
   }
 
   /** Refunds of a payment, the oldest first. */
   refundsOf(paymentId: string): Promise<readonly Refund[]> {
-    return this.#records.all(
-      this.#records.build.selectFrom('refunds').selectAll().where('payment_id', '=', paymentId).orderBy('id'),
-    )
+    const own = this.#build.selectFrom('refunds').selectAll().where('payment_id', '=', paymentId)
+    return this.#records.all(own.orderBy('id'))
   }
 
   dueReceipts(now: number, limit: number): Promise<readonly Receipt[]> {
-    return this.#records.all(
-      this.#records.build
-        .selectFrom('receipts')
-        .selectAll()
-        .where('next_poll_at', 'is not', null)
-        .where('next_poll_at', '<=', now)
-        .orderBy('next_poll_at')
-        .limit(limit),
-    )
+    const due = this.#build.selectFrom('receipts').selectAll().where('next_poll_at', '<=', now)
+    return this.#records.all(due.orderBy('next_poll_at').limit(limit))
   }
 
   /** How many are in each state, and when the oldest open one was made. */
   async summary(): Promise<PaymentSummary> {
-    const { build } = this.#records
-    const count = async (
-      table: 'payments' | 'refunds' | 'receipts',
-    ): Promise<ReadonlyMap<string, number>> => {
+    const build = this.#build
+    const count = async (table: 'payments' | 'refunds' | 'receipts') => {
       const rows = await this.#records.all(
         build
           .selectFrom(table)
           .select(row => ['state', row.fn.countAll<number>().as('count')])
           .groupBy('state'),
       )
-      return new Map(rows.map(row => [row.state, Number(row.count)]))
+      return new Map<string, number>(rows.map(row => [row.state, Number(row.count)]))
     }
     const opened = await Promise.all(
       (['payments', 'refunds'] as const).map(table =>
@@ -224,12 +173,8 @@ export class PaymentReader {
       ),
     )
     const ages = opened.flat().flatMap(({ at }) => (at === null ? [] : [at]))
-    const [different] = await this.#records.all(
-      build
-        .selectFrom('payments')
-        .select(row => row.fn.countAll<number>().as('count'))
-        .where('difference', 'is not', null),
-    )
+    const counted = build.selectFrom('payments').select(row => row.fn.countAll<number>().as('count'))
+    const different = await this.#first(counted.where('difference', 'is not', null))
     return {
       payments: await count('payments'),
       refunds: await count('refunds'),
@@ -237,6 +182,11 @@ export class PaymentReader {
       oldestOpenAt: ages.length === 0 ? undefined : Math.min(...ages),
       differences: Number(different?.count ?? 0),
     }
+  }
+
+  async #first<Row>(query: Compilable<Row>): Promise<Row | undefined> {
+    const [row] = await this.#records.all(query)
+    return row
   }
 }
 

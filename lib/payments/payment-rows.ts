@@ -17,10 +17,12 @@ type NewReceipt = Pick<
 /** Reads and changes payments; each change takes the row in the state that it was read in. */
 export class PaymentRows extends PaymentReader {
   readonly #records: Records
+  readonly #build: Records['build']
 
   constructor(records: Records) {
     super(records)
     this.#records = records
+    this.#build = records.build
   }
 
   /** @throws RecordConflictError when a row was not as a step expected it */
@@ -29,21 +31,17 @@ export class PaymentRows extends PaymentReader {
   }
 
   addPayment(row: Insertable<PaymentRow>): RecordStep {
-    return { write: this.#records.build.insertInto('payments').values(row) }
+    return { write: this.#build.insertInto('payments').values(row) }
   }
 
   changePayment({ id, state }: Payment, change: Partial<Insertable<PaymentRow>>): RecordStep {
-    const write = this.#records.build
-      .updateTable('payments')
-      .set(change)
-      .where('id', '=', id)
-      .where('state', '=', state)
-    return { write, rows: 1 }
+    const own = this.#build.updateTable('payments').set(change).where('id', '=', id)
+    return { write: own.where('state', '=', state), rows: 1 }
   }
 
   /** Says when the provider is asked next; of several nodes one gets to ask now. */
   postponePayment({ id, next_poll_at }: Payment, until: number): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .updateTable('payments')
       .set(row => ({ next_poll_at: until, polls: row('polls', '+', 1) }))
       .where('id', '=', id)
@@ -53,7 +51,7 @@ export class PaymentRows extends PaymentReader {
 
   /** Counts money of a payment as given back, or no longer so; at most what it has. */
   addRefunded(paymentId: string, amountMicros: number): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .updateTable('payments')
       .set(row => ({ refunded_micros: row('refunded_micros', '+', amountMicros) }))
       .where('id', '=', paymentId)
@@ -71,7 +69,7 @@ export class PaymentRows extends PaymentReader {
 
   /** Counts money of a payment as in a receipt of its use; at most what is neither returned nor counted yet. */
   addOffset({ id, offset_micros }: Pick<Payment, 'id' | 'offset_micros'>, amountMicros: number): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .updateTable('payments')
       .set({ offset_micros: offset_micros + amountMicros })
       .where('id', '=', id)
@@ -83,7 +81,7 @@ export class PaymentRows extends PaymentReader {
   }
 
   addRefund(row: Insertable<RefundRow>): RecordStep {
-    return { write: this.#records.build.insertInto('refunds').values(row) }
+    return { write: this.#build.insertInto('refunds').values(row) }
   }
 
   addAction(action: Parameters<typeof actionSteps>[1]): RecordStep[] {
@@ -91,16 +89,12 @@ export class PaymentRows extends PaymentReader {
   }
 
   changeRefund({ id, state }: Refund, change: Partial<Insertable<RefundRow>>): RecordStep {
-    const write = this.#records.build
-      .updateTable('refunds')
-      .set(change)
-      .where('id', '=', id)
-      .where('state', '=', state)
-    return { write, rows: 1 }
+    const own = this.#build.updateTable('refunds').set(change).where('id', '=', id)
+    return { write: own.where('state', '=', state), rows: 1 }
   }
 
   postponeRefund({ id, next_poll_at }: Refund, until: number): RecordStep {
-    const write = this.#records.build
+    const write = this.#build
       .updateTable('refunds')
       .set(row => ({ next_poll_at: until, polls: row('polls', '+', 1) }))
       .where('id', '=', id)
@@ -110,7 +104,7 @@ export class PaymentRows extends PaymentReader {
 
   /** A receipt that nobody has answered for yet. */
   addReceipt({ now, ...receipt }: NewReceipt): RecordStep {
-    const write = this.#records.build.insertInto('receipts').values({
+    const write = this.#build.insertInto('receipts').values({
       id: newId(),
       month: null,
       provider_id: null,
@@ -129,12 +123,8 @@ export class PaymentRows extends PaymentReader {
   }
 
   changeReceipt({ id, next_poll_at }: Receipt, change: Partial<Insertable<ReceiptRow>>): RecordStep {
-    const write = this.#records.build
-      .updateTable('receipts')
-      .set(change)
-      .where('id', '=', id)
-      .where('next_poll_at', '=', next_poll_at)
-    return { write, rows: 1 }
+    const own = this.#build.updateTable('receipts').set(change).where('id', '=', id)
+    return { write: own.where('next_poll_at', '=', next_poll_at), rows: 1 }
   }
 
   /** As the others; the age of its key begins with the first time it is sent. */
