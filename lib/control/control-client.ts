@@ -104,7 +104,7 @@ export class ControlClient implements Accounts, PaymentActions {
     } catch (error) {
       throw new Error(`what listens on ${this.#path} is no gateway`, { cause: error })
     }
-    if (status === 200) return results[name].parse(answer)
+    if (status === 200) return results[name].parse(answer) as OperationResults[N]
     const { data } = failure.safeParse(answer)
     if (data === undefined) throw new Error(`what listens on ${this.#path} is no gateway`)
     if (status === 409) throw new AccountError(data.error.code, data.error.message)

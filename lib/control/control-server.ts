@@ -117,27 +117,19 @@ async function respond(
       send(response, 404, 'operation_unknown', `this gateway has no operation "${name}"`)
       return
     }
-    const body = await readJson(request)
-    const result = name.startsWith('payment.')
-      ? await runPayment(name, body, options.payments)
-      : await run(name, body, options)
+    const body = taken(operations[name], await readJson(request))
+    const act = actsOf(options)[name] as (body: unknown) => object | Promise<object>
+    const result = await act(body)
     if (!isReading(name)) log.info({ operation: name }, 'the command line changed accounts')
     sendJson(response, 200, result)
   } catch (error) {
-    if (error instanceof AccountError) {
-      send(response, 409, error.code, error.message)
-      return
+    if (error instanceof AccountError) send(response, 409, error.code, error.message)
+    else if (error instanceof RecordConflictError) send(response, 409, recordConflict, error.message)
+    else if (error instanceof SyntaxError) send(response, 400, 'request_invalid', error.message)
+    else {
+      log.error({ error, operation: name }, 'an operation of the command line failed')
+      send(response, 500, 'internal', error instanceof Error ? error.message : String(error))
     }
-    if (error instanceof RecordConflictError) {
-      send(response, 409, recordConflict, error.message)
-      return
-    }
-    if (error instanceof SyntaxError) {
-      send(response, 400, 'request_invalid', error.message)
-      return
-    }
-    log.error({ error, operation: name }, 'an operation of the command line failed')
-    send(response, 500, 'internal', error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -145,62 +137,41 @@ function isReading(name: OperationName): boolean {
   return name === 'ping' || name === 'reload' || name === 'provider.health'
 }
 
-/** @throws SyntaxError when the body is not what the operation takes */
-async function run(
-  name: OperationName,
-  body: unknown,
-  {
-    accounts,
-    records,
-    providers,
-    reload,
-  }: Pick<ControlServerOptions, 'accounts' | 'records' | 'providers' | 'reload'>,
-): Promise<object> {
-  if (name === 'account.create') {
-    return accounts.createAccount(withoutUndefined(taken(operations[name].safeParse(body))))
-  }
-  if (name === 'account.credit') {
-    return accounts.credit(withoutUndefined(taken(operations[name].safeParse(body))))
-  }
-  if (name === 'account.debit') {
-    return accounts.debit(withoutUndefined(taken(operations[name].safeParse(body))))
-  }
-  if (name === 'key.create') {
-    return accounts.createKey(withoutUndefined(taken(operations[name].safeParse(body))))
-  }
-  if (name === 'key.revoke') {
-    const { id, operator } = taken(operations[name].safeParse(body))
-    await accounts.revokeKey(id, operator)
-    return {}
-  }
-  if (name === 'key.edit') {
-    return accounts.editKey(withoutUndefined(taken(operations[name].safeParse(body))))
-  }
-  if (name === 'account.block') return accounts.setBlocked(taken(operations[name].safeParse(body)))
-  if (name === 'provider.health') return { processes: (await providers?.health()) ?? [] }
-  if (name === 'records.write') {
-    const { steps } = taken(operations[name].safeParse(body))
-    const writer = await records()
-    const rows = await writer.write(steps.map(stepOf))
-    await providers?.look()
-    return { rows }
-  }
-  if (name === 'reload')
-    return { problems: (await reload?.()) ?? ['it reads its configuration at the start only'] }
-  return { pid: process.pid }
-}
+type Acts = { readonly [N in OperationName]: (body: z.output<(typeof operations)[N]>) => object }
 
-/** @throws SyntaxError when the body is not what the operation takes */
-async function runPayment(
-  name: OperationName,
-  body: unknown,
-  payments: PaymentActions | undefined,
-): Promise<object> {
-  if (payments === undefined)
-    throw new AccountError('payments_off', 'no payment provider is set up: see payments in the configuration')
-  if (name === 'payment.create') return payments.createPayment(taken(operations[name].safeParse(body)))
-  if (name === 'payment.refund') return payments.refundPayment(taken(operations[name].safeParse(body)))
-  return payments.reconcilePayments(taken(operations['payment.reconcile'].safeParse(body)))
+/** What each operation does, with the body it takes; a promise or the answer itself. */
+function actsOf({ accounts, payments, records, providers, reload }: ControlServerOptions): Acts {
+  const paying = (): PaymentActions => {
+    if (payments !== undefined) return payments
+    const message = 'no payment provider is set up: see payments in the configuration'
+    throw new AccountError('payments_off', message)
+  }
+  return {
+    ping: () => ({ pid: process.pid }),
+    reload: async () => ({
+      problems: (await reload?.()) ?? ['it reads its configuration at the start only'],
+    }),
+    'account.create': body => accounts.createAccount(withoutUndefined(body)),
+    'account.credit': body => accounts.credit(withoutUndefined(body)),
+    'account.debit': body => accounts.debit(withoutUndefined(body)),
+    'account.block': body => accounts.setBlocked(body),
+    'key.create': body => accounts.createKey(withoutUndefined(body)),
+    'key.edit': body => accounts.editKey(withoutUndefined(body)),
+    'key.revoke': async ({ id, operator }) => {
+      await accounts.revokeKey(id, operator)
+      return {}
+    },
+    'provider.health': async () => ({ processes: (await providers?.health()) ?? [] }),
+    'payment.create': body => paying().createPayment(body),
+    'payment.refund': body => paying().refundPayment(body),
+    'payment.reconcile': body => paying().reconcilePayments(body),
+    'records.write': async ({ steps }) => {
+      const writer = await records()
+      const rows = await writer.write(steps.map(stepOf))
+      await providers?.look()
+      return { rows }
+    },
+  }
 }
 
 /** A statement that was compiled before has nothing left to build. */
@@ -211,7 +182,9 @@ function stepOf(step: RecordStepMessage): RecordStep {
   return { write: compiled, ...(rows !== undefined && { rows }) }
 }
 
-function taken<T>(parsed: z.ZodSafeParseResult<T>): T {
+/** @throws SyntaxError when the body is not what the operation takes */
+function taken(schema: z.ZodType, body: unknown): unknown {
+  const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
   throw new SyntaxError(problems.join('; '))

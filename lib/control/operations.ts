@@ -1,7 +1,4 @@
 import { z } from 'zod'
-import type { KeyRecord } from '../accounts/accounts.ts'
-import type { CreatedPayment, CreatedRefund, Reconciliation } from '../payments/payment-actions.ts'
-import type { ProviderHealth } from '../upstream/provider-health.ts'
 
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const text = z.string().min(1).max(1000)
@@ -94,25 +91,6 @@ export function isOperation(name: string): name is OperationName {
   return Object.hasOwn(operations, name)
 }
 
-/** What each operation answers. */
-export interface OperationResults {
-  ping: { readonly pid: number }
-  /** What is wrong with the configuration; empty where it was taken. */
-  reload: { readonly problems: readonly string[] }
-  'account.create': { readonly id: string }
-  'account.credit': { readonly entryId: string; readonly balanceMicros: number }
-  'account.debit': { readonly entryId: string; readonly balanceMicros: number }
-  'key.create': { readonly id: string; readonly key: string }
-  'key.revoke': Readonly<Record<string, never>>
-  'key.edit': KeyRecord
-  'account.block': { readonly blockedAt: number | null }
-  'provider.health': { readonly processes: readonly (readonly ProviderHealth[])[] }
-  'payment.create': CreatedPayment
-  'payment.refund': CreatedRefund
-  'payment.reconcile': Reconciliation
-  'records.write': { readonly rows: readonly (readonly unknown[])[] }
-}
-
 const providerHealth = z.object({
   name: z.string(),
   isOff: z.boolean(),
@@ -138,8 +116,9 @@ const providerHealth = z.object({
 })
 
 /** The answers, checked: what listens on the socket may be another version. */
-export const results: { readonly [N in OperationName]: z.ZodType<OperationResults[N]> } = {
+export const results = {
   ping: z.object({ pid: z.int() }),
+  // What is wrong with the configuration; empty where it was taken.
   reload: z.object({ problems: z.array(z.string()) }),
   'account.create': z.object({ id: z.string() }),
   'account.credit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
@@ -181,7 +160,10 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
     ),
   }),
   'records.write': z.object({ rows: z.array(z.array(z.unknown())) }),
-}
+} satisfies Record<OperationName, z.ZodType>
+
+/** What each operation answers. */
+export type OperationResults = { [N in OperationName]: z.output<(typeof results)[N]> }
 
 /** The answer of the server when it could not. */
 export const failure = z.object({ error: z.object({ code: z.string(), message: z.string() }) })
