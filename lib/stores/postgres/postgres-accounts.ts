@@ -29,7 +29,7 @@ import {
   keyRecord,
 } from '../shared/stored-keys.ts'
 import type { RevokedRow } from '../shared/stored-keys.ts'
-import { numbered } from './postgres-reports.ts'
+import { runAll } from './postgres-reports.ts'
 import { errorWords } from '../../platform/log.ts'
 
 /**
@@ -151,26 +151,18 @@ export class PostgresAccounts implements Accounts {
 
   async revokeKey(id: string, operator?: string): Promise<void> {
     const statements = revokeStatements({ id, operator, actionId: newId() }, this.#options.clock.now())
-    const revokedAt = await this.#change(async queries => {
-      let rows: readonly RevokedRow[] = []
-      for (const { sql, values } of statements) {
-        rows = (await queries.query<{ revoked_at: number }>(numbered(sql), [...values])).rows
-      }
-      return revokedAnswer(id, rows)
-    })
+    const revokedAt = await this.#change(async queries =>
+      revokedAnswer(id, await runAll<RevokedRow>(queries, statements)),
+    )
     this.#options.keys.revoke(id, revokedAt)
     await this.#heard([id])
   }
 
   async editKey(edit: KeyEdit): Promise<KeyRecord> {
     const statements = editStatements(edit, newId(), this.#options.clock.now())
-    const row = await this.#change(async queries => {
-      let rows: readonly KeyRow[] = []
-      for (const { sql, values } of statements) {
-        rows = (await queries.query<KeyRow>(numbered(sql), [...values])).rows
-      }
-      return editedAnswer(edit, rows)
-    })
+    const row = await this.#change(async queries =>
+      editedAnswer(edit, await runAll<KeyRow>(queries, statements)),
+    )
     const key = this.#options.keys.edit(keyRecord(row))
     await this.#heard([edit.id])
     return key
@@ -180,10 +172,7 @@ export class PostgresAccounts implements Accounts {
     const { accountId } = block
     const statements = blockStatements(block, newId(), this.#options.clock.now())
     const { blockedAt, keyIds } = await this.#change(async queries => {
-      let rows: readonly BlockedRow[] = []
-      for (const { sql, values } of statements) {
-        rows = (await queries.query<{ blocked_at: number | null }>(numbered(sql), [...values])).rows
-      }
+      const rows = await runAll<BlockedRow>(queries, statements)
       const found = await queries.query<{ id: string }>('SELECT id FROM keys WHERE account_id = $1', [
         accountId,
       ])

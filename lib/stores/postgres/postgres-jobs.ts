@@ -3,32 +3,12 @@ import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeRequest, ChargeResult, HoldRequest } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { newId } from '../../platform/new-id.ts'
-import {
-  jobColumns,
-  jobRecord,
-  selectJob,
-  listedAt,
-  listedRecord,
-  objectRecord,
-  selectListed,
-  selectObject,
-  unlistObject,
-} from '../shared/stored-objects.ts'
-import type { JobRow, ObjectRow } from '../shared/stored-objects.ts'
+import { jobColumns, jobRecord, type JobRow } from '../shared/stored-ledger.ts'
 import { postgresCharge, type PostgresAnswer, type PostgresOperation } from './postgres-operation.ts'
 import { storable } from '../shared/charge-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
-import { AccountError } from '../../accounts/accounts.ts'
-import type {
-  ListedObject,
-  ObjectLedger,
-  ObjectQuery,
-  ProviderObject,
-  ProviderObjectName,
-} from '../../ledger/object-ledger.ts'
-import type { ObjectKind } from '../../money/usage.ts'
 
 const kept: OperationOwner = { isKept: true }
 
@@ -76,11 +56,6 @@ export class PostgresJobs {
     return ending === 'job_opened'
   }
 
-  async find({ provider, kind, id }: JobName): Promise<Job | undefined> {
-    const [row] = await this.#options.queries.all<JobRow>(selectJob, [provider, kind, storable(id)])
-    return row === undefined ? undefined : jobRecord(row)
-  }
-
   async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
     const now = this.#options.clock.now()
     const rows = await this.#options.queries.all<JobRow>(claim, [now + leaseMs, now, limit])
@@ -124,64 +99,4 @@ export class PostgresJobs {
 
 function names({ provider, kind, id }: JobName) {
   return { provider, job_kind: kind, job: storable(id) }
-}
-
-interface PostgresObjectsOptions {
-  readonly queue: WriteQueue<PostgresOperation>
-  readonly queries: StoreQueries
-  readonly clock: Clock
-  /** Resolves when an operation is written. */
-  readonly durable: (ticket: Ticket) => Promise<PostgresAnswer>
-}
-
-/** What providers keep, on PostgreSQL. */
-export class PostgresObjects implements ObjectLedger {
-  readonly #options: PostgresObjectsOptions
-
-  constructor(options: PostgresObjectsOptions) {
-    this.#options = options
-  }
-
-  async recordObject(object: ProviderObject): Promise<void> {
-    const { provider, kind, id, accountId, credential, exchangeId, dialect, facts } = object
-    // Polling a job names the same object again and again, which needs no write.
-    if ((await this.findObject(provider, kind, id)) !== undefined) return
-    const { queue, clock, durable } = this.#options
-    const at = clock.now()
-    const listed = listedAt(kind, at)
-    const ticket = queue.add(
-      {
-        kind: 'object',
-        account: accountId,
-        exchange: exchangeId,
-        at,
-        provider,
-        operation: kind,
-        lines: storable(id),
-        owner: credential,
-        details: facts === undefined ? null : JSON.stringify(facts),
-        ...(dialect !== undefined && { dialect }),
-        ...(listed !== null && { due: listed }),
-      },
-      kept,
-    )
-    const { ending } = await durable(ticket)
-    if (ending !== 'done') throw new AccountError(ending, `there is no account ${accountId}`)
-  }
-
-  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    const [row] = await this.#options.queries.all<ObjectRow>(selectObject, [provider, kind, storable(id)])
-    return row && objectRecord(row)
-  }
-
-  async listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
-    const { after } = query
-    const stored = after === undefined ? query : { ...query, after: { ...after, id: storable(after.id) } }
-    const { sql, values } = selectListed(stored)
-    return (await this.#options.queries.all<ObjectRow>(sql, values)).map(listedRecord)
-  }
-
-  async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
-    await this.#options.queries.all(unlistObject, [provider, kind, storable(id)])
-  }
 }

@@ -1,6 +1,6 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Job, JobName, NewJob } from '../../ledger/job.ts'
+import type { Job, NewJob } from '../../ledger/job.ts'
 import { balanceOf } from '../../ledger/balance-book.ts'
 import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type {
@@ -13,23 +13,17 @@ import type {
   Ledger,
   Micros,
 } from '../../ledger/ledger.ts'
-import type {
-  ListedObject,
-  ObjectQuery,
-  ProviderObject,
-  ProviderObjectName,
-} from '../../ledger/object-ledger.ts'
+import type { ProviderObject, ProviderObjectName } from '../../ledger/object-ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { type RiskRule, checkSums } from '../../ledger/risk.ts'
 import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
-import type { Meters, ObjectKind } from '../../money/usage.ts'
-import { chargedUsage, selectCharged, type ChargedRow } from '../shared/report-rows.ts'
+import { storable } from '../shared/charge-operation.ts'
 import { postgresCharge, holdMembers, holdRefusal, refusal, accountMoney } from './postgres-operation.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
-import { PostgresJobs, PostgresObjects } from './postgres-jobs.ts'
+import { PostgresJobs } from './postgres-jobs.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { storedPricesOf } from '../shared/stored-prices.ts'
+import { StoredLedger, listedAt, unlistObject } from '../shared/stored-ledger.ts'
 import { writtenWithin } from '../shared/write-batch.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
@@ -94,19 +88,18 @@ class PostgresHold implements Hold {
 }
 
 /** The ledger on PostgreSQL: the database decides, for all nodes, in batches. */
-export class PostgresLedger implements Ledger {
+export class PostgresLedger extends StoredLedger implements Ledger {
   readonly #options: PostgresLedgerOptions
   readonly #queue: WriteQueue<PostgresOperation>
   readonly #jobs: PostgresJobs
-  readonly #objects: PostgresObjects
   readonly #knownPrices = new Set<string>()
 
   constructor(options: PostgresLedgerOptions) {
+    super(options.queries)
     this.#options = options
     this.#queue = options.queue
     const durable = (ticket: Ticket): Promise<PostgresAnswer> => this.#durable(ticket)
     this.#jobs = new PostgresJobs({ ...options, durable })
-    this.#objects = new PostgresObjects({ ...options, durable })
   }
 
   async placeHold(request: HoldRequest): Promise<Hold> {
@@ -175,10 +168,6 @@ export class PostgresLedger implements Ledger {
     return this.#jobs.open(open, job)
   }
 
-  findJob(name: JobName): Promise<Job | undefined> {
-    return this.#jobs.find(name)
-  }
-
   dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
     return this.#jobs.due(limit, leaseMs)
   }
@@ -196,29 +185,8 @@ export class PostgresLedger implements Ledger {
     return this.#jobs.postpone(job, nextPollAt)
   }
 
-  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
-    return storedPricesOf(this.#options.queries, hashes)
-  }
-
-  recordObject(object: ProviderObject): Promise<void> {
-    return this.#objects.recordObject(object)
-  }
-
-  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    return this.#objects.findObject(provider, kind, id)
-  }
-
-  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
-    return this.#objects.listObjects(query)
-  }
-
-  unlistObject(name: ProviderObjectName): Promise<void> {
-    return this.#objects.unlistObject(name)
-  }
-
-  async findUsage(exchangeId: string): Promise<Meters> {
-    const [row] = await this.#options.queries.all<ChargedRow>(selectCharged, [exchangeId])
-    return chargedUsage(row)
+  async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
+    await this.#options.queries.all(unlistObject, [provider, kind, storable(id)])
   }
 
   async balance(accountId: string): Promise<Balance> {
@@ -239,6 +207,31 @@ export class PostgresLedger implements Ledger {
   /** Ends holds that were found to belong to nobody any more; those that have ended meanwhile stay as they are. */
   async endHolds(holds: readonly HoldRequest[], state: 'released' | 'expired'): Promise<void> {
     await Promise.all(holds.map(hold => this.#durable(this.#release(hold, state))))
+  }
+
+  protected override storedId(id: string): string {
+    return storable(id)
+  }
+
+  protected async addObject(object: ProviderObject): Promise<void> {
+    const { provider, kind, id, accountId, credential, exchangeId, dialect, facts } = object
+    const at = this.#options.clock.now()
+    const listed = listedAt(kind, at)
+    const operation: PostgresOperation = {
+      kind: 'object',
+      account: accountId,
+      exchange: exchangeId,
+      at,
+      provider,
+      operation: kind,
+      lines: storable(id),
+      owner: credential,
+      details: facts === undefined ? null : JSON.stringify(facts),
+      ...(dialect !== undefined && { dialect }),
+      ...(listed !== null && { due: listed }),
+    }
+    const { ending } = await this.#durable(this.#queue.add(operation, kept))
+    if (ending !== 'done') throw new AccountError(ending, `there is no account ${accountId}`)
   }
 
   #release(hold: HoldRequest, state: 'released' | 'expired'): Ticket {

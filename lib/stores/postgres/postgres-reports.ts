@@ -14,6 +14,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Reports } from '../../ledger/reports.ts'
 import { noRisk, type RiskRule } from '../../ledger/risk.ts'
 import { StoreReports } from '../shared/store-reports.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
 
 /** Any number, as long as all nodes use the same: "gtwy". */
 const migrationLock = 0x67747779
@@ -62,9 +63,19 @@ async function checkPostgresVersion(pool: PostgresPool): Promise<void> {
 }
 
 /** `?`, which SQLite takes as it is, as PostgreSQL's `$1`. */
-export function numbered(sql: string): string {
+function numbered(sql: string): string {
   let count = 0
   return sql.replaceAll('?', () => `$${(count += 1)}`)
+}
+
+/** Runs statements that either store understands, one after the other; answers the rows of the last one. */
+export async function runAll<Row extends object>(
+  queries: PostgresQueries,
+  statements: readonly SqlStatement[],
+): Promise<readonly Row[]> {
+  let rows: readonly Row[] = []
+  for (const { sql, values } of statements) rows = (await queries.query<Row>(numbered(sql), [...values])).rows
+  return rows
 }
 
 async function readRows<Row extends object>(

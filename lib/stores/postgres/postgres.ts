@@ -16,7 +16,7 @@ import {
 } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
 import { lostTouch, PostgresLedger } from './postgres-ledger.ts'
-import { migratePostgres, postgresQueries, numbered, postgresReports } from './postgres-reports.ts'
+import { migratePostgres, postgresQueries, runAll, postgresReports } from './postgres-reports.ts'
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresWriter } from './postgres-writer.ts'
@@ -58,13 +58,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
 async function change(pool: PostgresPool, statements: readonly SqlStatement[]): Promise<readonly UserRow[]> {
   try {
-    return await transaction(pool, 'BEGIN', async queries => {
-      let rows: readonly UserRow[] = []
-      for (const { sql, values } of statements) {
-        rows = (await queries.query<Record<string, UserRow[string]>>(numbered(sql), [...values])).rows
-      }
-      return rows
-    })
+    return await transaction(pool, 'BEGIN', queries => runAll<UserRow>(queries, statements))
   } catch (cause) {
     if (!isStoreFailure(cause)) throw cause
     const reason = errorWords(cause)

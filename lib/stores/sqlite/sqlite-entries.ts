@@ -14,7 +14,7 @@ import type {
 } from '../shared/store-operation.ts'
 import { budgetDay } from '../../ledger/key-spending.ts'
 import { releaseOperation } from '../shared/charge-operation.ts'
-import { jobColumns, type JobRow } from '../shared/stored-objects.ts'
+import { jobColumns, type JobRow } from '../shared/stored-ledger.ts'
 
 /** One operation is refused for what it asks, while others of its batch may stand. */
 export class OperationRefusedError extends Error {

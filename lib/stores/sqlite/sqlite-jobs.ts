@@ -5,30 +5,10 @@ import type { KeySpending } from '../../ledger/key-spending.ts'
 import type { ChargeRequest, ChargeResult, HeldSums } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { chargeOperation, releaseOperation } from '../shared/charge-operation.ts'
-import {
-  jobRecord,
-  selectJob,
-  listedAt,
-  listedRecord,
-  objectRecord,
-  selectListed,
-  selectObject,
-  unlistObject,
-  type JobRow,
-  type ObjectRow,
-} from '../shared/stored-objects.ts'
-import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
+import { jobRecord, type JobRow } from '../shared/stored-ledger.ts'
 import type { EndJobOperation, JobHold, StoreSnapshot } from '../shared/store-operation.ts'
 import { written, type OperationOwner, type Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
-import type {
-  ListedObject,
-  ObjectLedger,
-  ObjectQuery,
-  ProviderObject,
-  ProviderObjectName,
-} from '../../ledger/object-ledger.ts'
-import type { ObjectKind } from '../../money/usage.ts'
 
 const kept: OperationOwner = { isKept: true }
 const dropped: OperationOwner = { isKept: false }
@@ -37,7 +17,6 @@ interface SqliteJobsOptions {
   readonly queue: WriteQueue
   readonly book: BalanceBook
   readonly spending: KeySpending
-  readonly reader: SqliteDatabase
   readonly clock: Clock
   /** What open jobs hold, of processes before. */
   readonly holds: StoreSnapshot['jobHolds']
@@ -61,11 +40,9 @@ function endOperation({ provider, kind, id }: JobName, ending: EndJobOperation['
 export class SqliteJobs {
   readonly #options: SqliteJobsOptions
   readonly #open = new Map<string, JobHold>()
-  readonly #find: SqliteStatement
 
   constructor(options: SqliteJobsOptions) {
     this.#options = options
-    this.#find = options.reader.prepare(selectJob)
     for (const hold of options.holds) {
       this.#open.set(nameOf(hold), hold)
       options.book.restoreHold(hold.accountId, hold)
@@ -104,11 +81,6 @@ export class SqliteJobs {
   drop(hold: JobHold): void {
     for (const [name, open] of this.#open) if (open === hold) this.#open.delete(name)
     this.#giveBack(hold)
-  }
-
-  async find({ provider, kind, id }: JobName): Promise<Job | undefined> {
-    const row = this.#find.get(provider, kind, id) as JobRow | undefined
-    return row === undefined ? undefined : jobRecord(row)
   }
 
   async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
@@ -169,55 +141,5 @@ export class SqliteJobs {
   #giveBack(hold: JobHold): void {
     this.#options.book.unhold(hold.accountId, hold)
     this.#options.spending.unhold(hold.keyId, hold)
-  }
-}
-
-interface SqliteObjectsOptions {
-  readonly queue: WriteQueue
-  readonly reader: SqliteDatabase
-  readonly clock: Clock
-  /** Resolves when an operation is on the disk. */
-  readonly durable: (ticket: Ticket) => Promise<void>
-}
-
-/** What providers keep, on SQLite. */
-export class SqliteObjects implements ObjectLedger {
-  readonly #options: SqliteObjectsOptions
-  readonly #find: SqliteStatement
-
-  constructor(options: SqliteObjectsOptions) {
-    this.#options = options
-    this.#find = options.reader.prepare(selectObject)
-  }
-
-  async recordObject(object: ProviderObject): Promise<void> {
-    const { provider, kind: objectKind, id, accountId, credential, exchangeId, dialect = null } = object
-    const facts = object.facts === undefined ? null : JSON.stringify(object.facts)
-    // Polling a job names the same object again and again, which needs no write.
-    if (this.#find.get(provider, objectKind, id) !== undefined) return
-    const { queue, clock, durable } = this.#options
-    const at = clock.now()
-    const name = { kind: 'object', provider, objectKind, id } as const
-    const owner = { accountId, credential, exchangeId }
-    await durable(
-      queue.add({ ...name, ...owner, dialect, facts, at, listedAt: listedAt(objectKind, at) }, kept),
-    )
-  }
-
-  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    const row = this.#find.get(provider, kind, id) as ObjectRow | undefined
-    return row && objectRecord(row)
-  }
-
-  async listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
-    const { sql, values } = selectListed(query)
-    const rows = this.#options.reader.prepare(sql).all(...values) as ObjectRow[]
-    return rows.map(listedRecord)
-  }
-
-  async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
-    const { queue, durable } = this.#options
-    const statements = [{ sql: unlistObject, values: [provider, kind, id] }]
-    await durable(queue.add({ kind: 'statements', statements }, kept))
   }
 }

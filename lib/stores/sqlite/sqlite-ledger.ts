@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts'
-import type { Job, JobName, NewJob } from '../../ledger/job.ts'
+import type { Job, NewJob } from '../../ledger/job.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
@@ -12,27 +12,19 @@ import type {
   HoldRequest,
   Ledger,
 } from '../../ledger/ledger.ts'
-import type {
-  ListedObject,
-  ObjectQuery,
-  ProviderObject,
-  ProviderObjectName,
-} from '../../ledger/object-ledger.ts'
+import type { ProviderObject, ProviderObjectName } from '../../ledger/object-ledger.ts'
 import { checkSums, countedWorst } from '../../ledger/risk.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
-import type { Meters, ObjectKind } from '../../money/usage.ts'
 import { OpenList } from '../../pipeline/open-list.ts'
 import { chargeOperation, releaseOperation } from '../shared/charge-operation.ts'
-import { chargedUsage, selectCharged, type ChargedRow } from '../shared/report-rows.ts'
-import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { SqliteHold, openHold, unavailable } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
-import { SqliteJobs, SqliteObjects } from './sqlite-jobs.ts'
+import { SqliteJobs } from './sqlite-jobs.ts'
 import type { StoreSnapshot } from '../shared/store-operation.ts'
-import type { QueryValue } from '../shared/store-queries.ts'
-import { storedPricesOf } from '../shared/stored-prices.ts'
+import type { StoreQueries } from '../shared/store-queries.ts'
+import { StoredLedger, listedAt, unlistObject } from '../shared/stored-ledger.ts'
 import { written, writtenWithin } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
@@ -47,7 +39,8 @@ interface SqliteLedgerOptions {
   readonly queue: WriteQueue
   readonly book: BalanceBook
   readonly spending: KeySpending
-  readonly reader: SqliteDatabase
+  /** Reads on this thread. */
+  readonly reader: Pick<StoreQueries, 'all'>
   readonly priceHashes: Iterable<string>
   /** What open jobs hold, of processes before. */
   readonly jobHolds: StoreSnapshot['jobHolds']
@@ -62,7 +55,7 @@ interface SqliteLedgerOptions {
 }
 
 /** The ledger on SQLite: it decides in memory, at once, and writes through the queue. */
-export class SqliteLedger implements Ledger, HoldKeeper {
+export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
   readonly isStrict: boolean
   readonly patienceMs: number
   readonly #options: SqliteLedgerOptions
@@ -70,21 +63,18 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   readonly #book: BalanceBook
   readonly #knownPrices: Set<string>
   readonly #openHolds = new OpenList<SqliteHold>()
-  readonly #findCharged: SqliteStatement
   readonly #jobs: SqliteJobs
-  readonly #objects: SqliteObjects
 
   constructor(options: SqliteLedgerOptions) {
+    super(options.reader)
     this.isStrict = options.isStrict
     this.patienceMs = options.patienceMs
     this.#options = options
     this.#queue = options.queue
     this.#book = options.book
     this.#knownPrices = new Set(options.priceHashes)
-    this.#findCharged = options.reader.prepare(selectCharged)
     const durable = (ticket: Ticket): Promise<void> => this.#durable(ticket)
     this.#jobs = new SqliteJobs({ ...options, holds: options.jobHolds, durable })
-    this.#objects = new SqliteObjects({ ...options, durable })
   }
 
   placeHold(request: HoldRequest): Hold {
@@ -160,10 +150,6 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     return this.#jobs.open(open, open, job)
   }
 
-  findJob(name: JobName): Promise<Job | undefined> {
-    return this.#jobs.find(name)
-  }
-
   dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
     return this.#jobs.due(limit, leaseMs)
   }
@@ -181,35 +167,13 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     return this.#jobs.postpone(job, nextPollAt)
   }
 
-  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
-    const { reader } = this.#options
-    const all = async <Row extends object>(sql: string, values: readonly QueryValue[] = []) =>
-      reader.prepare(sql).all(...values) as Row[]
-    return storedPricesOf({ all }, hashes)
-  }
-
-  recordObject(object: ProviderObject): Promise<void> {
-    return this.#objects.recordObject(object)
-  }
-
-  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    return this.#objects.findObject(provider, kind, id)
-  }
-
-  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
-    return this.#objects.listObjects(query)
-  }
-
-  unlistObject(name: ProviderObjectName): Promise<void> {
-    return this.#objects.unlistObject(name)
+  async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
+    const statements = [{ sql: unlistObject, values: [provider, kind, id] }]
+    await this.#durable(this.#queue.add({ kind: 'statements', statements }, kept))
   }
 
   heldOf(keyId: string): HeldSums {
     return this.#jobs.heldOf(keyId, this.#openHolds.all())
-  }
-
-  async findUsage(exchangeId: string): Promise<Meters> {
-    return chargedUsage(this.#findCharged.get(exchangeId) as ChargedRow | undefined)
   }
 
   async balance(accountId: string): Promise<Balance> {
@@ -257,6 +221,16 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     if (hold.charged === undefined) return
     this.#book.undoCharge(hold.accountId, hold.charged.costMicros)
     this.#options.spending.unspend(hold.charged.spent)
+  }
+
+  protected async addObject(object: ProviderObject): Promise<void> {
+    const { provider, kind: objectKind, id, accountId, credential, exchangeId, dialect = null } = object
+    const facts = object.facts === undefined ? null : JSON.stringify(object.facts)
+    const at = this.#options.clock.now()
+    const name = { kind: 'object', provider, objectKind, id } as const
+    const owner = { accountId, credential, exchangeId }
+    const operation = { ...name, ...owner, dialect, facts, at, listedAt: listedAt(objectKind, at) }
+    await this.#durable(this.#queue.add(operation, kept))
   }
 
   /** Resolves when a kept operation is on the disk, also when that takes more than one attempt. */

@@ -10,8 +10,8 @@ import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import { SqliteAccounts } from './sqlite-accounts.ts'
-import { openForReading, lockStore, type StoreLock } from './sqlite-database.ts'
-import { readSqliteKeys } from './sqlite-queries.ts'
+import { lockStore, type StoreLock } from './sqlite-database.ts'
+import { SqliteQueries, readSqliteKeys } from './sqlite-queries.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { SqliteReaderQueries, sqliteReports } from './sqlite-reports.ts'
 import { StoreError, cannotOpen, type StoreQueries } from '../shared/store-queries.ts'
@@ -195,7 +195,7 @@ function assembleStore(
   void exited.then(() => {
     if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))
   })
-  const reader = openForReading(file)
+  const reader = new SqliteQueries(file)
   const queries = new SqliteReaderQueries(file)
   const ledger = new SqliteLedger({
     queue,
@@ -214,7 +214,7 @@ function assembleStore(
     try {
       await queue.flush()
     } finally {
-      reader.close()
+      await reader.close()
       await queries.close()
       worker.postMessage(undefined)
       await exited

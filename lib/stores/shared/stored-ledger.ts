@@ -1,8 +1,17 @@
 import type { DialectName } from '../../dialects/dialect.ts'
-import type { Job } from '../../ledger/job.ts'
-import { listedKinds, type ObjectKind } from '../../money/usage.ts'
-import type { ListedObject, ObjectQuery, ProviderObject } from '../../ledger/object-ledger.ts'
-import type { QueryValue } from './store-queries.ts'
+import type { Job, JobName } from '../../ledger/job.ts'
+import type {
+  ListedObject,
+  ObjectLedger,
+  ObjectQuery,
+  ProviderObject,
+  ProviderObjectName,
+} from '../../ledger/object-ledger.ts'
+import type { Price } from '../../money/price.ts'
+import { listedKinds, type Meters, type ObjectKind } from '../../money/usage.ts'
+import { chargedUsage, selectCharged, type ChargedRow } from './report-rows.ts'
+import type { QueryValue, StoreQueries } from './store-queries.ts'
+import { storedPricesOf } from './stored-prices.ts'
 
 /** A row of `jobs`, with what its hold sets aside. */
 export interface JobRow {
@@ -31,8 +40,7 @@ export interface JobRow {
 export const jobColumns = `*, (SELECT amount_micros FROM holds
   WHERE holds.exchange_id = jobs.exchange_id AND holds.sequence = jobs.sequence) AS held_micros`
 
-/** Takes the job by its name, in the order of `JobName`. */
-export const selectJob = `SELECT ${jobColumns} FROM jobs WHERE provider = ? AND kind = ? AND id = ?`
+const selectJob = `SELECT ${jobColumns} FROM jobs WHERE provider = ? AND kind = ? AND id = ?`
 
 /** A row as the ledger tells it. */
 export function jobRecord(row: JobRow): Job {
@@ -59,7 +67,7 @@ export function jobRecord(row: JobRow): Job {
 }
 
 /** A row of `objects`. */
-export interface ObjectRow {
+interface ObjectRow {
   readonly provider: string
   readonly kind: ObjectKind
   readonly id: string
@@ -74,8 +82,7 @@ export interface ObjectRow {
 
 const columns = 'provider, kind, id, account_id, credential, exchange_id, dialect, facts, created_at'
 
-/** Takes the object by provider, kind and id. */
-export const selectObject = `SELECT ${columns} FROM objects WHERE provider = ? AND kind = ? AND id = ?`
+const selectObject = `SELECT ${columns} FROM objects WHERE provider = ? AND kind = ? AND id = ?`
 
 /** Leaves the object out of lists, by provider, kind and id. */
 export const unlistObject =
@@ -87,7 +94,7 @@ export function listedAt(kind: ObjectKind, at: number): number | null {
 }
 
 /** The query for a list, with its values. */
-export function selectListed({ accountId, kind, order, after, limit }: ObjectQuery): {
+function selectListed({ accountId, kind, order, after, limit }: ObjectQuery): {
   readonly sql: string
   readonly values: readonly QueryValue[]
 } {
@@ -103,8 +110,7 @@ export function selectListed({ accountId, kind, order, after, limit }: ObjectQue
   }
 }
 
-/** A row as the ledger tells it. */
-export function objectRecord(row: ObjectRow): ProviderObject {
+function objectRecord(row: ObjectRow): ProviderObject {
   return {
     provider: row.provider,
     kind: row.kind,
@@ -117,7 +123,55 @@ export function objectRecord(row: ObjectRow): ProviderObject {
   }
 }
 
-/** The same, in a list. */
-export function listedRecord(row: ObjectRow): ListedObject {
-  return { ...objectRecord(row), createdAt: row.created_at }
+/** What a ledger of either kind reads from its store: objects, jobs, prices, and what was charged. */
+export abstract class StoredLedger implements ObjectLedger {
+  readonly #queries: Pick<StoreQueries, 'all'>
+
+  constructor(queries: Pick<StoreQueries, 'all'>) {
+    this.#queries = queries
+  }
+
+  async recordObject(object: ProviderObject): Promise<void> {
+    // Polling a job names the same object again and again, which needs no write.
+    const known = await this.findObject(object.provider, object.kind, object.id)
+    if (known === undefined) await this.addObject(object)
+  }
+
+  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    const [row] = await this.#queries.all<ObjectRow>(selectObject, [provider, kind, this.storedId(id)])
+    return row && objectRecord(row)
+  }
+
+  async listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
+    const { after } = query
+    const stored =
+      after === undefined ? query : { ...query, after: { ...after, id: this.storedId(after.id) } }
+    const { sql, values } = selectListed(stored)
+    const rows = await this.#queries.all<ObjectRow>(sql, values)
+    return rows.map(row => ({ ...objectRecord(row), createdAt: row.created_at }))
+  }
+
+  abstract unlistObject(name: ProviderObjectName): Promise<void>
+
+  async findJob({ provider, kind, id }: JobName): Promise<Job | undefined> {
+    const [row] = await this.#queries.all<JobRow>(selectJob, [provider, kind, this.storedId(id)])
+    return row && jobRecord(row)
+  }
+
+  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
+    return storedPricesOf(this.#queries, hashes)
+  }
+
+  async findUsage(exchangeId: string): Promise<Meters> {
+    const [row] = await this.#queries.all<ChargedRow>(selectCharged, [exchangeId])
+    return chargedUsage(row)
+  }
+
+  /** Writes an object that is not known yet; resolves when it is on the disk. */
+  protected abstract addObject(object: ProviderObject): Promise<void>
+
+  /** A provider's id as the store has it. */
+  protected storedId(id: string): string {
+    return id
+  }
 }
