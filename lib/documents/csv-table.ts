@@ -27,3 +27,11 @@ export function csvTable(rows: readonly (readonly (string | CsvNumber)[])[]): st
   )
   return `${byteOrderMark}${lines.join('\r\n')}\r\n`
 }
+
+/** The head of a response that a browser keeps as a table: `charges-2026-11-20.csv`. */
+export function csvHeaders(name: string, day: string): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${name}-${day}.csv"`,
+  }
+}

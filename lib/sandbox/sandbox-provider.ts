@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerAnthropic } from './anthropic.ts'
-import { jsonAnswer, type SandboxAnswer, type SandboxRequest } from './answer.ts'
+import { jsonAnswer, readRequest, type SandboxAnswer, type SandboxRequest } from './answer.ts'
 import { answerGoogle } from './google.ts'
 import { answerOpenai } from './openai.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
@@ -59,7 +59,7 @@ export async function startSandboxProvider(options: SandboxOptions = {}): Promis
 }
 
 async function serve(incoming: IncomingMessage, response: ServerResponse, paceMs: number): Promise<void> {
-  const request = await read(incoming)
+  const request = await readRequest(incoming, bodyBytesMax)
   if (request === undefined) {
     const fault = { message: `The body is larger than ${bodyBytesMax} bytes.`, type: 'invalid_request_error' }
     await write(response, jsonAnswer({ error: fault }, 413, { connection: 'close' }), 0)
@@ -72,30 +72,6 @@ function answerFor(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnsw
   if (request.path.startsWith('/v1beta/') || googleStablePath.test(request.path)) return answerGoogle(request)
   if (request.path.startsWith('/v1/messages')) return answerAnthropic(request)
   return answerOpenai(request)
-}
-
-/** The request with its whole body; undefined when that is too large. */
-async function read(incoming: IncomingMessage): Promise<SandboxRequest | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bodyBytesMax) return undefined
-    chunks.push(chunk)
-  }
-  const url = new URL(incoming.url ?? '/', 'http://sandbox')
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    const first = Array.isArray(value) ? value[0] : value
-    if (first !== undefined) headers[name] = first
-  }
-  return {
-    method: incoming.method ?? 'GET',
-    path: url.pathname,
-    query: url.searchParams,
-    headers,
-    body: Buffer.concat(chunks),
-  }
 }
 
 async function write(response: ServerResponse, answer: SandboxAnswer, paceMs: number): Promise<void> {

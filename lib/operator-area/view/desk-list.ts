@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { csvTable } from '../../documents/csv-table.ts'
+import { csvHeaders, csvTable } from '../../documents/csv-table.ts'
 import type { CsvNumber } from '../../documents/csv-table.ts'
 import { zonedDayEnd, zonedParse } from '../../platform/clock.ts'
 import { formatRoubles } from '../../money/amount.ts'
@@ -254,10 +254,7 @@ export function downloadList<Row>(makeList: (page: DeskPage) => DeskList<Row>) {
     const rows = await list.read({ ...asked, offset: 0, limit: rowsMax })
     const columns = list.columns.flatMap(({ name, csv }) => (csv === undefined ? [] : [{ name, csv }]))
     const table = [columns.map(one => one.name), ...rows.map(row => columns.map(one => one.csv(row)))]
-    const name = `${list.path.slice(1)}-${isoDay(page.site.clock.now(), page.site.config.timeZone)}.csv`
-    return context.body(csvTable(table), 200, {
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': `attachment; filename="${name}"`,
-    })
+    const today = isoDay(page.site.clock.now(), page.site.config.timeZone)
+    return context.body(csvTable(table), 200, csvHeaders(list.path.slice(1), today))
   }
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../platform/clock.ts'
+import { readRequest } from '../answer.ts'
 import { faultAnswer, ShopApi } from './shop-api.ts'
 import type { ShopAnswer, ShopRequest } from './shop-api.ts'
 import { paymentJson, refundJson, kopecksOf, type ShopPayment } from './shop-objects.ts'
@@ -110,7 +111,8 @@ export async function startPaymentSandbox({ clock, port = 0 }: SandboxOptions): 
     respond(incoming, response).catch(() => response.destroy())
   })
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const request = await read(incoming)
+    const read = await readRequest(incoming, bodyBytesMax)
+    const request = read && { ...read, body: read.body.toString('utf8') }
     const isApi = request?.path.startsWith('/v3/') === true
     if (request === undefined || (isApi && sandbox.isDown)) response.destroy()
     else if (isApi) answerApi({ ...request, path: request.path.slice(3) }, response, api, faults)
@@ -236,27 +238,4 @@ function sendJson(response: ServerResponse, { status, json }: ShopAnswer): void 
     'content-length': Buffer.byteLength(body),
   })
   response.end(body)
-}
-
-/** The request with its whole body; undefined when that is too large. */
-async function read(incoming: IncomingMessage): Promise<ShopRequest | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bodyBytesMax) return undefined
-    chunks.push(chunk)
-  }
-  const url = new URL(incoming.url ?? '/', 'http://sandbox')
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (typeof value === 'string') headers[name] = value
-  }
-  return {
-    method: incoming.method ?? 'GET',
-    path: url.pathname,
-    query: url.searchParams,
-    headers,
-    body: Buffer.concat(chunks).toString('utf8'),
-  }
 }

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
+import type { SandboxRequest } from '../answer.ts'
 import { paymentBody, receiptBody, refundBody, paymentJson, receiptJson, refundJson } from './shop-objects.ts'
 import { ShopRefusal } from './shop.ts'
 import type { Shop } from './shop.ts'
 
 /** A request as the shop reads it. */
-export interface ShopRequest {
-  readonly method: string
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly headers: Readonly<Record<string, string>>
+export interface ShopRequest extends Omit<SandboxRequest, 'body'> {
   readonly body: string
 }
 

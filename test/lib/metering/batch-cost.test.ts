@@ -4,7 +4,7 @@ import { BatchTally, type BatchRequest } from '../../../lib/dialects/batch-tally
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
 import type { ProviderTool } from '../../../lib/dialects/provider-tools.ts'
 import type { NamedPrice } from '../../../lib/models/requested-model.ts'
-import { namedShareCost } from '../../../lib/batches/named-share-cost.ts'
+import { namedShareCost } from '../../../lib/batches/cost-of-share.ts'
 import { batchShareCost } from '../../../lib/metering/batch-cost.ts'
 import { exchangeCost, writesUnasked } from '../../../lib/metering/exchange-cost.ts'
 import { outputCap } from '../../../lib/metering/output-cap.ts'

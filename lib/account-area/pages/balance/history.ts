@@ -3,7 +3,7 @@ import type { Movement, MovementPlace } from '../../../payments/movements.ts'
 import { money, time, isoDay, isoTime } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import type { Texts } from '../../texts/texts.ts'
-import { byteOrderMark, csvCell } from '../../../documents/csv-table.ts'
+import { csvHeaders, csvTable } from '../../../documents/csv-table.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 
 /** How many movements a page shows. */
@@ -118,32 +118,23 @@ function movementName({ balance }: Texts, { id, kind }: Named, isAutomatic: bool
   return kind === 'debit' ? kinds.debit : kinds.credit
 }
 
-function decimal(micros: number): string {
-  return formatRoubles(micros).replace('.', ',')
-}
-
 /** All that moved the balance but charges, as a table for spreadsheets. */
 export async function downloadBalance(context: PageContext, page: OwnPage): Promise<Response> {
   const { site, account, texts } = page
   const { balance } = texts
   const movements = await site.movements.page(account.accountId, { limit: csvRowsMax })
-  const head = [balance.time, balance.what, 'ID', balance.change, balance.after]
   const automatic = await automaticAmong(page, movements)
   const rows = movements.map(movement => {
+    const name = movementName(texts, movement, automatic.has(paymentIdOf(movement) ?? ''))
     const reason = movementReason(movement)
     return [
       isoTime(movement.at),
-      csvCell(
-        `${movementName(texts, movement, automatic.has(paymentIdOf(movement) ?? ''))}${reason === undefined ? '' : `: ${reason}`}`,
-      ),
-      csvCell(movement.id),
-      decimal(movement.amountMicros),
-      decimal(movement.balanceMicros),
-    ].join(';')
+      reason === undefined ? name : `${name}: ${reason}`,
+      movement.id,
+      { number: formatRoubles(movement.amountMicros) },
+      { number: formatRoubles(movement.balanceMicros) },
+    ]
   })
-  const name = `${balance.fileName}-${isoDay(site.clock.now())}.csv`
-  return context.body(`${byteOrderMark}${[head.map(csvCell).join(';'), ...rows].join('\r\n')}\r\n`, 200, {
-    'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': `attachment; filename="${name}"`,
-  })
+  const head = [balance.time, balance.what, 'ID', balance.change, balance.after]
+  return context.body(csvTable([head, ...rows]), 200, csvHeaders(balance.fileName, isoDay(site.clock.now())))
 }

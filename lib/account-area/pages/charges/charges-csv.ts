@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
-import { byteOrderMark, csvCell } from '../../../documents/csv-table.ts'
+import { byteOrderMark, csvCell, csvHeaders } from '../../../documents/csv-table.ts'
 import { shownProvider, type Config } from '../../../config/config.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
 import { formatRoubles } from '../../../money/amount.ts'
@@ -110,11 +110,8 @@ export async function downloadCharges(context: PageContext, page: OwnPage): Prom
   const keys = await site.reports.keys(account.accountId)
   const { search } = readFilter(context, page, keys)
   if (search === undefined) return showCharges(context, page)
-  const name = `${texts.chargesTable.fileName}-${isoDay(site.clock.now())}.csv`
   const head = byteOrderMark + headRow(page)
   const batches = site.reports.exportCharges(account.accountId, search)
-  return context.body(table(site.config, head, batches, keys), 200, {
-    'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': `attachment; filename="${name}"`,
-  })
+  const headers = csvHeaders(texts.chargesTable.fileName, isoDay(site.clock.now()))
+  return context.body(table(site.config, head, batches, keys), 200, headers)
 }
