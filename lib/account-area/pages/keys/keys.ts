@@ -3,7 +3,7 @@ import type { KeyUse } from '../../../ledger/reports.ts'
 import { time, money, spentMoney } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice, form } from '../../../web/view/form.ts'
-import { facts } from '../../../web/view/data-table.ts'
+import { dataTable, facts, type Column } from '../../../web/view/data-table.ts'
 import { layout, titledPage } from '../../../web/view/layout.ts'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
@@ -89,36 +89,24 @@ function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
   const { texts, language } = page
   const { keys } = texts
   if (uses.length === 0) return html``
+  const columns: readonly Column<KeyUse>[] = [
+    { name: texts.newKey.name, cell: ({ key }) => keyName(page, key) },
+    {
+      name: texts.newKey.value,
+      cell: ({ key }) => html`<span class="mono whole">${keys.ending(key.lastFour)}</span>`,
+    },
+    { name: keys.madeAt, cell: ({ key }) => time(key.createdAt, language), isWide: true },
+    {
+      name: keys.lastUsedAt,
+      cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language)),
+      isWide: true,
+    },
+    { name: keys.revokedAt, cell: ({ key }) => time(key.revokedAt ?? 0, language) },
+  ]
   return html`<section class="card">
     <h2>${keys.revoked}</h2>
     <p class="quiet small">${keys.revokedHint(revokedShown)}</p>
-    <div class="table" tabindex="0" role="region" aria-label="${keys.revoked}">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">${texts.newKey.name}</th>
-            <th scope="col">${texts.newKey.value}</th>
-            <th scope="col" class="wide-only">${keys.madeAt}</th>
-            <th scope="col" class="wide-only">${keys.lastUsedAt}</th>
-            <th scope="col">${keys.revokedAt}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${uses.map(
-            ({ key, lastUsedAt }) =>
-              html`<tr>
-                <td>${keyName(page, key)}</td>
-                <td class="mono whole">${keys.ending(key.lastFour)}</td>
-                <td class="wide-only">${time(key.createdAt, language)}</td>
-                <td class="wide-only">
-                  ${lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language)}
-                </td>
-                <td>${time(key.revokedAt ?? 0, language)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${dataTable({ label: keys.revoked, empty: '' }, columns, uses)}
   </section>`
 }
 

@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import { time } from '../../format.ts'
 import type { Html, SignedInPage } from '../../web-page.ts'
 import type { ListedSession } from '../../sign-in/sessions.ts'
+import { dataTable, type Column } from '../../view/data-table.ts'
 import { emptyForm, form, formProblems, notice, settingCard, passwordField } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { titledPage } from '../../view/layout.ts'
@@ -83,39 +84,28 @@ function backupCodesForm(page: SignedInPage, state: FormState): Html {
   )
 }
 
-function sessionRow(page: SignedInPage, session: ListedSession): Html {
-  const { security } = page.texts
-  const device = deviceName(session.userAgent, security.unknownDevice)
-  const isThis = session.id === page.session.id
-  const end = html`<input type="hidden" name="id" value="${session.id}" />
-    <button class="link" aria-label="${security.endSessionOf(device)}">${security.endSession}</button>`
-  return html`<tr>
-    <td>${device} ${isThis ? html`<span class="badge good">${security.thisSession}</span>` : ''}</td>
-    <td class="mono">${session.address}</td>
-    <td>${time(session.signedInAt, page.language)}</td>
-    <td>${isThis ? '' : form(page, '/security/sessions/end', end, { className: '' })}</td>
-  </tr>`
-}
-
 function sessionTable(page: SignedInPage, sessions: readonly ListedSession[]): Html {
   const { security } = page.texts
+  const nameOf = ({ userAgent }: ListedSession): string => deviceName(userAgent, security.unknownDevice)
+  const isThis = ({ id }: ListedSession): boolean => id === page.session.id
+  const badge = html`<span class="badge good">${security.thisSession}</span>`
+  const end = (session: ListedSession): Html =>
+    html`<input type="hidden" name="id" value="${session.id}" />
+      <button class="link" aria-label="${security.endSessionOf(nameOf(session))}">
+        ${security.endSession}
+      </button>`
+  const columns: readonly Column<ListedSession>[] = [
+    { name: security.device, cell: one => html`${nameOf(one)} ${isThis(one) ? badge : ''}` },
+    { name: security.address, cell: one => html`<span class="mono">${one.address}</span>` },
+    { name: security.signedIn, cell: one => time(one.signedInAt, page.language) },
+    {
+      name: '',
+      cell: one => (isThis(one) ? '' : form(page, '/security/sessions/end', end(one), { className: '' })),
+    },
+  ]
   return html`<section class="card">
     <h2>${security.sessions}</h2>
-    <div class="table" tabindex="0" role="region" aria-label="${security.sessions}">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">${security.device}</th>
-            <th scope="col">${security.address}</th>
-            <th scope="col">${security.signedIn}</th>
-            <td></td>
-          </tr>
-        </thead>
-        <tbody>
-          ${sessions.map(session => sessionRow(page, session))}
-        </tbody>
-      </table>
-    </div>
+    ${dataTable({ label: security.sessions, empty: '' }, columns, sessions)}
     ${
       sessions.length > 1
         ? form(
