@@ -1,12 +1,7 @@
 import { AccountError } from '../accounts/accounts.ts'
-import type { AccountBlock, Accounts, KeyEdit, KeyRecord } from '../accounts/accounts.ts'
+import type { Accounts } from '../accounts/accounts.ts'
 import { nodeHttp } from '../platform/node-http.ts'
-import type {
-  CreatedPayment,
-  CreatedRefund,
-  PaymentActions,
-  Reconciliation,
-} from '../payments/payment-actions.ts'
+import type { PaymentActions } from '../payments/payment-actions.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
 import { recordValues, RecordConflictError, recordConflict } from '../stores/records/records.ts'
 import type { RecordStep } from '../stores/records/records.ts'
@@ -32,29 +27,24 @@ export class ControlClient implements Accounts, PaymentActions {
     this.#path = path
   }
 
+  readonly createAccount: Accounts['createAccount'] = account => this.#ask('account.create', account)
+  readonly credit: Accounts['credit'] = credit => this.#ask('account.credit', credit)
+  readonly debit: Accounts['debit'] = debit => this.#ask('account.debit', debit)
+  readonly createKey: Accounts['createKey'] = key => this.#ask('key.create', key)
+  readonly editKey: Accounts['editKey'] = edit => this.#ask('key.edit', edit)
+  readonly setBlocked: Accounts['setBlocked'] = block => this.#ask('account.block', block)
+  readonly createPayment: PaymentActions['createPayment'] = payment => this.#ask('payment.create', payment)
+  readonly refundPayment: PaymentActions['refundPayment'] = refund => this.#ask('payment.refund', refund)
+  readonly reconcilePayments: PaymentActions['reconcilePayments'] = time =>
+    this.#ask('payment.reconcile', time)
+
   ping(): Promise<OperationResults['ping']> {
     return this.#ask('ping', {})
-  }
-
-  createAccount(account: Parameters<Accounts['createAccount']>[0]): Promise<{ id: string }> {
-    return this.#ask('account.create', account)
-  }
-
-  credit(credit: Parameters<Accounts['credit']>[0]): Promise<{ entryId: string; balanceMicros: number }> {
-    return this.#ask('account.credit', credit)
   }
 
   /** Has the server read its configuration again; answers what is wrong with it. */
   async reload(): Promise<readonly string[]> {
     return (await this.#ask('reload', {})).problems
-  }
-
-  debit(debit: Parameters<Accounts['debit']>[0]): Promise<{ entryId: string; balanceMicros: number }> {
-    return this.#ask('account.debit', debit)
-  }
-
-  createKey(key: Parameters<Accounts['createKey']>[0]): Promise<{ id: string; key: string }> {
-    return this.#ask('key.create', key)
   }
 
   /** @throws RecordConflictError as a store does */
@@ -72,28 +62,8 @@ export class ControlClient implements Accounts, PaymentActions {
     await this.#ask('key.revoke', { id, operator })
   }
 
-  editKey(edit: KeyEdit): Promise<KeyRecord> {
-    return this.#ask('key.edit', edit)
-  }
-
-  setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
-    return this.#ask('account.block', block)
-  }
-
   async providerHealth(): Promise<readonly (readonly ProviderHealth[])[]> {
     return (await this.#ask('provider.health', {})).processes
-  }
-
-  createPayment(payment: Parameters<PaymentActions['createPayment']>[0]): Promise<CreatedPayment> {
-    return this.#ask('payment.create', payment)
-  }
-
-  refundPayment(refund: Parameters<PaymentActions['refundPayment']>[0]): Promise<CreatedRefund> {
-    return this.#ask('payment.refund', refund)
-  }
-
-  reconcilePayments(time: { readonly days: number }): Promise<Reconciliation> {
-    return this.#ask('payment.reconcile', time)
   }
 
   async #ask<N extends OperationName>(name: N, body: object): Promise<OperationResults[N]> {

@@ -1,7 +1,6 @@
-import type { Job, JobName, NewJob } from '../ledger/job.ts'
+import type { Job, NewJob } from '../ledger/job.ts'
 import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type {
-  Balance,
   ChargeRequest,
   ChargeResult,
   HeldSums,
@@ -10,14 +9,7 @@ import type {
   Ledger,
   Micros,
 } from '../ledger/ledger.ts'
-import type {
-  ListedObject,
-  ObjectQuery,
-  ProviderObject,
-  ProviderObjectName,
-} from '../ledger/object-ledger.ts'
 import type { Price } from '../money/price.ts'
-import type { Meters, ObjectKind } from '../money/usage.ts'
 import { errorOf, type Operations, type Peer } from './peer.ts'
 import type { HoldNews, LedgerOperations, SentCharge } from './worker-operations.ts'
 
@@ -106,6 +98,20 @@ export class RemoteLedger implements Ledger {
     this.#peer = peer
   }
 
+  readonly findJob: Ledger['findJob'] = ({ provider, kind, id }) =>
+    this.#peer.ask('findJob', { provider, kind, id })
+  readonly dueJobs: Ledger['dueJobs'] = (limit, leaseMs) => this.#peer.ask('dueJobs', limit, leaseMs)
+  readonly releaseJob: Ledger['releaseJob'] = job => this.#peer.ask('releaseJob', job)
+  readonly postponeJob: Ledger['postponeJob'] = (job, at) => this.#peer.ask('postponeJob', job, at)
+  readonly findPrices: Ledger['findPrices'] = hashes => this.#peer.ask('findPrices', hashes)
+  readonly recordObject: Ledger['recordObject'] = object => this.#peer.ask('recordObject', object)
+  readonly findObject: Ledger['findObject'] = (...name) => this.#peer.ask('findObject', ...name)
+  readonly listObjects: Ledger['listObjects'] = query => this.#peer.ask('listObjects', query)
+  readonly unlistObject: Ledger['unlistObject'] = ({ provider, kind, id }) =>
+    this.#peer.ask('unlistObject', { provider, kind, id })
+  readonly findUsage: Ledger['findUsage'] = exchangeId => this.#peer.ask('findUsage', exchangeId)
+  readonly balance: Ledger['balance'] = accountId => this.#peer.ask('balance', accountId)
+
   /** What the ledger's process says of holds. */
   readonly news: HoldNews = {
     holdDurable: id => this.#takeUnwritten(id)?.becomeDurable(),
@@ -160,53 +166,8 @@ export class RemoteLedger implements Ledger {
     return await this.#resolve(open, 'job', () => this.#peer.ask('openJob', open.id, job))
   }
 
-  findJob(name: JobName): Promise<Job | undefined> {
-    const { provider, kind, id } = name
-    return this.#peer.ask('findJob', { provider, kind, id })
-  }
-
-  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
-    return this.#peer.ask('dueJobs', limit, leaseMs)
-  }
-
   chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
     return this.#peer.ask('chargeJob', job, this.#withoutPrices(charge))
-  }
-
-  releaseJob(job: Job): Promise<boolean> {
-    return this.#peer.ask('releaseJob', job)
-  }
-
-  postponeJob(job: Job, nextPollAt: number): Promise<void> {
-    return this.#peer.ask('postponeJob', job, nextPollAt)
-  }
-
-  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
-    return this.#peer.ask('findPrices', hashes)
-  }
-
-  recordObject(object: ProviderObject): Promise<void> {
-    return this.#peer.ask('recordObject', object)
-  }
-
-  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    return this.#peer.ask('findObject', provider, kind, id)
-  }
-
-  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
-    return this.#peer.ask('listObjects', query)
-  }
-
-  unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
-    return this.#peer.ask('unlistObject', { provider, kind, id })
-  }
-
-  findUsage(exchangeId: string): Promise<Meters> {
-    return this.#peer.ask('findUsage', exchangeId)
-  }
-
-  balance(accountId: string): Promise<Balance> {
-    return this.#peer.ask('balance', accountId)
   }
 
   async recordPrices(prices: readonly Price[]): Promise<void> {

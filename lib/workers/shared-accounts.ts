@@ -1,11 +1,4 @@
-import type {
-  AccountBlock,
-  Accounts,
-  KeyDirectory,
-  KeyEdit,
-  KeyRecord,
-  NewKey,
-} from '../accounts/accounts.ts'
+import type { Accounts, KeyDirectory, KeyRecord } from '../accounts/accounts.ts'
 import { keyDigest } from '../accounts/memory-key-directory.ts'
 
 /** What a worker is told of keys; each is answered when the worker acts by it. */
@@ -23,52 +16,32 @@ export type AskAll = <Name extends keyof KeyNews>(
 ) => Promise<void>
 
 /** Changes to accounts that resolve when all workers act by them, too. */
-export class SharedAccounts implements Accounts {
-  readonly #accounts: Accounts
-  readonly #keys: KeyDirectory
-  readonly #askAll: AskAll
-
-  constructor(accounts: Accounts, keys: KeyDirectory, askAll: AskAll) {
-    this.#accounts = accounts
-    this.#keys = keys
-    this.#askAll = askAll
-  }
-
-  createAccount(account: Parameters<Accounts['createAccount']>[0]): Promise<{ id: string }> {
-    return this.#accounts.createAccount(account)
-  }
-
-  credit(credit: Parameters<Accounts['credit']>[0]): ReturnType<Accounts['credit']> {
-    return this.#accounts.credit(credit)
-  }
-
-  debit(debit: Parameters<Accounts['debit']>[0]): ReturnType<Accounts['debit']> {
-    return this.#accounts.debit(debit)
-  }
-
-  async createKey(newKey: NewKey): Promise<{ id: string; key: string }> {
-    const made = await this.#accounts.createKey(newKey)
-    const digest = keyDigest(made.key)
-    const key = this.#keys.findByDigest(digest)
-    if (key !== undefined) await this.#askAll('putKey', digest, key)
-    return made
-  }
-
-  async revokeKey(id: string, operator?: string): Promise<void> {
-    await this.#accounts.revokeKey(id, operator)
-    const revokedAt = this.#keys.findById(id)?.revokedAt
-    if (revokedAt !== undefined) await this.#askAll('revokeKey', id, revokedAt)
-  }
-
-  async editKey(edit: KeyEdit): Promise<KeyRecord> {
-    const key = await this.#accounts.editKey(edit)
-    await this.#askAll('editKey', key)
-    return key
-  }
-
-  async setBlocked(block: AccountBlock): ReturnType<Accounts['setBlocked']> {
-    const answer = await this.#accounts.setBlocked(block)
-    await this.#askAll('blockKeys', block.accountId, answer.blockedAt)
-    return answer
+export function sharedAccounts(accounts: Accounts, keys: KeyDirectory, askAll: AskAll): Accounts {
+  return {
+    createAccount: account => accounts.createAccount(account),
+    credit: credit => accounts.credit(credit),
+    debit: debit => accounts.debit(debit),
+    async createKey(newKey) {
+      const made = await accounts.createKey(newKey)
+      const digest = keyDigest(made.key)
+      const key = keys.findByDigest(digest)
+      if (key !== undefined) await askAll('putKey', digest, key)
+      return made
+    },
+    async revokeKey(id, operator) {
+      await accounts.revokeKey(id, operator)
+      const revokedAt = keys.findById(id)?.revokedAt
+      if (revokedAt !== undefined) await askAll('revokeKey', id, revokedAt)
+    },
+    async editKey(edit) {
+      const key = await accounts.editKey(edit)
+      await askAll('editKey', key)
+      return key
+    },
+    async setBlocked(block) {
+      const answer = await accounts.setBlocked(block)
+      await askAll('blockKeys', block.accountId, answer.blockedAt)
+      return answer
+    },
   }
 }

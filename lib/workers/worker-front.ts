@@ -11,7 +11,7 @@ import type { RateLimiting } from '../rate-limits/rate-limits.ts'
 import type { Store } from '../stores/store.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import { Restarts, WorkerLink, type WorkerEnd, type WorkerLinkOptions } from './worker-link.ts'
-import { SharedAccounts } from './shared-accounts.ts'
+import { sharedAccounts } from './shared-accounts.ts'
 import type { AskAll } from './shared-accounts.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
@@ -51,9 +51,7 @@ export async function openWorkerFront(
   const { store, config } = options
   // Nodes of a database hear of keys from it.
   const accounts =
-    config.store.kind === 'sqlite'
-      ? new SharedAccounts(store.accounts, store.keys, front.askAll)
-      : store.accounts
+    config.store.kind === 'sqlite' ? sharedAccounts(store.accounts, store.keys, front.askAll) : store.accounts
   return { front, accounts }
 }
 

@@ -1,13 +1,7 @@
-import type { Job, JobName, NewJob } from '../ledger/job.ts'
-import type { Balance, ChargeRequest, ChargeResult, HeldSums, HoldRequest, Micros } from '../ledger/ledger.ts'
-import type {
-  ListedObject,
-  ObjectQuery,
-  ProviderObject,
-  ProviderObjectName,
-} from '../ledger/object-ledger.ts'
+import type { Job, NewJob } from '../ledger/job.ts'
+import type { ChargeRequest, ChargeResult, HeldSums, HoldRequest, Ledger, Micros } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import type { Meters, ObjectKind, UsageLine } from '../money/usage.ts'
+import type { UsageLine } from '../money/usage.ts'
 import type { ErrorMessage } from './peer.ts'
 import type { MetricValues } from '../observability/metrics.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
@@ -27,8 +21,25 @@ export interface PlacedHold {
   readonly isDurable: boolean
 }
 
+/** What the ledger does for a worker as for anybody. */
+type SharedOperations = Pick<
+  Ledger,
+  | 'recordPrices'
+  | 'recordObject'
+  | 'findObject'
+  | 'listObjects'
+  | 'unlistObject'
+  | 'findUsage'
+  | 'balance'
+  | 'findJob'
+  | 'dueJobs'
+  | 'releaseJob'
+  | 'postponeJob'
+  | 'findPrices'
+>
+
 /** What a worker asks of the process that has the ledger. Holds are named by numbers of the worker's own. */
-export type LedgerOperations = {
+export type LedgerOperations = SharedOperations & {
   /** What of it is not durable yet is followed by `holdDurable` or `holdFailed`. */
   placeHold(holdId: number, request: HoldRequest): Promise<PlacedHold>
   /** Answers the hold's totals from now on. */
@@ -38,19 +49,7 @@ export type LedgerOperations = {
   openJob(holdId: number, job: NewJob): Promise<boolean>
   /** Prices that charges of this worker are about to name. */
   knowPrices(prices: readonly Price[]): void
-  recordPrices(prices: readonly Price[]): Promise<void>
-  recordObject(object: ProviderObject): Promise<void>
-  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
-  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]>
-  unlistObject(name: ProviderObjectName): Promise<void>
-  findUsage(exchangeId: string): Promise<Meters>
-  balance(accountId: string): Promise<Balance>
-  findJob(name: JobName): Promise<Job | undefined>
-  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]>
   chargeJob(job: Job, charge: SentCharge): Promise<ChargeResult | undefined>
-  releaseJob(job: Job): Promise<boolean>
-  postponeJob(job: Job, nextPollAt: number): Promise<void>
-  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>>
 }
 
 /** What the worker is told of its holds. */

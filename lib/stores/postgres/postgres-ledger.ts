@@ -94,6 +94,10 @@ export class PostgresLedger extends StoredLedger implements Ledger {
   readonly #jobs: PostgresJobs
   readonly #knownPrices = new Set<string>()
 
+  readonly dueJobs: Ledger['dueJobs'] = (limit, leaseMs) => this.#jobs.due(limit, leaseMs)
+  readonly releaseJob: Ledger['releaseJob'] = job => this.#jobs.release(job)
+  readonly postponeJob: Ledger['postponeJob'] = (job, at) => this.#jobs.postpone(job, at)
+
   constructor(options: PostgresLedgerOptions) {
     super(options.queries)
     this.#options = options
@@ -168,21 +172,9 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     return this.#jobs.open(open, job)
   }
 
-  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
-    return this.#jobs.due(limit, leaseMs)
-  }
-
   chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
     this.#addPrices(charge.lines.map(({ price }) => price))
     return this.#jobs.charge(job, charge)
-  }
-
-  releaseJob(job: Job): Promise<boolean> {
-    return this.#jobs.release(job)
-  }
-
-  postponeJob(job: Job, nextPollAt: number): Promise<void> {
-    return this.#jobs.postpone(job, nextPollAt)
   }
 
   async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {

@@ -13,7 +13,7 @@ import { errorWords } from '../../platform/log.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Reports } from '../../ledger/reports.ts'
 import { noRisk, type RiskRule } from '../../ledger/risk.ts'
-import { StoreReports } from '../shared/store-reports.ts'
+import { storeReports } from '../shared/store-reports.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
 
 /** Any number, as long as all nodes use the same: "gtwy". */
@@ -147,7 +147,7 @@ async function verifyNodes(queries: StoreQueries): Promise<readonly string[]> {
 
 /** Reads a database through a pool; closing it leaves the pool open. */
 export function postgresReports(pool: PostgresPool, clock: Clock, riskRule: () => RiskRule): Reports {
-  return new StoreReports(postgresQueries(pool), { clock, riskRule, verifyMore: verifyNodes })
+  return storeReports(postgresQueries(pool), { clock, riskRule, verifyMore: verifyNodes })
 }
 
 /**
@@ -175,5 +175,5 @@ export async function openPostgresReports(
   clock: Clock,
   riskRule = () => noRisk,
 ): Promise<Reports> {
-  return new StoreReports(await openPostgresQueries(url), { clock, riskRule, verifyMore: verifyNodes })
+  return storeReports(await openPostgresQueries(url), { clock, riskRule, verifyMore: verifyNodes })
 }

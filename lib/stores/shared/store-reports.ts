@@ -3,29 +3,9 @@ import type { Clock } from '../../platform/clock.ts'
 import { budgetDays, keyBudget } from '../../ledger/key-spending.ts'
 import type { KeyBudget } from '../../ledger/key-spending.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
-import type {
-  ChargeRecord,
-  ChargeSearch,
-  ChargesPage,
-  ChargesTotal,
-  ExchangeCharges,
-} from '../../ledger/charge-records.ts'
 import { unremarkableFlags } from '../../ledger/charge-flags.ts'
-import type { Balance, HeldSums } from '../../ledger/ledger.ts'
-import type {
-  AccountReport,
-  ChargeReport,
-  ChargeReportsPage,
-  ChargedPrice,
-  ChargesAfter,
-  ChargesFilter,
-  KeyUse,
-  ModelCost,
-  ModelSpending,
-  PriceOf,
-  RecomputedCharge,
-  Reports,
-} from '../../ledger/reports.ts'
+import type { HeldSums } from '../../ledger/ledger.ts'
+import type { ChargeReport, ChargesFilter, Reports } from '../../ledger/reports.ts'
 import { chargedPrices, storedPrices } from './stored-prices.ts'
 import { chargesPage, keyUses, modelSpending } from './account-reports.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
@@ -88,169 +68,108 @@ async function verifyLedger(queries: StoreQueries): Promise<readonly string[]> {
 }
 
 /** Reads a store of either kind. */
-export class StoreReports implements Reports {
-  readonly #queries: StoreQueries
-  readonly #options: ReportsOptions
-
-  constructor(queries: StoreQueries, options: ReportsOptions) {
-    this.#queries = queries
-    this.#options = options
-  }
-
-  async balance(accountId: string): Promise<Balance | undefined> {
-    const found = await this.account(accountId)
-    if (found === undefined) return undefined
-    const { id: _id, name: _name, email: _email, createdAt: _createdAt, ...balance } = found
-    return balance
-  }
-
-  async *charges(
-    accountId: string | undefined,
-    filter: ChargesFilter = {},
-  ): AsyncGenerator<ChargeReport, void, void> {
-    const { conditions, values } = chargeConditions(accountId, filter)
-    const beganAfter = filter.after === undefined ? 0 : await this.#chargeId(filter.after)
-    if (beganAfter === undefined) return
-    let afterId: number = beganAfter
-    const select = `SELECT ${chargeColumns} FROM charges WHERE ${conditions.join(' AND ')} AND id > ? ORDER BY id LIMIT ?`
-    for (;;) {
-      const rows: readonly ChargeRow[] = await this.#queries.all(select, [...values, afterId, pageRows])
-      for (const row of rows) yield chargeReport(row)
-      const last: ChargeRow | undefined = rows[pageRows - 1]
-      if (last === undefined) return
-      afterId = last.id
-    }
-  }
-
-  chargesPage(accountId: string, which: ChargesAfter, limit: number): Promise<ChargeReportsPage> {
-    return chargesPage(this.#queries, accountId, which, limit)
-  }
-
-  async accounts(): Promise<readonly AccountReport[]> {
-    const rows = await this.#queries.all<AccountRow>(`${selectAccounts} ORDER BY created_at, id`)
-    const rule = this.#options.riskRule()
+export function storeReports(queries: StoreQueries, options: ReportsOptions): Reports {
+  const { clock, riskRule, verifyMore } = options
+  const readAccounts = async (which: string, values: readonly QueryValue[] = []) => {
+    const rows = await queries.all<AccountRow>(`${selectAccounts} ${which}`, values)
+    const rule = riskRule()
     return rows.map(row => accountReport(row, rule))
   }
-
-  async account(id: string): Promise<AccountReport | undefined> {
-    const [row] = await this.#queries.all<AccountRow>(`${selectAccounts} AND id = ?`, [id])
-    return row === undefined ? undefined : accountReport(row, this.#options.riskRule())
+  const account = async (id: string) => (await readAccounts('AND id = ?', [id]))[0]
+  const readKeys = async (which: string, values: readonly QueryValue[] = []) =>
+    (await queries.all<KeyRow>(`SELECT * FROM keys ${which}`, values)).map(keyRecord)
+  return {
+    async balance(accountId) {
+      const found = await account(accountId)
+      if (found === undefined) return undefined
+      const { id: _id, name: _name, email: _email, createdAt: _createdAt, ...balance } = found
+      return balance
+    },
+    charges: (accountId, filter) => readCharges(queries, accountId, filter),
+    chargesPage: (accountId, which, limit) => chargesPage(queries, accountId, which, limit),
+    accounts: () => readAccounts('ORDER BY created_at, id'),
+    account,
+    keys: accountId =>
+      accountId === undefined
+        ? readKeys('ORDER BY created_at, id')
+        : readKeys('WHERE account_id = ? ORDER BY created_at, id', [accountId]),
+    keyBudget: key => readKeyBudget(queries, key, clock.now()),
+    key: async (accountId, keyId) =>
+      (await readKeys('WHERE id = ? AND account_id = ?', [keyId, accountId]))[0],
+    keyUses: (accountId, which) => keyUses(queries, accountId, clock.now(), which),
+    modelSpending: (accountId, fromDay) => modelSpending(queries, accountId, fromDay),
+    latestCharges: (accountId, limit) => latestCharges(queries, accountId, limit),
+    findCharges: (accountId, search, page) => findCharges(queries, accountId, search, page),
+    exportCharges: (accountId, search) => exportCharges(queries, accountId, search),
+    chargesTotal: (accountId, search) => chargesTotal(queries, accountId, search),
+    chargedModels: (accountId, limit) => chargedModels(queries, accountId, limit),
+    exchangeCharges: (accountId, exchangeId, page) => exchangeCharges(queries, accountId, exchangeId, page),
+    recompute: since => recomputeCharges(queries, since),
+    reprice: (since, prices) => repriceCharges(queries, since, prices),
+    chargedPrices: (model, since) => chargedPrices(queries, model, since),
+    verify: () =>
+      queries.withoutHurry(async own => [...((await verifyMore?.(own)) ?? []), ...(await verifyLedger(own))]),
+    close: () => queries.close(),
   }
+}
 
-  async keys(accountId?: string): Promise<readonly KeyRecord[]> {
-    const rows = await this.#queries.all<KeyRow>(
-      `SELECT * FROM keys ${accountId === undefined ? '' : 'WHERE account_id = ?'} ORDER BY created_at, id`,
-      accountId === undefined ? [] : [accountId],
-    )
-    return rows.map(keyRecord)
+async function* readCharges(
+  queries: StoreQueries,
+  accountId: string | undefined,
+  filter: ChargesFilter = {},
+): AsyncGenerator<ChargeReport, void, void> {
+  const { conditions, values } = chargeConditions(accountId, filter)
+  const beganAfter = filter.after === undefined ? 0 : await chargeId(queries, filter.after)
+  if (beganAfter === undefined) return
+  let afterId: number = beganAfter
+  const select = `SELECT ${chargeColumns} FROM charges WHERE ${conditions.join(' AND ')} AND id > ? ORDER BY id LIMIT ?`
+  for (;;) {
+    const rows: readonly ChargeRow[] = await queries.all(select, [...values, afterId, pageRows])
+    for (const row of rows) yield chargeReport(row)
+    const last: ChargeRow | undefined = rows[pageRows - 1]
+    if (last === undefined) return
+    afterId = last.id
   }
+}
 
-  async keyBudget(key: KeyRecord): Promise<KeyBudget | undefined> {
-    const { id, accountId, budgetMicros, budgetPeriod = 'total' } = key
-    if (budgetMicros === undefined) return undefined
-    const now = this.#options.clock.now()
-    const { from, until } = budgetDays(budgetPeriod, now)
-    const [sums] = await this.#queries.all<{ readonly spent: number } & HeldSums>(
-      `SELECT
-         (SELECT CAST(coalesce(sum(spent_micros), 0) AS BIGINT) FROM key_spending
-          WHERE key_id = ? AND day >= ? AND day < ?) AS spent,
-         CAST(coalesce(sum(amount_micros), 0) AS BIGINT) AS "likelyMicros",
-         CAST(coalesce(sum(worst_micros), 0) AS BIGINT) AS "worstMicros"
-       FROM holds WHERE state = 'open' AND account_id = ? AND key_id = ?`,
-      [id, Math.max(from, 0), Math.min(until, 2 ** 31 - 1), accountId, id],
-    )
-    const { spent, ...held } = sums ?? { spent: 0, likelyMicros: 0, worstMicros: 0 }
-    return keyBudget({ budgetMicros, period: budgetPeriod }, spent, held, now)
-  }
+async function chargeId(queries: StoreQueries, exchangeId: string): Promise<number | undefined> {
+  const [last] = await queries.all<{ readonly id: number | null }>(
+    'SELECT max(id) AS id FROM charges WHERE exchange_id = ?',
+    [exchangeId],
+  )
+  return last?.id ?? undefined
+}
 
-  async key(accountId: string, keyId: string): Promise<KeyRecord | undefined> {
-    const [row] = await this.#queries.all<KeyRow>('SELECT * FROM keys WHERE id = ? AND account_id = ?', [
-      keyId,
-      accountId,
-    ])
-    return row === undefined ? undefined : keyRecord(row)
-  }
+async function latestCharges(
+  queries: StoreQueries,
+  accountId: string,
+  limit: number,
+): Promise<readonly ChargeReport[]> {
+  const rows = await queries.all<ChargeRow>(
+    `SELECT ${chargeColumns} FROM charges WHERE account_id = ? AND revision = 0 ORDER BY id DESC LIMIT ?`,
+    [accountId, limit],
+  )
+  return rows.map(chargeReport)
+}
 
-  keyUses(
-    accountId: string,
-    which: { readonly isRevoked: boolean; readonly limit: number },
-  ): Promise<readonly KeyUse[]> {
-    return keyUses(this.#queries, accountId, this.#options.clock.now(), which)
-  }
-
-  modelSpending(accountId: string, fromDay: number): Promise<readonly ModelSpending[]> {
-    return modelSpending(this.#queries, accountId, fromDay)
-  }
-
-  async latestCharges(accountId: string, limit: number): Promise<readonly ChargeReport[]> {
-    const rows = await this.#queries.all<ChargeRow>(
-      `SELECT ${chargeColumns} FROM charges WHERE account_id = ? AND revision = 0 ORDER BY id DESC LIMIT ?`,
-      [accountId, limit],
-    )
-    return rows.map(chargeReport)
-  }
-
-  findCharges(
-    accountId: string,
-    search: ChargeSearch,
-    page: { readonly before?: number | undefined; readonly limit: number },
-  ): Promise<ChargesPage> {
-    return findCharges(this.#queries, accountId, search, page)
-  }
-
-  exportCharges(accountId: string, search: ChargeSearch): AsyncIterable<readonly ChargeRecord[]> {
-    return exportCharges(this.#queries, accountId, search)
-  }
-
-  chargesTotal(accountId: string, search: ChargeSearch): Promise<ChargesTotal> {
-    return chargesTotal(this.#queries, accountId, search)
-  }
-
-  chargedModels(accountId: string, limit: number): Promise<readonly string[]> {
-    return chargedModels(this.#queries, accountId, limit)
-  }
-
-  exchangeCharges(
-    accountId: string,
-    exchangeId: string,
-    page: { readonly from: number; readonly limit: number },
-  ): Promise<ExchangeCharges | undefined> {
-    return exchangeCharges(this.#queries, accountId, exchangeId, page)
-  }
-
-  recompute(since: number): AsyncIterable<RecomputedCharge> {
-    return recomputeCharges(this.#queries, since)
-  }
-
-  reprice(
-    since: number,
-    prices: { readonly before: PriceOf; readonly after: PriceOf },
-  ): Promise<readonly ModelCost[]> {
-    return repriceCharges(this.#queries, since, prices)
-  }
-
-  chargedPrices(model: string, since: number): Promise<readonly ChargedPrice[]> {
-    return chargedPrices(this.#queries, model, since)
-  }
-
-  verify(): Promise<readonly string[]> {
-    return this.#queries.withoutHurry(async queries => [
-      ...((await this.#options.verifyMore?.(queries)) ?? []),
-      ...(await verifyLedger(queries)),
-    ])
-  }
-
-  close(): Promise<void> {
-    return this.#queries.close()
-  }
-
-  async #chargeId(exchangeId: string): Promise<number | undefined> {
-    const [last] = await this.#queries.all<{ readonly id: number | null }>(
-      'SELECT max(id) AS id FROM charges WHERE exchange_id = ?',
-      [exchangeId],
-    )
-    return last?.id ?? undefined
-  }
+async function readKeyBudget(
+  queries: StoreQueries,
+  { id, accountId, budgetMicros, budgetPeriod = 'total' }: KeyRecord,
+  now: number,
+): Promise<KeyBudget | undefined> {
+  if (budgetMicros === undefined) return undefined
+  const { from, until } = budgetDays(budgetPeriod, now)
+  const [sums] = await queries.all<{ readonly spent: number } & HeldSums>(
+    `SELECT
+       (SELECT CAST(coalesce(sum(spent_micros), 0) AS BIGINT) FROM key_spending
+        WHERE key_id = ? AND day >= ? AND day < ?) AS spent,
+       CAST(coalesce(sum(amount_micros), 0) AS BIGINT) AS "likelyMicros",
+       CAST(coalesce(sum(worst_micros), 0) AS BIGINT) AS "worstMicros"
+     FROM holds WHERE state = 'open' AND account_id = ? AND key_id = ?`,
+    [id, Math.max(from, 0), Math.min(until, 2 ** 31 - 1), accountId, id],
+  )
+  const { spent, ...held } = sums ?? { spent: 0, likelyMicros: 0, worstMicros: 0 }
+  return keyBudget({ budgetMicros, period: budgetPeriod }, spent, held, now)
 }
 
 function chargeConditions(accountId: string | undefined, filter: ChargesFilter) {

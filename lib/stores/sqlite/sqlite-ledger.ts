@@ -65,6 +65,10 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
   readonly #openHolds = new OpenList<SqliteHold>()
   readonly #jobs: SqliteJobs
 
+  readonly dueJobs: Ledger['dueJobs'] = (limit, leaseMs) => this.#jobs.due(limit, leaseMs)
+  readonly releaseJob: Ledger['releaseJob'] = job => this.#jobs.release(job)
+  readonly postponeJob: Ledger['postponeJob'] = (job, at) => this.#jobs.postpone(job, at)
+
   constructor(options: SqliteLedgerOptions) {
     super(options.reader)
     this.isStrict = options.isStrict
@@ -150,21 +154,9 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     return this.#jobs.open(open, open, job)
   }
 
-  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
-    return this.#jobs.due(limit, leaseMs)
-  }
-
   chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
     this.#addPrices(charge)
     return this.#jobs.charge(job, charge)
-  }
-
-  releaseJob(job: Job): Promise<boolean> {
-    return this.#jobs.release(job)
-  }
-
-  postponeJob(job: Job, nextPollAt: number): Promise<void> {
-    return this.#jobs.postpone(job, nextPollAt)
   }
 
   async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {

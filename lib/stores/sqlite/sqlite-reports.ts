@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Reports } from '../../ledger/reports.ts'
 import { noRisk, type RiskRule } from '../../ledger/risk.ts'
 import { SqliteQueries } from './sqlite-queries.ts'
-import { StoreReports } from '../shared/store-reports.ts'
+import { storeReports } from '../shared/store-reports.ts'
 
 /** A query for the reader's thread. */
 export interface ReaderRequest {
@@ -122,7 +122,7 @@ async function verifyFile(queries: StoreQueries): Promise<readonly string[]> {
 
 /** Reads a SQLite store by queries on whichever thread; closing it closes them. */
 export function sqliteReports(queries: StoreQueries, clock: Clock, riskRule: () => RiskRule): Reports {
-  return new StoreReports(queries, { clock, riskRule, verifyMore: verifyFile })
+  return storeReports(queries, { clock, riskRule, verifyMore: verifyFile })
 }
 
 /**

@@ -6,7 +6,7 @@ import type { HoldNews, LedgerOperations } from '../../../lib/workers/worker-ope
 import { LedgerServer } from '../../../lib/workers/ledger-server.ts'
 import { Peer } from '../../../lib/workers/peer.ts'
 import { RemoteLedger } from '../../../lib/workers/remote-ledger.ts'
-import { SharedAccounts, type KeyNews } from '../../../lib/workers/shared-accounts.ts'
+import { sharedAccounts, type KeyNews } from '../../../lib/workers/shared-accounts.ts'
 import type { ChannelPair } from '../../fixtures/channel-pair.ts'
 import { openNew, type OpenedStore } from '../stores/open-store.ts'
 
@@ -47,7 +47,7 @@ function besides(t: Test, pair: Pair, store: OpenedStore): RemoteStore {
     ...store,
     ledger,
     keys,
-    accounts: new SharedAccounts(store.accounts, store.keys, (name, ...values) =>
+    accounts: sharedAccounts(store.accounts, store.keys, (name, ...values) =>
       primaryPeer.ask(name, ...values),
     ),
     server,
