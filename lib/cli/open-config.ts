@@ -3,14 +3,8 @@ import type { Config, ModelNames, ModelConfig } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/environment.ts'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
-import {
-  loadModelNames,
-  loadOperatorArea,
-  loadProviderNames,
-  loadRiskRule,
-  loadStoreSetting,
-  loadTimeZone,
-} from '../config/load-section.ts'
+import { loadModelNames, loadProviderNames, loadSection, loadStoreSetting } from '../config/load-section.ts'
+import type { ConfigKey, Settings } from '../config/schema.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 import { CommandError, type SharedOptions } from './command.ts'
@@ -41,52 +35,28 @@ export function openPriceConfig(options: SharedOptions): LoadedConfig {
 }
 
 /**
- * Where the operators' pages are; undefined where they are off. No secrets need be set.
+ * A section, also of a configuration that is wrong elsewhere, or lacks secrets that the section does not name.
  * @throws CommandError
  */
-export function openOperatorArea(options: SharedOptions): Config['operatorArea'] {
-  return readFrom(options, loadOperatorArea)
+function openSection<K extends ConfigKey>(options: SharedOptions, key: K): Settings[K] {
+  return readFrom(options, file => loadSection(file, key))
 }
 
-/**
- * Where the store is, also by a configuration that is wrong elsewhere.
- * @throws CommandError
- */
-export function openStoreSetting(options: SharedOptions): Config['store'] {
-  return readFrom(options, loadStoreSetting)
-}
-
-/**
- * How far worst cases may go beyond an account's money, also by a configuration that is wrong elsewhere.
- * @throws CommandError
- */
-export function openRiskRule(options: SharedOptions): RiskRule {
-  return readFrom(options, loadRiskRule)
-}
-
-/**
- * In which zone times are read and printed, also by a configuration that is wrong elsewhere.
- * @throws CommandError
- */
-export function openTimeZone(options: SharedOptions): string {
-  return readFrom(options, loadTimeZone)
-}
-
-/**
- * What models are called, also by a configuration that is wrong elsewhere.
- * @throws CommandError
- */
-export function openModelNames(options: SharedOptions): ModelNames {
-  return readFrom(options, loadModelNames)
-}
-
-/**
- * What providers are called, also by a configuration that is wrong elsewhere.
- * @throws CommandError
- */
-export function openProviderNames(options: SharedOptions): readonly string[] {
-  return readFrom(options, loadProviderNames)
-}
+/** Where the operators' pages are; undefined where they are off. */
+export const openOperatorArea = (options: SharedOptions): Config['operatorArea'] =>
+  openSection(options, 'operatorArea')
+/** How far worst cases may go beyond an account's money. */
+export const openRiskRule = (options: SharedOptions): RiskRule => openSection(options, 'hold').risk
+/** In which zone times are read and printed. */
+export const openTimeZone = (options: SharedOptions): string => openSection(options, 'timeZone')
+/** Where the store is. */
+export const openStoreSetting = (options: SharedOptions): Config['store'] =>
+  readFrom(options, loadStoreSetting)
+/** What models are called. */
+export const openModelNames = (options: SharedOptions): ModelNames => readFrom(options, loadModelNames)
+/** What providers are called. */
+export const openProviderNames = (options: SharedOptions): readonly string[] =>
+  readFrom(options, loadProviderNames)
 
 function readFrom<T>(options: SharedOptions, read: (file: string) => T): T {
   const file = findConfig(options.config)
