@@ -29,7 +29,7 @@ const toolProgress = 65_536
  * mean the same everywhere: `usage...` (objects), `model`, `tier`, `id`, `error`, `text` (generated),
  * `output` (other signs of it), `requestId` (by which the provider knows the request).
  */
-export abstract class AnswerReader implements UsageReader, AnswerSink {
+export class AnswerReader implements UsageReader, AnswerSink {
   protected readonly context: UsageReaderContext
   protected readonly flags = new Set<string>()
   protected tier: string | undefined
@@ -131,8 +131,10 @@ export abstract class AnswerReader implements UsageReader, AnswerSink {
     }
   }
 
-  /** What the usage comes to so far. */
-  protected abstract measure(): AnswerMeasure
+  /** What the usage comes to so far: nothing, of an answer that is read for other things. */
+  protected measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
 
   /** The tier that the answer itself names, beside its usage. */
   protected get servedTier(): string | undefined {

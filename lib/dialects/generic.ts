@@ -1,10 +1,17 @@
 import { measureLines } from './anthropic/message-lines.ts'
 import { AnswerReader } from './answer-reader.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from './dialect.ts'
+import type { Operation } from './dialect.ts'
 import { content, contents } from './google/content-request.ts'
 import { generateNames, interactionNames, measureMetadata } from './google/usage-metadata.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
-import { addDetail, addUsed, type AnswerMeasure, type Measure, type UsageFields } from './measure.ts'
+import {
+  addDetail,
+  addUsed,
+  answerOf,
+  type AnswerMeasure,
+  type Measure,
+  type UsageFields,
+} from './measure.ts'
 import { names } from './named-objects.ts'
 import { searched } from './naming-members.ts'
 import { measureTokens } from './openai/openai-reader.ts'
@@ -97,10 +104,6 @@ const lastTypes: ReadonlySet<unknown> = new Set([
 
 /** Reads the usage of an operation we do not know, by the shape of its numbers. */
 class GenericReader extends AnswerReader {
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override isLastEvent(_event: string, data: Buffer): boolean {
     return data.length === 6 && data.toString('latin1') === '[DONE]'
   }
@@ -118,9 +121,9 @@ class GenericReader extends AnswerReader {
 
   #measureUsage(): AnswerMeasure {
     const meta = this.usage('usageMeta')
-    if (meta?.has('billed_units') === true) return asAnswer(measureBilledUnits(meta))
+    if (meta?.has('billed_units') === true) return answerOf(measureBilledUnits(meta))
     const metadata = this.usage('usageMetadata')
-    if (metadata !== undefined) return asAnswer(measureMetadata(metadata, generateNames))
+    if (metadata !== undefined) return answerOf(measureMetadata(metadata, generateNames))
     const start = this.usage('usageStart')
     const usage = this.usage() ?? start
     if (usage === undefined) return { lines: [], details: {} }
@@ -133,12 +136,12 @@ function measureByShape(
   start: UsageFields | undefined,
   providerKind: string,
 ): AnswerMeasure {
-  if (usage.has('billed_units')) return asAnswer(measureBilledUnits(usage))
-  if (usage.has('total_input_tokens')) return asAnswer(measureMetadata(usage, interactionNames))
+  if (usage.has('billed_units')) return answerOf(measureBilledUnits(usage))
+  if (usage.has('total_input_tokens')) return answerOf(measureMetadata(usage, interactionNames))
   const isAnthropic =
     start !== undefined || usage.has('cache_read_input_tokens', 'cache_creation_input_tokens', 'iterations')
   if (isAnthropic) return measureLines(usage, start)
-  return asAnswer(measureTokens(usage, providerKind))
+  return answerOf(measureTokens(usage, providerKind))
 }
 
 /** Cohere bills fewer tokens than it reads; what it billed is the price. */
@@ -158,12 +161,6 @@ function measureBilledUnits(usage: UsageFields): Measure {
   return measure
 }
 
-function asAnswer(measure: Measure | undefined): AnswerMeasure {
-  return measure === undefined
-    ? { lines: [], details: {} }
-    : { lines: [{ meters: measure.meters }], details: measure.details }
-}
-
 /** An operation under a provider's path that we do not know. */
 export const genericOperation: Operation = {
   name: 'generic',
@@ -173,5 +170,5 @@ export const genericOperation: Operation = {
   mainMeter: 'input',
   interest: request,
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), mayComeWhole: true }),
-  readUsage: (head, context) => new GenericReader(head, context),
+  readUsage: (head, context) => new GenericReader(head, context, answer),
 }

@@ -15,6 +15,13 @@ export interface AnswerMeasure {
   readonly details: Readonly<Record<string, number>>
 }
 
+/** What an answer comes to that has one usage object, or none. */
+export function answerOf(measure: Measure | undefined): AnswerMeasure {
+  return measure === undefined
+    ? { lines: [], details: {} }
+    : { lines: [{ meters: measure.meters }], details: measure.details }
+}
+
 /**
  * Splits a total into parts that the provider counts within it. Each part takes at most what is left, so
  * that the sum of the parts is always the provider's total.

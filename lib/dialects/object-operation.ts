@@ -2,15 +2,7 @@ import type { Interest } from '../http/json-scan.ts'
 import { AnswerReader } from './answer-reader.ts'
 import type { Operation } from './dialect.ts'
 import { freeOperation } from './free-operation.ts'
-import type { AnswerMeasure } from './measure.ts'
 import { factsFrom } from './request-facts.ts'
-
-/** Reads an answer for the names of objects alone. */
-class ObjectReader extends AnswerReader {
-  protected override measure(): AnswerMeasure {
-    return { lines: [], details: {} }
-  }
-}
 
 /**
  * A free operation whose answer names objects, so that they are recorded.
@@ -24,7 +16,7 @@ export function objectOperation(
   return {
     ...freeOperation(name, options),
     ...(options.interest !== undefined && { factsFromJson: factsFrom }),
-    readUsage: (head, context) => new ObjectReader(head, context, answer),
+    readUsage: (head, context) => new AnswerReader(head, context, answer),
     namesObjects: true,
   }
 }

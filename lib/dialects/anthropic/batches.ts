@@ -1,10 +1,9 @@
 import { AnswerReader } from '../answer-reader.ts'
 import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { Operation, UsageReaderContext } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { list, object, value, span } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchedMessage } from './message-request.ts'
 import { anthropicList } from './object-list.ts'
@@ -27,17 +26,9 @@ class BatchReader extends AnswerReader {
   #status = ''
   #succeeded = 0
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, batch, 'batch')
-  }
-
   protected override onValue(name: string, value: unknown): void {
     if (name === 'status' && typeof value === 'string') this.#status = value
     if (name === 'succeeded' && typeof value === 'number') this.#succeeded = value
-  }
-
-  protected override measure(): AnswerMeasure {
-    return { lines: [], details: {} }
   }
 
   protected override jobState(): ReturnType<AnswerReader['jobState']> {
@@ -52,7 +43,8 @@ function pathOf(id: string): string {
   return `${root}/${encodeURIComponent(id)}`
 }
 
-const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new BatchReader(head, context)
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
+  new BatchReader(head, context, batch, 'batch')
 
 /** `POST /messages/batches` */
 const createBatch: Operation = {

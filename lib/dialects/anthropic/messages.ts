@@ -1,6 +1,6 @@
 import type { ObjectKind } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { Operation } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -46,10 +46,6 @@ class MessagesReader extends AnswerReader {
   /** It began to think, of which it may show nothing. */
   #hasThought = false
   #hasRunCode = false
-
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
 
   protected override onValue(name: string, value: unknown): void {
     if (name === 'messageId') this.#keep(value)
@@ -103,7 +99,7 @@ export const messages: Operation = {
   mainMeter: 'output',
   interest: messageRequest,
   factsFromJson: messageFacts,
-  readUsage: (head, context) => new MessagesReader(head, context),
+  readUsage: (head, context) => new MessagesReader(head, context, answer),
   namesObjects: true,
 }
 

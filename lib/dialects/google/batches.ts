@@ -2,7 +2,7 @@ import type { ScanResult, Interest } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { BatchFacts } from '../../money/batch-facts.ts'
 import { InlineBatchReader } from '../batch-requests.ts'
-import type { Operation, AnswerHead, UsageReaderContext } from '../dialect.ts'
+import type { Operation, UsageReaderContext } from '../dialect.ts'
 import type { BatchedRequests } from '../batched-requests.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
@@ -15,7 +15,7 @@ import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { BatchSum } from '../batch-sum.ts'
 import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
-import { type AnswerMeasure, UsageFields } from '../measure.ts'
+import { UsageFields } from '../measure.ts'
 import { Grounding, groundingInterest } from './grounding.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
@@ -101,10 +101,6 @@ class GoogleBatchReader extends AnswerReader {
   ])
   #isOver = false
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, operation, 'batch')
-  }
-
   override end(): UsageReading {
     const { isTerminal } = super.end()
     const output = [...this.#outputs.values()].find(({ isEmpty }) => !isEmpty) ?? new Output()
@@ -129,10 +125,6 @@ class GoogleBatchReader extends AnswerReader {
       output.answers += 1
       output.addSearches(this.model)
     } else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
-  }
-
-  protected override measure(): AnswerMeasure {
-    return { lines: [], details: {} }
   }
 
   #sighting({ file, isEmpty }: Output): JobSighting {
@@ -165,7 +157,8 @@ class GoogleBatchFileReader extends BatchResultsReader {
   }
 }
 
-const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new GoogleBatchReader(head, context)
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
+  new GoogleBatchReader(head, context, operation, 'batch')
 
 /** `POST /models/{model}:batchGenerateContent` */
 export const batchGenerateContent: Operation = {

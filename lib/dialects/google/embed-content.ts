@@ -1,7 +1,7 @@
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { Operation } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import { answerOf, type AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, sameModel } from '../request-facts.ts'
 import { content } from './content-request.ts'
@@ -22,15 +22,9 @@ const answer = object({
 
 /** Older models report no usage. */
 class EmbedContentReader extends AnswerReader {
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override measure(): AnswerMeasure {
     const usage = this.usage()
-    const measure = usage && measureMetadata(usage, generateNames)
-    if (measure === undefined) return { lines: [], details: {} }
-    return { lines: [{ meters: measure.meters }], details: measure.details }
+    return answerOf(usage && measureMetadata(usage, generateNames))
   }
 }
 
@@ -43,7 +37,7 @@ export const embedContent: Operation = {
   mainMeter: 'input',
   interest: request,
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), isReadInParts: true }),
-  readUsage: (head, context) => new EmbedContentReader(head, context),
+  readUsage: (head, context) => new EmbedContentReader(head, context, answer),
 }
 
 /** `POST /models/{model}:batchEmbedContents` */

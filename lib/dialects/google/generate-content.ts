@@ -1,6 +1,6 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
@@ -66,10 +66,6 @@ class GenerateContentReader extends AnswerReader {
   readonly #grounding = new Grounding()
   #candidatesMost = 0
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override onValue(name: string, value: unknown): void {
     if (name === 'finish') {
       if (value !== '') this.markTerminal()
@@ -106,7 +102,7 @@ export const generateContent: Operation = {
   mainMeter: 'output',
   interest: request,
   factsFromJson: (scan, body) => facts(scan, body, false),
-  readUsage: (head, context) => new GenerateContentReader(head, context),
+  readUsage: (head, context) => new GenerateContentReader(head, context, answer),
 }
 
 /** `POST /models/{model}:streamGenerateContent`, as events (`?alt=sse`) or as a JSON array. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure, type UsageFields } from '../measure.ts'
@@ -63,10 +63,6 @@ const answer = object({
 class InteractionsReader extends AnswerReader {
   #status: unknown
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer, 'interaction')
-  }
-
   protected override isLastEvent(event: string): boolean {
     return event === 'done' || event === 'interaction.completed'
   }
@@ -109,7 +105,7 @@ function countSearches(usage: UsageFields): number {
 }
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
-  new InteractionsReader(head, context)
+  new InteractionsReader(head, context, answer, 'interaction')
 
 /** `POST /interactions`. An agent has a price under its own name, as a model has. */
 export const interactions: Operation = {

@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { base64, list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -63,10 +63,6 @@ class OperationReader extends AnswerReader {
   #isDone = false
   #samples = 0
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer, 'operation')
-  }
-
   protected override onValue(name: string, value: unknown): void {
     if (name === 'done') this.#isDone = value === true
     if (name === 'sample') {
@@ -90,7 +86,8 @@ class OperationReader extends AnswerReader {
   }
 }
 
-const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new OperationReader(head, context)
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
+  new OperationReader(head, context, answer, 'operation')
 
 /** `POST /models/{model}:predictLongRunning`, Veo's. */
 export const predictLongRunning: Operation = {

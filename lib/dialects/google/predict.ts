@@ -1,5 +1,5 @@
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { Operation } from '../dialect.ts'
 import { base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
@@ -25,10 +25,6 @@ const answer = object({
 /** Images that were filtered come without bytes, and are not billed. */
 class PredictReader extends AnswerReader {
   #images = 0
-
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
 
   protected override onValue(name: string): void {
     if (name !== 'image') return
@@ -57,5 +53,5 @@ export const predict: Operation = {
       units: { images: readCount(scan, 'images') ?? imagesUnlessSaid },
       unitsVariant: readString(scan, 'size'),
     }),
-  readUsage: (head, context) => new PredictReader(head, context),
+  readUsage: (head, context) => new PredictReader(head, context, answer),
 }

@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
-import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { Operation, RequestFacts } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
@@ -53,10 +53,6 @@ class BatchReader extends OpenaiReader {
   #completed = 0
   readonly #counts = new XaiCounts()
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, batch, 'batch')
-  }
-
   protected override onValue(name: string, value: unknown): void {
     this.#counts.take(name, value)
     if (name === 'completed') this.#completed = typeof value === 'number' ? value : 0
@@ -95,7 +91,8 @@ function isNothing(meters: AnswerMeasure['lines'][number]['meters']): boolean {
   return Object.values(meters).every(units => units === 0)
 }
 
-const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new BatchReader(head, context)
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
+  new BatchReader(head, context, batch, 'batch')
 
 /** What making a batch is, in whatever words. */
 export const batchSubmission = {

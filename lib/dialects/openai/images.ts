@@ -69,10 +69,6 @@ class ImagesReader extends OpenaiReader {
   #size: string | undefined
   #quality: string | undefined
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override onValue(name: string, value: unknown): void {
     if (name === 'image') this.#images += 1
     if (name === 'size' && typeof value === 'string') this.#size = value
@@ -108,7 +104,7 @@ const shared = {
   isFree: false,
   mainMeter: 'images',
   interest: request,
-  readUsage: (head: AnswerHead, context: UsageReaderContext) => new ImagesReader(head, context),
+  readUsage: (head: AnswerHead, context: UsageReaderContext) => new ImagesReader(head, context, answer),
 } as const
 
 /** `POST /images/generations` */

@@ -1,5 +1,5 @@
 import { anyOf, base64, object, span, value } from '../interest.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { Operation } from '../dialect.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
@@ -28,10 +28,6 @@ const answer = object({
 
 /** Pages that are annotated have a price of their own. */
 class OcrReader extends OpenaiReader {
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override measure(): AnswerMeasure {
     const pages = this.usage()?.count('pages_processed')
     const lines = pages === undefined ? [] : [this.line({ pages }, this.context.facts.unitsVariant)]
@@ -51,5 +47,5 @@ export const ocr: Operation = {
     const isAnnotated = scan.findings.some(({ name, type }) => name === 'annotated' && type !== 'null')
     return factsFrom(scan, body, isAnnotated ? { unitsVariant: 'annotated' } : {})
   },
-  readUsage: (head, context) => new OcrReader(head, context),
+  readUsage: (head, context) => new OcrReader(head, context, answer),
 }

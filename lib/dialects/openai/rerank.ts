@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { Operation } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -29,10 +29,6 @@ const answer = object({
 
 /** Cohere bills search units, Voyage and Jina tokens. */
 class RerankReader extends OpenaiReader {
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override measure(): AnswerMeasure {
     const units = this.usage('usageMeta')?.within('billed_units').count('search_units')
     if (units === undefined) return super.measure()
@@ -53,7 +49,7 @@ export const rerank: Operation = {
   factsFromJson(scan, body) {
     return factsFrom(scan, body, { units: { searches: searchesAtMost(scan) } })
   },
-  readUsage: (head, context) => new RerankReader(head, context),
+  readUsage: (head, context) => new RerankReader(head, context, answer),
 }
 
 function searchesAtMost({ findings }: ScanResult): number {

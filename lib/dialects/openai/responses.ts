@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { ObjectKind, UsageLine } from '../../money/usage.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
@@ -102,10 +102,6 @@ class ResponsesReader extends OpenaiReader {
   #isRenting = false
   #memory: unknown
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer, 'response')
-  }
-
   protected override nameObject(kind: ObjectKind, id: unknown): void {
     // With `store: false` nothing of it can be asked for later.
     this.#isRenting ||= kind === 'container'
@@ -192,7 +188,8 @@ function fileSearchLine(searches: number): UsageLine | undefined {
   return searches === 0 ? undefined : { meters: { searches }, variant: 'file' }
 }
 
-const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new ResponsesReader(head, context)
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
+  new ResponsesReader(head, context, answer, 'response')
 
 /** `POST /responses` */
 export const responses: Operation = {

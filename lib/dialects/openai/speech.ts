@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { readBoolean, readString } from '../read-field.ts'
@@ -29,10 +29,6 @@ const answer = object({
  * which only event streams report, are kept beside, so that both ways to ask cost the same.
  */
 class SpeechReader extends OpenaiReader {
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override onValue(name: string, value: unknown): void {
     if (name === 'type' && value === 'speech.audio.done') this.markTerminal()
   }
@@ -57,7 +53,7 @@ export const speech: Operation = {
   mainMeter: 'characters',
   interest: request,
   factsFromJson: speechFacts,
-  readUsage: (head, context) => new SpeechReader(head, context),
+  readUsage: (head, context) => new SpeechReader(head, context, answer),
 }
 
 function speechFacts(scan: ScanResult, body: BodyLength): RequestFacts {

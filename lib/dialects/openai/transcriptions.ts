@@ -1,7 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure, UsageFields } from '../measure.ts'
@@ -35,10 +35,6 @@ const answer = object({
 class TranscriptionReader extends OpenaiReader {
   #duration: number | undefined
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
   protected override onValue(name: string, value: unknown): void {
     if (name === 'type' && value === 'transcript.text.done') this.markTerminal()
     if (name !== 'duration') return
@@ -69,7 +65,7 @@ export const transcriptions: Operation = {
   interest: request,
   factsFromJson: jsonFacts,
   factsFromMultipart: formFacts,
-  readUsage: (head, context) => new TranscriptionReader(head, context),
+  readUsage: (head, context) => new TranscriptionReader(head, context, answer),
 }
 
 /** `POST /audio/translations`; its plain answer has no usage at all. */

@@ -163,10 +163,6 @@ export class XaiResultsReader extends AnswerReader {
     return [{ line: { meters: { images }, tier: 'batch', variant: 'input' }, details: {} }]
   }
 
-  protected override measure(): AnswerMeasure {
-    return { lines: [], details: {} }
-  }
-
   #sighting(): JobSighting {
     const { kind = 'batch', id = '' } = this.context.object ?? {}
     const next = this.#next === '' ? {} : { resultsPath: resultsPath(batchOfPart(id), this.#next) }

@@ -7,7 +7,6 @@ import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { list, object, span, value } from '../interest.ts'
 import type { JobKind } from '../job-kind.ts'
-import type { AnswerMeasure } from '../measure.ts'
 import type { RouteRow } from '../route-table.ts'
 import { anyRequestBody, batchRequestsMax, capMembers, unitsOf } from './batch-input.ts'
 import { batches, batchJobs, batchSubmission } from './batches.ts'
@@ -101,10 +100,6 @@ class AddedReader extends AnswerReader {
       this.objectId = `${context.object?.id ?? ''}#${randomUUID()}`
   }
 
-  protected override measure(): AnswerMeasure {
-    return { lines: [], details: {} }
-  }
-
   protected override jobState(): ReturnType<AnswerReader['jobState']> {
     return { state: 'running' }
   }
@@ -130,10 +125,6 @@ class PartReader extends AnswerReader {
 
   protected override onValue(name: string, value: unknown): void {
     this.#counts.take(name, value)
-  }
-
-  protected override measure(): AnswerMeasure {
-    return { lines: [], details: {} }
   }
 
   protected override jobState(): ReturnType<AnswerReader['jobState']> {
