@@ -162,47 +162,39 @@ interface BodyBudgetOptions {
 /** Bytes of request bodies that all exchanges together hold, bounded. */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions
-  #bytes = 0
-  #memoryBytes = 0
+  /** In memory and in files together. */
+  bytes = 0
+  memoryBytes = 0
 
   constructor(options: BodyBudgetOptions) {
     this.#options = options
   }
 
-  /** In memory and in files together. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  get memoryBytes(): number {
-    return this.#memoryBytes
-  }
-
   /** @throws GatewayError overloaded */
   take(bytes: number): void {
-    if (this.#bytes + bytes > this.#options.bytesMax) {
+    if (this.bytes + bytes > this.#options.bytesMax) {
       throw new GatewayError(
         'overloaded',
         'The gateway holds as many request bodies as it may. Try again soon.',
         { retryAfterSeconds: 1 },
       )
     }
-    this.#bytes += bytes
+    this.bytes += bytes
   }
 
   give(bytes: number): void {
-    this.#bytes -= bytes
+    this.bytes -= bytes
   }
 
   /** False when the bytes have to go to a file. */
   takeMemory(bytes: number): boolean {
-    if (this.#memoryBytes + bytes > this.#options.memoryBytesMax) return false
-    this.#memoryBytes += bytes
+    if (this.memoryBytes + bytes > this.#options.memoryBytesMax) return false
+    this.memoryBytes += bytes
     return true
   }
 
   giveMemory(bytes: number): void {
-    this.#memoryBytes -= bytes
+    this.memoryBytes -= bytes
   }
 
   /**

@@ -15,7 +15,8 @@ export class StreamedBody {
   readonly #response: ServerResponse
   readonly #silenceMs: number
   readonly #watchers: UploadWatcher[] = []
-  #isTaken = false
+  /** The client was asked for bytes, which cannot be sent again. */
+  isTaken = false
 
   /** @param silenceMs how long the client may send nothing while it is asked to */
   constructor(request: IncomingMessage, response: ServerResponse, silenceMs: number) {
@@ -24,11 +25,6 @@ export class StreamedBody {
     this.#silenceMs = silenceMs
     const announced = request.headers['content-length']
     this.length = announced === undefined ? undefined : Number(announced)
-  }
-
-  /** The client was asked for bytes, which cannot be sent again. */
-  get isTaken(): boolean {
-    return this.#isTaken
   }
 
   /** To be called before the body is sent, as by a gate. */
@@ -43,7 +39,7 @@ export class StreamedBody {
       watchers: this.#watchers,
       silenceMs: this.#silenceMs,
       onBegin: () => {
-        this.#isTaken = true
+        this.isTaken = true
         // All gates have let it pass, and a connection to the provider stands.
         if (this.#request.headers.expect !== undefined) writeInformation(this.#response, 100)
       },

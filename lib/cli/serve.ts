@@ -40,7 +40,7 @@ class Ending {
   onHasten: (() => void) | undefined
   readonly #log: Log
   readonly #resolve: (reason: EndReason) => void
-  #hasBegun = false
+  hasBegun = false
 
   constructor(log: Log) {
     const { promise, resolve } = Promise.withResolvers<EndReason>()
@@ -48,12 +48,12 @@ class Ending {
     this.#log = log
     this.#resolve = resolve
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (this.#hasBegun) {
+      if (this.hasBegun) {
         log.info({ signal }, 'stopping now')
         this.onHasten?.()
         return
       }
-      this.#hasBegun = true
+      this.hasBegun = true
       log.info({ signal }, 'stopping when what runs has ended; once more stops in a second')
       resolve(signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM')
     }
@@ -69,15 +69,11 @@ class Ending {
   /** Ends what runs in order, and the process with exit code 1, so that a supervisor starts it anew. */
   fail(error: Error, what: string): void {
     this.#log.fatal({ error }, `${what}: stopping, to be started anew`)
-    if (this.#hasBegun) return
-    this.#hasBegun = true
+    if (this.hasBegun) return
+    this.hasBegun = true
     // What a killed process leaves behind, the next start puts in order.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), stuckMs).unref()
     this.#resolve('failure')
-  }
-
-  get hasBegun(): boolean {
-    return this.#hasBegun
   }
 }
 

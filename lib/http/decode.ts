@@ -87,11 +87,11 @@ class StreamDecoder implements Decoder {
   #stream: Transform | undefined
   #inputBytes = 0
   #outputBytes = 0
-  #isBroken = false
+  isBroken = false
   /** Called back when the piece that is decoded has been; undefined while there is none. */
   #done: (() => void) | undefined
   #gathered: Buffer[] = []
-  #waitingBytes = 0
+  waitingBytes = 0
   /** Of what is gathered. */
   #next: PromiseWithResolvers<void> | undefined
 
@@ -101,21 +101,13 @@ class StreamDecoder implements Decoder {
     this.#caps = caps
   }
 
-  get isBroken(): boolean {
-    return this.#isBroken
-  }
-
-  get waitingBytes(): number {
-    return this.#waitingBytes
-  }
-
   write(chunk: Buffer): void | Promise<void> {
-    if (this.#isBroken || chunk.length === 0) return
+    if (this.isBroken || chunk.length === 0) return
     this.#inputBytes += chunk.length
     const stream = (this.#stream ??= this.#open(chunk))
     if (this.#done === undefined) return this.#send(stream, chunk)
     this.#gathered.push(chunk)
-    this.#waitingBytes += chunk.length
+    this.waitingBytes += chunk.length
     this.#next ??= Promise.withResolvers()
     return this.#next.promise
   }
@@ -123,7 +115,7 @@ class StreamDecoder implements Decoder {
   async end(): Promise<void> {
     const stream = this.#stream
     await this.#next?.promise
-    if (stream === undefined || this.#isBroken) return
+    if (stream === undefined || this.isBroken) return
     await new Promise<void>(resolve => {
       stream.once('close', resolve)
       stream.end()
@@ -145,10 +137,10 @@ class StreamDecoder implements Decoder {
     const gathered = this.#gathered
     const next = this.#next
     this.#gathered = []
-    this.#waitingBytes = 0
+    this.waitingBytes = 0
     this.#next = undefined
     if (next === undefined) return
-    if (this.#isBroken || stream.destroyed) next.resolve()
+    if (this.isBroken || stream.destroyed) next.resolve()
     else next.resolve(this.#send(stream, Buffer.concat(gathered)))
   }
 
@@ -156,7 +148,7 @@ class StreamDecoder implements Decoder {
     const stream = this.#create(first)
     stream.on('data', (decoded: Buffer) => this.#deliver(decoded))
     stream.on('error', () => {
-      this.#isBroken = true
+      this.isBroken = true
     })
     // A stream that fails never calls back for the chunk it failed on.
     stream.on('close', () => this.#done?.())
@@ -164,12 +156,12 @@ class StreamDecoder implements Decoder {
   }
 
   #deliver(decoded: Buffer): void {
-    if (this.#isBroken) return
+    if (this.isBroken) return
     this.#outputBytes += decoded.length
     const { outputBytesMax, ratioMax } = this.#caps
     const ratioBytesMax = Math.max(ratioFreeBytes, this.#inputBytes * ratioMax)
     if (this.#outputBytes > outputBytesMax || this.#outputBytes > ratioBytesMax) {
-      this.#isBroken = true
+      this.isBroken = true
       this.#stream?.destroy()
       return
     }

@@ -36,7 +36,8 @@ const lastBytesMs = 100
 export class Drain {
   readonly #server: Server
   readonly #exchanges: OpenExchanges
-  #phase: 'serving' | 'waiting' | 'closing' = 'serving'
+  /** `waiting`: requests are served, and their connections close. `closing`: new requests are refused. */
+  phase: 'serving' | 'waiting' | 'closing' = 'serving'
   #waitUntilMs = Number.POSITIVE_INFINITY
   #deadlineMs = Number.POSITIVE_INFINITY
   #done: Promise<void> | undefined
@@ -44,11 +45,6 @@ export class Drain {
   constructor(server: Server, exchanges: OpenExchanges) {
     this.#server = server
     this.#exchanges = exchanges
-  }
-
-  /** `waiting`: requests are served, and their connections close. `closing`: new requests are refused. */
-  get phase(): 'serving' | 'waiting' | 'closing' {
-    return this.#phase
   }
 
   /** Begins, or when it has begun already, brings its end nearer. */
@@ -61,14 +57,14 @@ export class Drain {
   }
 
   async #run(): Promise<void> {
-    this.#phase = 'waiting'
+    this.phase = 'waiting'
     const graceMs = Math.min(arrivalMs, Math.max(0, this.#waitUntilMs - steadyClock.now()))
     while (steadyClock.now() < this.#waitUntilMs - graceMs) await delay(tickMs)
     // A proxy that has just connected is about to send, and does not repeat what it has sent: it is still served.
     // Not the HTTP server's own close, which ends connections that have no request yet.
     const closed = new Promise<void>(resolve => NetServer.prototype.close.call(this.#server, () => resolve()))
     while (steadyClock.now() < this.#waitUntilMs) await delay(tickMs)
-    this.#phase = 'closing'
+    this.phase = 'closing'
     // Ends connections without a request; that it listens no longer is what its callback would complain of.
     this.#server.close(() => undefined)
     this.#exchanges.windUp()

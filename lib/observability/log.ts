@@ -98,7 +98,7 @@ class LogPipe {
   readonly #keptBytesMax: number
   #lines: string[] = []
   #keptBytes = 0
-  #droppedLines = 0
+  droppedLines = 0
   #isWriting = false
   #timer: NodeJS.Timeout | undefined
   #isGone = false
@@ -109,14 +109,10 @@ class LogPipe {
     this.#keptBytesMax = bytesMax
   }
 
-  get droppedLines(): number {
-    return this.#droppedLines
-  }
-
   write(line: string): void {
     // Its characters stand for its bytes: a bound of twice as many is a bound too.
     if (this.#isGone || this.#keptBytes + line.length > this.#keptBytesMax) {
-      this.#droppedLines += 1
+      this.droppedLines += 1
       return
     }
     this.#lines.push(line)
@@ -143,7 +139,7 @@ class LogPipe {
     try {
       writeSync(fileDescriptor, this.#lines.join(''))
     } catch {
-      this.#droppedLines += this.#lines.length
+      this.droppedLines += this.#lines.length
     }
     this.#lines = []
   }
@@ -166,7 +162,7 @@ class LogPipe {
       this.#isWriting = false
       this.#keptBytes -= text.length
       if (error) {
-        this.#droppedLines += lineCount
+        this.droppedLines += lineCount
         this.#isGone = error.code === 'EPIPE'
       }
       if (this.#lines.length === 0 || this.#isGone) this.#onIdle?.()

@@ -97,22 +97,18 @@ const release = 0.8
 class Threshold {
   readonly #high: number
   readonly #full: number
-  #level: Level = 0
+  level: Level = 0
 
   constructor(high: number, full: number) {
     this.#high = high
     this.#full = full
   }
 
-  get level(): Level {
-    return this.#level
-  }
-
   update(value: number): Level {
-    if (value >= this.#full * (this.#level === 2 ? release : 1)) this.#level = 2
-    else if (value >= this.#high * (this.#level === 0 ? 1 : release)) this.#level = 1
-    else this.#level = 0
-    return this.#level
+    if (value >= this.#full * (this.level === 2 ? release : 1)) this.level = 2
+    else if (value >= this.#high * (this.level === 0 ? 1 : release)) this.level = 1
+    else this.level = 0
+    return this.level
   }
 }
 
@@ -128,7 +124,7 @@ export class Overload {
   readonly #thresholds: Readonly<Record<'loopDelay' | 'memory' | 'exchanges' | 'writes', Threshold>>
   readonly #timer: NodeJS.Timeout
   #expectedMs = steadyClock.now() + sampleMs
-  #level: Level = 0
+  level: Level = 0
   readonly shedCounts: Record<ShedClass, number> = { unknown: 0, new: 0 }
 
   constructor(limits: OverloadLimits, sources: OverloadSources, log: Pick<Log, 'info' | 'warn'>) {
@@ -147,10 +143,6 @@ export class Overload {
     this.#timer.unref()
   }
 
-  get level(): Level {
-    return this.#level
-  }
-
   get loopDelayMs(): number {
     return this.#delay.medianMs
   }
@@ -163,7 +155,7 @@ export class Overload {
     const open = this.#sources.openExchanges()
     if (open >= this.#limits.exchangesMax) this.#shed('new')
     // With nothing open there is nothing to wait for: memory that is not given back may not lock everybody out.
-    if (this.#level === 2 && open > 0) this.#shed('new')
+    if (this.level === 2 && open > 0) this.#shed('new')
   }
 
   /**
@@ -171,7 +163,7 @@ export class Overload {
    * @throws GatewayError overloaded
    */
   admitUnknown(): void {
-    if (this.#level > 0) this.#shed('unknown')
+    if (this.level > 0) this.#shed('unknown')
   }
 
   /** Takes a sample of everything but the event loop's delay. */
@@ -183,8 +175,8 @@ export class Overload {
       exchanges.update(this.#sources.openExchanges()),
       writes.update(this.#sources.writesWaiting()),
     ) as Level
-    if (level === this.#level) return
-    this.#level = level
+    if (level === this.level) return
+    this.level = level
     const facts = { level, ...this.#readings() }
     if (level === 0) this.#log.info(facts, 'no longer overloaded')
     else if (level === 1) this.#log.warn(facts, 'under pressure: callers with unknown keys are turned away')

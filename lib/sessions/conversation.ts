@@ -16,7 +16,7 @@ const fewestBytesPerToken = 1
 
 /** How much a session has said so far, which every turn reads again. */
 export class Conversation {
-  #heard: Heard
+  heard: Heard
   /** What the last turn read and said, by the provider's count. */
   #counted: Meters
   /** What was heard until then, which is in that count. */
@@ -24,17 +24,13 @@ export class Conversation {
 
   /** @param context what the provider keeps of a session that is resumed */
   constructor(setupBytes: number, context: Meters = {}) {
-    this.#heard = { textBytes: setupBytes, audioSeconds: 0, imageTokens: 0 }
+    this.heard = { textBytes: setupBytes, audioSeconds: 0, imageTokens: 0 }
     this.#counted = readAgain(context)
-  }
-
-  get heard(): Heard {
-    return this.#heard
   }
 
   hear({ textBytes, audioSeconds, imageTokens = 0 }: ClientEvent): void {
     const { heard } = this
-    this.#heard = {
+    this.heard = {
       textBytes: heard.textBytes + textBytes,
       audioSeconds: heard.audioSeconds + audioSeconds,
       imageTokens: heard.imageTokens + imageTokens,
@@ -55,12 +51,12 @@ export class Conversation {
   /** What the next turn is taken to read. */
   nextInput(bytesPerToken = usualBytesPerToken): Meters {
     const { input = 0, audioInput = 0, imageInput = 0 } = this.#counted
-    const textBytes = this.#heard.textBytes - this.#heardAtCount.textBytes
-    const images = imageInput + this.#heard.imageTokens - this.#heardAtCount.imageTokens
+    const textBytes = this.heard.textBytes - this.#heardAtCount.textBytes
+    const images = imageInput + this.heard.imageTokens - this.#heardAtCount.imageTokens
     return {
       input: input + Math.ceil(textBytes / bytesPerToken),
       audioInput:
-        audioInput + audioTokens(this.#heard.audioSeconds - this.#heardAtCount.audioSeconds, 'heard'),
+        audioInput + audioTokens(this.heard.audioSeconds - this.#heardAtCount.audioSeconds, 'heard'),
       ...(images > 0 && { imageInput: images }),
     }
   }

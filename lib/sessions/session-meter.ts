@@ -29,7 +29,7 @@ export class SessionMeter implements SessionTap {
   readonly #options: SessionMeterOptions
   /** Open turns, oldest first. */
   readonly #turns: Turn[] = []
-  #endReason: Error | undefined
+  endReason: Error | undefined
   /** Something was said while a turn ran, which may begin the next one. */
   #hasSpoken = false
   /** What the last message of a turn waits for. */
@@ -49,12 +49,8 @@ export class SessionMeter implements SessionTap {
     return this.#isFinishing || this.#turns.some(turn => turn.isStarted || turn.isAskedFor)
   }
 
-  get endReason(): Error | undefined {
-    return this.#endReason
-  }
-
   windUp(reason: Error): void {
-    this.#endReason ??= reason
+    this.endReason ??= reason
   }
 
   onClientMessage(data: Buffer): Promise<Buffer | undefined> | Buffer | undefined {
@@ -106,7 +102,7 @@ export class SessionMeter implements SessionTap {
 
   /** @throws GatewayError when nothing more may begin */
   #checkMayBegin(): void {
-    if (this.#endReason !== undefined) throw this.#endReason
+    if (this.endReason !== undefined) throw this.endReason
     this.#options.checkKey()
   }
 
@@ -225,7 +221,7 @@ export class SessionMeter implements SessionTap {
     try {
       return await this.#open({})
     } catch (error) {
-      this.#endReason ??= error instanceof Error ? error : new Error(String(error))
+      this.endReason ??= error instanceof Error ? error : new Error(String(error))
       const turn = await this.#options.money.openEmpty()
       this.#turns.push(turn)
       return turn
@@ -257,7 +253,7 @@ export class SessionMeter implements SessionTap {
       this.#turns.splice(this.#turns.indexOf(ready), 1)
       await money.release(ready)
     })
-    this.#endReason ??= shortage
+    this.endReason ??= shortage
   }
 
   /** What was said while the turn ran may begin the next one at once. */
@@ -266,7 +262,7 @@ export class SessionMeter implements SessionTap {
       await this.#open({ starts: 'input' })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      this.#endReason ??= error
+      this.endReason ??= error
     }
   }
 

@@ -32,12 +32,8 @@ interface ChunkHead {
 export class GoogleFile {
   readonly #meter: UploadMeter = measureUpload()
   #batch: GoogleBatchInputReader | undefined = new GoogleBatchInputReader()
-  #bytes = 0
-
   /** What has come of it. */
-  get bytes(): number {
-    return this.#bytes
-  }
+  bytes = 0
 
   /**
    * Some of it comes compressed. Whether the provider undoes that is nowhere written: who may ask for what must
@@ -48,7 +44,7 @@ export class GoogleFile {
   }
 
   write(chunk: Buffer): void {
-    this.#bytes += chunk.length
+    this.bytes += chunk.length
     this.#meter.write(chunk)
     this.#batch?.push(chunk)
   }
@@ -147,17 +143,13 @@ class FileChunk implements WatchedFile {
   readonly #file: GoogleFile
   readonly #isLast: boolean
   readonly #onOver: (hasMore: boolean) => void
-  #facts: Promise<ObjectFacts> | undefined
+  facts: Promise<ObjectFacts> | undefined
   #isWhole = false
 
   constructor(file: GoogleFile, isLast: boolean, onOver: (hasMore: boolean) => void) {
     this.#file = file
     this.#isLast = isLast
     this.#onOver = onOver
-  }
-
-  get facts(): Promise<ObjectFacts> | undefined {
-    return this.#facts
   }
 
   onData(chunk: Buffer): void {
@@ -167,7 +159,7 @@ class FileChunk implements WatchedFile {
   onEnd(): void {
     this.#isWhole = true
     this.#onOver(!this.#isLast)
-    if (this.#isLast) this.#facts = this.#file.end()
+    if (this.#isLast) this.facts = this.#file.end()
   }
 
   /** The client may go on from where the provider says: what was seen twice cannot be measured. */

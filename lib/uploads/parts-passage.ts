@@ -28,18 +28,14 @@ export class PartsPassage implements WatchedFile {
   readonly #file: FileInParts
   /** Bytes of the body that are still to come. */
   #left: number
-  #facts: Promise<ObjectFacts> | undefined
+  /** What the file is; undefined while it has not come whole. */
+  facts: Promise<ObjectFacts> | undefined
 
   /** @param length the body's, where it was announced */
   constructor(boundary: string, length: number | undefined, file: FileInParts) {
     this.#scanner = new MultipartScanner(boundary, file.scan)
     this.#file = file
     this.#left = length ?? Number.POSITIVE_INFINITY
-  }
-
-  /** What the file is; undefined while it has not come whole. */
-  get facts(): Promise<ObjectFacts> | undefined {
-    return this.#facts
   }
 
   /** @throws GatewayError body_invalid */
@@ -55,11 +51,11 @@ export class PartsPassage implements WatchedFile {
   /** @throws GatewayError body_invalid */
   onEnd(): void {
     if (this.#left > 0) this.#read(() => this.#finish())
-    this.#facts = this.#file.measure()
+    this.facts = this.#file.measure()
   }
 
   abort(): void {
-    if (this.#facts === undefined) this.#file.abort()
+    if (this.facts === undefined) this.#file.abort()
   }
 
   #finish(): void {

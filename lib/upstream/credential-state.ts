@@ -23,7 +23,7 @@ export class Admission {
   readonly #places = new Map<Waiting, Place>()
   /** Who waits for each account, those first whose turn is next. */
   readonly #lines = new Map<string | undefined, Set<Waiting>>()
-  #count = 0
+  requests = 0
 
   constructor(limits: ProviderLimits) {
     this.#limits = limits
@@ -35,11 +35,7 @@ export class Admission {
 
   /** Whether a request would have to wait. */
   get isBusy(): boolean {
-    return this.#count >= this.#limits.connectionsMax
-  }
-
-  get requests(): number {
-    return this.#count
+    return this.requests >= this.#limits.connectionsMax
   }
 
   get waiting(): number {
@@ -49,7 +45,7 @@ export class Admission {
   /** `now`: go, and call `leave` at the end. `later`: one of the calls comes. `no`: too many wait. */
   enter(waiting: Waiting, accountId?: string): 'now' | 'later' | 'no' {
     if (!this.isBusy) {
-      this.#count += 1
+      this.requests += 1
       return 'now'
     }
     if (this.isFull) return 'no'
@@ -87,7 +83,7 @@ export class Admission {
         return
       }
     }
-    this.#count -= 1
+    this.requests -= 1
   }
 }
 

@@ -25,8 +25,10 @@ export class ClientSocket {
   readonly peer: Peer
   readonly #request: IncomingMessage
   readonly #socket: Duplex
-  #isAccepted = false
-  #first: Message | undefined
+  /** The WebSocket stands: errors are told over it from now on. */
+  isAccepted = false
+  /** The first message, where it was waited for. */
+  first: Message | undefined
 
   /** @throws GatewayError request_invalid for a request that is no handshake of RFC 6455 */
   constructor(request: IncomingMessage, socket: Duplex, head: Buffer, limits: Omit<MessageLimits, 'from'>) {
@@ -35,11 +37,6 @@ export class ClientSocket {
     checkHandshake(request)
     if (head.length > 0) socket.unshift(head)
     this.peer = new Peer(socket, { ...limits, from: 'client' })
-  }
-
-  /** The WebSocket stands: errors are told over it from now on. */
-  get isAccepted(): boolean {
-    return this.#isAccepted
   }
 
   /**
@@ -61,7 +58,7 @@ export class ClientSocket {
         lines.push(`${headers[index]}: ${headers[index + 1]}`)
       }
     }
-    this.#isAccepted = true
+    this.isAccepted = true
     this.#socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'))
   }
 
@@ -87,8 +84,8 @@ export class ClientSocket {
       )
     })
     try {
-      this.#first = await Promise.race([this.#nextData(), late])
-      return this.#first
+      this.first = await Promise.race([this.#nextData(), late])
+      return this.first
     } finally {
       clearTimeout(timer)
     }
@@ -101,11 +98,6 @@ export class ClientSocket {
         throw new SessionError(1000, 'The client left before its setup.')
       if (value.kind === 'data') return value
     }
-  }
-
-  /** The first message, where it was waited for. */
-  get first(): Message | undefined {
-    return this.#first
   }
 }
 

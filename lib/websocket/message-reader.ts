@@ -51,17 +51,13 @@ class FrameCutter {
   readonly #frameBytesMax: number
   /** The beginning of a frame that is not whole: it grows with what comes, however small the pieces are. */
   #buffer = Buffer.alloc(0)
-  #heldBytes = 0
+  /** Bytes of a frame that is not whole yet. */
+  heldBytes = 0
   /** Of the frame that has begun, its head included; undefined while the head is not whole. */
   #frameBytes: number | undefined
 
   constructor(frameBytesMax: number) {
     this.#frameBytesMax = frameBytesMax
-  }
-
-  /** Bytes of a frame that is not whole yet. */
-  get heldBytes(): number {
-    return this.#heldBytes
   }
 
   /** @throws SessionError 1009, by the head alone, for a frame that is too long */
@@ -75,7 +71,7 @@ class FrameCutter {
           return
         }
       }
-      const missing = this.#frameBytes - this.#heldBytes
+      const missing = this.#frameBytes - this.heldBytes
       if (rest.length < missing) {
         this.#keep(rest)
         return
@@ -86,29 +82,29 @@ class FrameCutter {
   }
 
   #head(rest: Buffer): Buffer {
-    if (this.#heldBytes === 0) return rest
-    return Buffer.concat([this.#buffer.subarray(0, this.#heldBytes), rest.subarray(0, headBytesMax)])
+    if (this.heldBytes === 0) return rest
+    return Buffer.concat([this.#buffer.subarray(0, this.heldBytes), rest.subarray(0, headBytesMax)])
   }
 
   #whole(last: Buffer): Buffer {
     this.#frameBytes = undefined
-    if (this.#heldBytes === 0) return last
+    if (this.heldBytes === 0) return last
     this.#keep(last)
-    const bytes = this.#buffer.subarray(0, this.#heldBytes)
+    const bytes = this.#buffer.subarray(0, this.heldBytes)
     this.#buffer = Buffer.alloc(0)
-    this.#heldBytes = 0
+    this.heldBytes = 0
     return bytes
   }
 
   #keep(piece: Buffer): void {
-    const length = this.#heldBytes + piece.length
+    const length = this.heldBytes + piece.length
     if (length > this.#buffer.length) {
       const grown = Buffer.allocUnsafe(Math.max(bufferBytesMin, length, this.#buffer.length * 2))
-      this.#buffer.copy(grown, 0, 0, this.#heldBytes)
+      this.#buffer.copy(grown, 0, 0, this.heldBytes)
       this.#buffer = grown
     }
-    piece.copy(this.#buffer, this.#heldBytes)
-    this.#heldBytes = length
+    piece.copy(this.#buffer, this.heldBytes)
+    this.heldBytes = length
   }
 }
 

@@ -46,7 +46,7 @@ export class Turns implements SessionTap {
   readonly connection: Connection
   readonly #options: TurnsOptions
   readonly #lanes = new Map<string, Turn>()
-  #endReason: Error | undefined
+  endReason: Error | undefined
   /** Let through, and not sent yet. */
   #unsent: Turn | undefined
 
@@ -59,12 +59,8 @@ export class Turns implements SessionTap {
     return this.#open().some(({ hasFailed }) => !hasFailed)
   }
 
-  get endReason(): Error | undefined {
-    return this.#endReason
-  }
-
   windUp(reason: Error): void {
-    this.#endReason ??= reason
+    this.endReason ??= reason
   }
 
   /** @throws MessageRefusedError */
@@ -88,7 +84,7 @@ export class Turns implements SessionTap {
     const exchange = this.#exchangeOf(data)
     let isHeld = false
     try {
-      if (this.#endReason !== undefined) throw this.#endReason
+      if (this.endReason !== undefined) throw this.endReason
       onHeld(data.length)
       isHeld = true
       const relay = await beginTurn(exchange)

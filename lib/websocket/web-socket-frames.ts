@@ -44,7 +44,8 @@ const closeCodes: Readonly<Record<string, number>> = {
 export class FrameChecker {
   readonly #receiver: Receiver
   #found: CheckedFrame = { kind: 'data' }
-  #isInMessage = false
+  /** A message has begun and is not whole. */
+  isInMessage = false
 
   constructor(options: { readonly from: 'client' | 'provider'; readonly messageBytesMax: number }) {
     this.#receiver = new Receiver({
@@ -53,7 +54,7 @@ export class FrameChecker {
       allowSynchronousEvents: true,
     })
     this.#receiver.on('message', (data: Buffer) => {
-      this.#isInMessage = false
+      this.isInMessage = false
       this.#found = { kind: 'data', data }
     })
     this.#receiver.on('ping', (ping: Buffer) => (this.#found = { kind: 'control', ping }))
@@ -63,15 +64,10 @@ export class FrameChecker {
     this.#receiver.on('error', () => undefined)
   }
 
-  /** A message has begun and is not whole. */
-  get isInMessage(): boolean {
-    return this.#isInMessage
-  }
-
   /** @throws SessionError for what RFC 6455 forbids */
   check(frame: Buffer): CheckedFrame {
-    const wasInMessage = this.#isInMessage
-    this.#isInMessage = true
+    const wasInMessage = this.isInMessage
+    this.isInMessage = true
     this.#found = { kind: 'data' }
     // A masked frame is unmasked in place.
     this.#receiver.write(Buffer.from(frame))
@@ -79,7 +75,7 @@ export class FrameChecker {
     if (error !== null) {
       throw new SessionError(closeCodes[error.code ?? ''] ?? 1002, error.message, { cause: error })
     }
-    if (this.#found.kind !== 'data') this.#isInMessage = wasInMessage
+    if (this.#found.kind !== 'data') this.isInMessage = wasInMessage
     return this.#found
   }
 }

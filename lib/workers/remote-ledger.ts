@@ -26,8 +26,8 @@ class RemoteHold implements Hold {
   likelyMicros: Micros
   worstMicros: Micros
   state: 'open' | 'charged' | 'released' | 'job' = 'open'
-  #isDurable = false
-  #failure: Error | undefined
+  isDurable = false
+  failure: Error | undefined
   #waiting: PromiseWithResolvers<void> | undefined
 
   constructor(id: number, request: HoldRequest) {
@@ -40,17 +40,9 @@ class RemoteHold implements Hold {
     this.worstMicros = request.worstMicros
   }
 
-  get isDurable(): boolean {
-    return this.#isDurable
-  }
-
-  get failure(): Error | undefined {
-    return this.#failure
-  }
-
   get durable(): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure)
-    if (this.#isDurable) return done
+    if (this.failure !== undefined) return Promise.reject(this.failure)
+    if (this.isDurable) return done
     this.#waiting ??= Promise.withResolvers<void>()
     return this.#waiting.promise
   }
@@ -62,14 +54,14 @@ class RemoteHold implements Hold {
   }
 
   becomeDurable(): void {
-    this.#isDurable = true
+    this.isDurable = true
     this.#waiting?.resolve()
   }
 
   /** It could not be written, and holds nothing any more. */
   fail(error: Error): void {
-    this.#isDurable = false
-    this.#failure = error
+    this.isDurable = false
+    this.failure = error
     this.#waiting?.reject(error)
   }
 
@@ -80,8 +72,8 @@ class RemoteHold implements Hold {
    */
   checkOpen(): void {
     if (this.state !== 'open') throw new HoldResolvedError(this, this.state)
-    if (this.#failure === undefined) return
-    throw new LedgerUnavailableError(this.#failure.message, { cause: this.#failure })
+    if (this.failure === undefined) return
+    throw new LedgerUnavailableError(this.failure.message, { cause: this.failure })
   }
 }
 

@@ -44,17 +44,13 @@ export class WriteQueue<Operation = StoreOperation> {
   #isHurried = false
   #unhurriedTimer: NodeJS.Timeout | undefined
   #retryTimer: NodeJS.Timeout | undefined
-  #failure: LedgerUnavailableError | undefined
+  /** Why nothing can be written at present; undefined when all is well. */
+  failure: LedgerUnavailableError | undefined
   #isEnded = false
   #onIdle: (() => void) | undefined
 
   constructor(options: WriteQueueOptions<Operation>) {
     this.#options = options
-  }
-
-  /** Why nothing can be written at present; undefined when all is well. */
-  get failure(): LedgerUnavailableError | undefined {
-    return this.#failure
   }
 
   /**
@@ -140,9 +136,9 @@ export class WriteQueue<Operation = StoreOperation> {
       await new Promise<void>(resolve => {
         this.#onIdle = resolve
       })
-      if (this.#failure !== undefined) break
+      if (this.failure !== undefined) break
     }
-    if (this.#failure !== undefined) throw this.#failure
+    if (this.failure !== undefined) throw this.failure
   }
 
   /** Neither is a batch on its way nor is the next attempt put off. */
@@ -175,7 +171,7 @@ export class WriteQueue<Operation = StoreOperation> {
     clearTimeout(this.#unhurriedTimer)
     this.#unhurriedTimer = undefined
     if (this.#isEnded) {
-      this.#failed(batch, this.#failure ?? new LedgerUnavailableError('the store is closed'))
+      this.#failed(batch, this.failure ?? new LedgerUnavailableError('the store is closed'))
       return
     }
     this.#sent = batch
@@ -216,8 +212,8 @@ export class WriteQueue<Operation = StoreOperation> {
   }
 
   #setFailure(error: LedgerUnavailableError | undefined): void {
-    if ((error === undefined) !== (this.#failure === undefined)) this.#options.onAvailable(error)
-    this.#failure = error
+    if ((error === undefined) !== (this.failure === undefined)) this.#options.onAvailable(error)
+    this.failure = error
   }
 }
 
