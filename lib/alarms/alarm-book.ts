@@ -181,11 +181,6 @@ function stepsOf(
       first_at: firstAt,
       last_at: lastAt,
       details,
-      taken_by: null,
-      taken_at: null,
-      closed_by: null,
-      closed_at: null,
-      reason: null,
     })
     .onConflict(conflict =>
       conflict.columns(['kind', 'subject']).doUpdateSet(row => ({

@@ -113,10 +113,7 @@ export class AutoTopUpRows {
   }
 
   saveCard(card: Omit<SavedCard, 'forgotten_at' | 'forgotten_by'>): RecordStep {
-    const write = this.#build
-      .insertInto('saved_cards')
-      .values({ ...card, forgotten_at: null, forgotten_by: null })
-    return { write, rows: 1 }
+    return { write: this.#build.insertInto('saved_cards').values(card), rows: 1 }
   }
 
   /** Forgets a card at once: what was to be charged by it is off. */

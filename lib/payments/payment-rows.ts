@@ -106,14 +106,6 @@ export class PaymentRows extends PaymentReader {
   addReceipt({ now, ...receipt }: NewReceipt): RecordStep {
     const write = this.#build.insertInto('receipts').values({
       id: newId(),
-      month: null,
-      provider_id: null,
-      request: null,
-      requested_at: null,
-      document_number: null,
-      storage_number: null,
-      attribute: null,
-      registered_at: null,
       created_at: now,
       next_poll_at: now,
       ...receipt,

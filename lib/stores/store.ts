@@ -1,6 +1,6 @@
 import type { AccountSettings, Accounts, KeyDirectory } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
-import type { Ledger, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { HoldRequest, Ledger, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -25,12 +25,7 @@ export interface StoreOptions {
 }
 
 /** A hold that the process which placed it can no longer resolve. */
-interface ReleasedHold {
-  readonly exchangeId: string
-  readonly sequence: number
-  readonly accountId: string
-  readonly likelyMicros: number
-}
+type ReleasedHold = Pick<HoldRequest, 'exchangeId' | 'sequence' | 'accountId' | 'likelyMicros'>
 
 /** Everything a gateway keeps, opened for writing: on SQLite by its one writer, on PostgreSQL by any node. */
 export interface Store {
