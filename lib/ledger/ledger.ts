@@ -139,6 +139,11 @@ export class LedgerUnavailableError extends Error {
   }
 }
 
+/** As callers are told that nothing can be written. */
+export function unavailable(cause: Error): LedgerUnavailableError {
+  return new LedgerUnavailableError(cause.message, { cause })
+}
+
 /** A hold was charged or released a second time, which is a mistake of the caller. */
 export class HoldResolvedError extends Error {
   readonly hold: Pick<HoldRequest, 'exchangeId' | 'sequence'>

@@ -1,5 +1,5 @@
 import type { Job, NewJob } from '../ledger/job.ts'
-import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import { HoldResolvedError, LedgerUnavailableError, unavailable } from '../ledger/ledger.ts'
 import type {
   ChargeRequest,
   ChargeResult,
@@ -72,8 +72,7 @@ class RemoteHold implements Hold {
    */
   checkOpen(): void {
     if (this.state !== 'open') throw new HoldResolvedError(this, this.state)
-    if (this.failure === undefined) return
-    throw new LedgerUnavailableError(this.failure.message, { cause: this.failure })
+    if (this.failure !== undefined) throw unavailable(this.failure)
   }
 }
 

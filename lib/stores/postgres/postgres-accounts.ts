@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AccountError } from '../../accounts/accounts.ts'
 import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
 import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
-import { LedgerUnavailableError, type Micros } from '../../ledger/ledger.ts'
+import { type Micros } from '../../ledger/ledger.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
-import { isStoreFailure, transaction } from './postgres-connection.ts'
+import { isStoreFailure, notWritten, transaction } from './postgres-connection.ts'
 import type { PostgresQueries, PostgresPool } from './postgres-connection.ts'
 import { accountMoney, riskMembers } from './postgres-operation.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
@@ -30,7 +30,6 @@ import {
 } from '../shared/stored-keys.ts'
 import type { RevokedRow } from '../shared/stored-keys.ts'
 import { runAll } from './postgres-reports.ts'
-import { errorWords } from '../../platform/log.ts'
 
 /**
  * Books money in or out, within a transaction; answers the balance. The same movement again changes nothing.
@@ -224,10 +223,7 @@ export class PostgresAccounts implements Accounts {
         return await transaction(this.#options.pool, 'BEGIN', change)
       } catch (cause) {
         if (cause instanceof AccountError || !isStoreFailure(cause)) throw cause
-        if (attempt === attempts) {
-          const reason = errorWords(cause)
-          throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
-        }
+        if (attempt === attempts) throw notWritten(cause)
       }
       await delay(retryMs)
     }

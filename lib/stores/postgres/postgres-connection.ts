@@ -1,5 +1,7 @@
 import { Client, DatabaseError, Pool, TypeOverrides } from 'pg'
 import type { ClientConfig, QueryConfig } from 'pg'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import { errorWords } from '../../platform/log.ts'
 import { StoreError } from '../shared/store-queries.ts'
 
 /** A connection of one's own. */
@@ -121,4 +123,9 @@ export function cannotConnect(url: string, cause: unknown): StoreError {
   const { host, pathname } = new URL(url)
   const reason = cause instanceof Error && cause.message !== '' ? cause.message : postgresErrorCode(cause)
   return new StoreError(`the database ${pathname.slice(1)} on ${host} cannot be opened: ${reason}`, { cause })
+}
+
+/** As callers are told that a transaction could not be written. */
+export function notWritten(cause: unknown): LedgerUnavailableError {
+  return new LedgerUnavailableError(`the store cannot be written: ${errorWords(cause)}`, { cause })
 }

@@ -2,7 +2,7 @@ import { AccountError } from '../../accounts/accounts.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Job, NewJob } from '../../ledger/job.ts'
 import { balanceOf } from '../../ledger/balance-book.ts'
-import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
+import { HoldResolvedError, LedgerUnavailableError, unavailable } from '../../ledger/ledger.ts'
 import type {
   Balance,
   ChargeRequest,
@@ -260,10 +260,6 @@ function openHold(hold: Hold): PostgresHold {
   if (!(hold instanceof PostgresHold)) throw new TypeError('the hold is not of this ledger')
   if (hold.state !== 'open') throw new HoldResolvedError(hold, hold.state)
   return hold
-}
-
-function unavailable(cause: Error): LedgerUnavailableError {
-  return new LedgerUnavailableError(cause.message, { cause })
 }
 
 /** @throws AccountError when the operation alone could not stand */

@@ -4,7 +4,6 @@ import { steadyClock as systemSteadyClock, type Clock } from '../../platform/clo
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { HoldRequest } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
-import { errorWords } from '../../platform/log.ts'
 import { newId } from '../../platform/new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
 import {
@@ -12,6 +11,7 @@ import {
   endPostgres,
   postgresPool,
   isStoreFailure,
+  notWritten,
   transaction,
 } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
@@ -60,9 +60,7 @@ async function change(pool: PostgresPool, statements: readonly SqlStatement[]): 
   try {
     return await transaction(pool, 'BEGIN', queries => runAll<UserRow>(queries, statements))
   } catch (cause) {
-    if (!isStoreFailure(cause)) throw cause
-    const reason = errorWords(cause)
-    throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
+    throw isStoreFailure(cause) ? notWritten(cause) : cause
   }
 }
 

@@ -1,6 +1,10 @@
 import { AccountError } from '../../accounts/accounts.ts'
-import { LedgerUnavailableError } from '../../ledger/ledger.ts'
-import { isStoreFailure, postgresErrorCode, transaction } from '../postgres/postgres-connection.ts'
+import {
+  isStoreFailure,
+  notWritten,
+  postgresErrorCode,
+  transaction,
+} from '../postgres/postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from '../postgres/postgres-connection.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import { bookMovement } from '../postgres/postgres-accounts.ts'
@@ -69,8 +73,7 @@ async function runStep(
 function described(cause: unknown): unknown {
   if (cause instanceof RecordConflictError || cause instanceof AccountError || cause instanceof TypeError)
     return cause
-  const message = errorWords(cause)
-  if (postgresErrorCode(cause) === uniqueViolation) return new RecordConflictError(message, { cause })
-  if (!isStoreFailure(cause)) return cause
-  return new LedgerUnavailableError(`the store cannot be written: ${message}`, { cause })
+  if (postgresErrorCode(cause) === uniqueViolation)
+    return new RecordConflictError(errorWords(cause), { cause })
+  return isStoreFailure(cause) ? notWritten(cause) : cause
 }

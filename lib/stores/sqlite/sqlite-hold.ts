@@ -1,5 +1,5 @@
 import type { Spent } from '../../ledger/key-spending.ts'
-import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
+import { HoldResolvedError, unavailable } from '../../ledger/ledger.ts'
 import type { HeldSums, Hold, HoldRequest, Micros } from '../../ledger/ledger.ts'
 import type { HoldOperation } from '../shared/store-operation.ts'
 import { writtenWithin } from '../shared/write-batch.ts'
@@ -119,9 +119,4 @@ export function openHold(hold: Hold, states: readonly HoldState[] = ['open']): S
   if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)
   if (!states.includes(hold.state)) throw new HoldResolvedError(hold, hold.state)
   return hold
-}
-
-/** As callers are told that nothing can be written. */
-export function unavailable(cause: Error): LedgerUnavailableError {
-  return new LedgerUnavailableError(cause.message, { cause })
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Job, NewJob } from '../../ledger/job.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
-import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import { LedgerUnavailableError, unavailable } from '../../ledger/ledger.ts'
 import type {
   Balance,
   ChargeRequest,
@@ -19,7 +19,7 @@ import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
 import { OpenList } from '../../pipeline/open-list.ts'
 import { chargeOperation, releaseOperation } from '../shared/charge-operation.ts'
-import { SqliteHold, openHold, unavailable } from './sqlite-hold.ts'
+import { SqliteHold, openHold } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
 import { SqliteJobs } from './sqlite-jobs.ts'
 import type { StoreSnapshot } from '../shared/store-operation.ts'

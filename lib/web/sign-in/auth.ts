@@ -43,7 +43,8 @@ export interface SignInLetters {
   passwordChanged(to: Recipient): void
 }
 
-interface AuthOptions {
+/** What signing in is made of, for an area. */
+export interface AuthOptions {
   readonly cookiePrefix: string
   readonly tables: SignInTables
   readonly users: UserRows

@@ -49,6 +49,18 @@ export function refusalCode(error: unknown): string {
   throw error
 }
 
+/** The cookies that a call sets; undefined where the password that it was made with is wrong. */
+export async function cookiesUnlessWrong(
+  call: Promise<{ readonly headers: Headers }>,
+): Promise<readonly string[] | undefined> {
+  try {
+    return (await call).headers.getSetCookie()
+  } catch (error) {
+    if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+    return undefined
+  }
+}
+
 /** The email that a link to confirm was made for; undefined when it is forged or too old. */
 async function confirmedEmail(token: string, secret: string): Promise<string | undefined> {
   const claims = await verifyJWT<{ readonly email?: unknown }>(token, secret)

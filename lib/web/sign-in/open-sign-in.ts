@@ -1,30 +1,15 @@
-import type { UserRows } from '../../accounts/user-rows.ts'
 import type { FailureCounts } from '../../rate-limits/failure-counts.ts'
-import type { Log } from '../../platform/log.ts'
 import { attemptsOf } from './attempts.ts'
-import { createAuth } from './auth.ts'
-import type { SignInLetters } from './auth.ts'
+import { createAuth, type AuthOptions } from './auth.ts'
 import { Identity } from './identity.ts'
 import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
-import type { PasswordCost } from './password-hash.ts'
-import type { SignInTables } from './sign-in-tables.ts'
 
-interface SignInOptions {
-  readonly cookiePrefix: string
-  readonly tables: SignInTables
-  readonly users: UserRows
-  readonly publicUrl: URL
-  readonly secret: string
-  /** Shown by authenticator apps. */
-  readonly name: string
-  readonly letters: SignInLetters
+interface SignInOptions extends Omit<AuthOptions, 'onPasswordReset'> {
   /** Called with the address of a user who has just confirmed it. */
   readonly onConfirmed: (email: string) => Promise<void>
   /** Counts what fails, for all processes of this area. */
   readonly failures: FailureCounts
-  readonly passwordCost: PasswordCost | undefined
-  readonly log: Log
 }
 
 const minute = 60_000

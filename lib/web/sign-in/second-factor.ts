@@ -1,7 +1,7 @@
 import type { Attempts } from './attempts.ts'
 import type { Auth, Caller } from './auth.ts'
 import { callerHeaders } from './auth.ts'
-import { refusalCode } from './identity.ts'
+import { cookiesUnlessWrong, refusalCode } from './identity.ts'
 
 /** What an authenticator app is told, and codes for the day it is lost; both are shown once. */
 export interface FactorSetup {
@@ -107,16 +107,12 @@ export class SecondFactor {
 
   /** Switches it off; undefined when the password is wrong. */
   async remove(caller: Caller, password: string): Promise<readonly string[] | undefined> {
-    try {
-      const { headers } = await this.#auth.api.disableTwoFactor({
+    return cookiesUnlessWrong(
+      this.#auth.api.disableTwoFactor({
         body: { password },
         headers: callerHeaders(caller),
         returnHeaders: true,
-      })
-      return headers.getSetCookie()
-    } catch (error) {
-      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
-      return undefined
-    }
+      }),
+    )
   }
 }

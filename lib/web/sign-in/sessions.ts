@@ -2,7 +2,7 @@ import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { Auth, Caller } from './auth.ts'
 import { callerHeaders } from './auth.ts'
-import { refusalCode } from './identity.ts'
+import { cookiesUnlessWrong, refusalCode } from './identity.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 
 /** A user who is signed in. */
@@ -138,16 +138,12 @@ export class Sessions {
     currentPassword: string,
     newPassword: string,
   ): Promise<readonly string[] | undefined> {
-    try {
-      const { headers } = await this.#auth.api.changePassword({
+    return cookiesUnlessWrong(
+      this.#auth.api.changePassword({
         body: { currentPassword, newPassword, revokeOtherSessions: true },
         headers: callerHeaders(caller),
         returnHeaders: true,
-      })
-      return headers.getSetCookie()
-    } catch (error) {
-      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
-      return undefined
-    }
+      }),
+    )
   }
 }
