@@ -83,26 +83,21 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
         ),
       )
     })
-  addCommand(statement, 'return <transfer>', 'note that a queued payment was sent back to its payer')
-    .option('--note <text>', 'why', '')
-    .action(async (id: string, options: SharedOptions & { readonly note: string }) => {
-      show(
-        options,
-        await withRecords(options, (records, at) =>
-          returnTransfer(records, { id, note: transferNote(options), at, operator: operatorName() }),
-        ),
-      )
-    })
-  addCommand(statement, 'undo <transfer>', 'take back what was done with a payment: it is queued again')
-    .option('--note <text>', 'why', '')
-    .action(async (id: string, options: SharedOptions & { readonly note: string }) => {
-      show(
-        options,
-        await withRecords(options, (records, at) =>
-          undoTransfer(records, { id, note: transferNote(options), at, operator: operatorName() }),
-        ),
-      )
-    })
+  const decisions = [
+    ['return', 'note that a queued payment was sent back to its payer', returnTransfer],
+    ['undo', 'take back what was done with a payment: it is queued again', undoTransfer],
+  ] as const
+  for (const [name, description, decide] of decisions) {
+    addCommand(statement, `${name} <transfer>`, description)
+      .option('--note <text>', 'why', '')
+      .action(async (id: string, options: SharedOptions & { readonly note: string }) => {
+        const note = transferNote(options)
+        const row = await withRecords(options, (records, at) =>
+          decide(records, { id, note, at, operator: operatorName() }),
+        )
+        show(options, row)
+      })
+  }
 }
 
 /** @throws UsageError when it is too long, or has in it what nobody sees */

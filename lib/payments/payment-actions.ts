@@ -10,7 +10,7 @@ import type { PaymentContext, Payments } from './payments.ts'
 import { returnedElsewhere } from './refunds.ts'
 
 /** A payment that an operator made. */
-export interface CreatedPayment {
+interface CreatedPayment {
   readonly id: string
   readonly providerId: string | null
   readonly status: string
@@ -18,7 +18,7 @@ export interface CreatedPayment {
 }
 
 /** A refund that an operator asked for; the amount is in roubles. */
-export interface CreatedRefund {
+interface CreatedRefund {
   readonly id: string
   readonly payment: string
   readonly status: string

@@ -17,7 +17,7 @@ import {
   blockStatements,
   accountEmail,
   blockedMessage,
-  checkMovement,
+  movementOperation,
   newKeyRow,
 } from '../shared/account-rules.ts'
 import type { BlockedRow } from '../shared/account-rules.ts'
@@ -186,13 +186,10 @@ export class PostgresAccounts implements Accounts {
     kind: 'credit' | 'debit',
     movement: Movement,
   ): Promise<{ entryId: string; balanceMicros: Micros }> {
-    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = movement
-    checkMovement(amountMicros)
     const { clock, riskRule } = this.#options
-    const entryId = `${kind}:${idempotencyKey ?? newId()}`
-    const own = { kind, id: entryId, accountId, amountMicros, reason, at: clock.now(), source }
+    const own = movementOperation(kind, movement, clock.now())
     const balanceMicros = await this.#change(queries => bookMovement(queries, own, riskRule()))
-    return { entryId, balanceMicros }
+    return { entryId: own.id, balanceMicros }
   }
 
   /** Waits until the nodes that live know of keys what stands in the database. */

@@ -1,9 +1,9 @@
-import { AccountError, type NewKey, type AccountBlock } from '../../accounts/accounts.ts'
+import { AccountError, type AccountBlock, type Movement, type NewKey } from '../../accounts/accounts.ts'
 import { keyDigest, newKeyValue } from '../../accounts/memory-key-directory.ts'
 import type { Micros } from '../../ledger/ledger.ts'
 import { amountMicrosMax } from '../../money/amount.ts'
 import { newId } from '../../platform/new-id.ts'
-import type { KeyRow } from './store-operation.ts'
+import type { KeyRow, MovementOperation } from './store-operation.ts'
 import type { SqlStatement } from './user-tables.ts'
 import type { TableWords } from './store-schema.ts'
 
@@ -22,11 +22,20 @@ export function accountEmail(text: string): string {
   return email
 }
 
-/** @throws AccountError amount_invalid */
-export function checkMovement(amountMicros: Micros): void {
+/**
+ * Money that comes in or goes out, as it is booked.
+ * @throws AccountError amount_invalid
+ */
+export function movementOperation(
+  kind: MovementOperation['kind'],
+  { accountId, amountMicros, reason, idempotencyKey, source = 'operator' }: Movement,
+  at: number,
+): MovementOperation {
   if (!(Number.isSafeInteger(amountMicros) && amountMicros > 0 && amountMicros <= amountMicrosMax)) {
     throw new AccountError('amount_invalid', `${amountMicros} micro-roubles cannot be moved`)
   }
+  const id = `${kind}:${idempotencyKey ?? newId()}`
+  return { kind, id, accountId, amountMicros, reason, at, source }
 }
 
 /** Why a blocked account gets no key, for the operator. */

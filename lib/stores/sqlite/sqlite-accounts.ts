@@ -18,7 +18,7 @@ import {
   blockedAnswer,
   blockStatements,
   accountEmail,
-  checkMovement,
+  movementOperation,
   newKeyRow,
 } from '../shared/account-rules.ts'
 import type { BlockedRow } from '../shared/account-rules.ts'
@@ -108,27 +108,21 @@ export class SqliteAccounts implements Accounts {
   }
 
   async credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
-    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = credit
-    checkMovement(amountMicros)
     const { queue, book, clock } = this.#options
-    const entryId = `credit:${idempotencyKey ?? newId()}`
-    const movement = { id: entryId, accountId, amountMicros, reason, at: clock.now(), source }
-    const isBooked = await written(queue.add({ kind: 'credit', ...movement }, dropped))
+    const movement = movementOperation('credit', credit, clock.now())
+    const { id: entryId, accountId, amountMicros, source } = movement
+    const isBooked = await written(queue.add(movement, dropped))
     if (isBooked === true) book.credit(accountId, amountMicros, source)
     return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
   }
 
   async debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
-    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = debit
-    checkMovement(amountMicros)
     const { queue, book, clock } = this.#options
-    const entryId = `debit:${idempotencyKey ?? newId()}`
-    const movement = { id: entryId, accountId, amountMicros, reason, source }
-    await bookDebits(this.#options, [movement], async () => {
-      const operation = { kind: 'debit', ...movement, at: clock.now() } as const
-      return [(await written(queue.add(operation, dropped))) === true]
-    })
-    return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
+    const movement = movementOperation('debit', debit, clock.now())
+    await bookDebits(this.#options, [movement], async () => [
+      (await written(queue.add(movement, dropped))) === true,
+    ])
+    return { entryId: movement.id, balanceMicros: book.balance(movement.accountId).balanceMicros }
   }
 
   async createKey(key: NewKey): Promise<{ id: string; key: string }> {
