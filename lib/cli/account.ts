@@ -7,7 +7,7 @@ import type { SharedOptions, CliContext } from './command.ts'
 import { nameText, operatorName, reasonText, roubles, wholeNumber } from './arguments.ts'
 import { changeAccounts, withRecords, found, readStore } from './with-store.ts'
 import { readCompany } from '../companies/company-details.ts'
-import { CompanyBook, setCompany } from '../documents/company-book.ts'
+import { currentCompany, setCompany } from '../documents/company-versions.ts'
 import { textLengthsMax } from '../administration/text-lengths.ts'
 import { moveMoney } from '../administration/account-acts.ts'
 import { newId } from '../platform/new-id.ts'
@@ -43,9 +43,7 @@ function addAccountCompany(account: Command, { stdout }: CliContext): void {
     .action(async (accountId: string, options: CompanyOptions) => {
       const typed = options.set === undefined ? undefined : readDetails(options.set)
       const version = await withRecords(options, (records, now) =>
-        typed === undefined
-          ? new CompanyBook(records).current(accountId)
-          : setCompany(records, accountId, typed, now),
+        typed === undefined ? currentCompany(records, accountId) : setCompany(records, accountId, typed, now),
       )
       if (version === undefined) throw new CommandError(`the account ${accountId} has no company details`)
       const { details } = version

@@ -6,7 +6,7 @@ import type { Kopecks } from '../money/kopecks.ts'
 import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { readMoney, vatWithin, lotsOf, spentBetween } from './account-money.ts'
-import { CompanyBook } from './company-book.ts'
+import { companyVersions } from './company-versions.ts'
 import { csvTable } from './csv-table.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay } from '../ledger/moscow-days.ts'
 import { shortDay } from './print/printed-text.ts'
@@ -34,7 +34,7 @@ export async function listAdvances(
   month: string,
 ): Promise<readonly Advance[]> {
   const last = lastDay(month)
-  const companies = await new CompanyBook(records).all()
+  const companies = await companyVersions(records)
   const charged = await chargedUntil(records, {
     accountsOf: 'companies',
     day: dayNumber(last),

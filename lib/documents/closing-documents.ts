@@ -6,7 +6,7 @@ import { describeProblem } from '../companies/company-details.ts'
 import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller } from '../companies/seller.ts'
 import { newId } from '../platform/new-id.ts'
-import { CompanyBook, keepFacsimile } from './company-book.ts'
+import { currentCompany, keepFacsimile } from './company-versions.ts'
 import { documentEmailStep } from './document-emails.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 
@@ -165,7 +165,7 @@ export async function correctClosing(
   const row = await findClosing(records, id)
   if (row.seller_inn !== seller.inn)
     throw new DocumentError(`the document ${id} was issued by another seller, INN ${row.seller_inn}`)
-  const buyer = await new CompanyBook(records).current(row.account_id)
+  const buyer = await currentCompany(records, row.account_id)
   if (buyer === undefined) throw new DocumentError(`the document ${id} has no company`)
   const issuer = await keepFacsimile(records, seller, at)
   for (let attempt = 1; ; attempt += 1) {

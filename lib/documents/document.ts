@@ -4,7 +4,7 @@ import { taxOn, type Seller, type TaxPeriod } from '../companies/seller.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import { shortDay } from './print/printed-text.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
-import type { CompanyVersion } from './company-book.ts'
+import type { CompanyVersion } from './company-versions.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 
 /** What is sold: one line of a document. */

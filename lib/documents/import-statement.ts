@@ -11,7 +11,7 @@ import { matchPayment, comparableNumber, namedInvoices } from '../statements/mat
 import type { Match, Payable, PayableInvoice } from '../statements/match-payment.ts'
 import { parseStatement } from '../statements/parse-statement.ts'
 import { changeStep, creditStep } from './transfers.ts'
-import { CompanyBook } from './company-book.ts'
+import { accountsByInn } from './company-versions.ts'
 import type { Invoice } from './document.ts'
 
 /** What a statement did, or would do. */
@@ -182,9 +182,8 @@ async function readPayable(records: RecordReader, payments: readonly IncomingPay
   )
   const invoices = await readInvoices(records, [...new Set(numbers.map(Number))])
   const inns = [...new Set(payments.map(payment => payment.payer.inn))].filter(inn => inn !== '')
-  const book = new CompanyBook(records)
   const accounts = new Map<string, readonly string[]>()
-  for (const inn of inns) accounts.set(inn, await book.accountsByInn(inn))
+  for (const inn of inns) accounts.set(inn, await accountsByInn(records, inn))
   return {
     invoicesByNumber: number => invoices.get(number) ?? [],
     accountsByInn: inn => accounts.get(inn) ?? [],

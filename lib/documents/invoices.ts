@@ -8,7 +8,7 @@ import type { Seller } from '../companies/seller.ts'
 import { newId } from '../platform/new-id.ts'
 import type { InvoiceRow } from '../stores/records/document-tables.ts'
 import { vatWithin } from './account-money.ts'
-import { CompanyBook, keepFacsimile, type CompanyVersion } from './company-book.ts'
+import { currentCompany, keepFacsimile, type CompanyVersion } from './company-versions.ts'
 import { documentEmailStep } from './document-emails.ts'
 import { addWorkingDays, moscowDay } from '../ledger/moscow-days.ts'
 import { printedAmount, shortDay } from './print/printed-text.ts'
@@ -165,7 +165,7 @@ export async function createInvoice(
   if (!Number.isSafeInteger(amount) || amount < 1 || amount > invoiceAmountMax) {
     throw new DocumentError(`an invoice is for 0.01 to ${invoiceAmountMax / 100} roubles, in whole kopecks`)
   }
-  const buyer = await new CompanyBook(records).current(accountId)
+  const buyer = await currentCompany(records, accountId)
   if (buyer === undefined) {
     throw new DocumentError(
       `the account ${accountId} has no company details: set them by gateway account company ${accountId} --set FILE`,

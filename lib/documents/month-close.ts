@@ -2,7 +2,7 @@ import { roundToKopecks, type Kopecks } from '../money/kopecks.ts'
 import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { monthAmount, readMoney, vatWithin, lotsOf, spentBetween } from './account-money.ts'
-import { CompanyBook, keepFacsimile, type CompanyVersion } from './company-book.ts'
+import { companyVersions, keepFacsimile, type CompanyVersion } from './company-versions.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth, isMonth } from '../ledger/moscow-days.ts'
 import { actionSteps } from '../administration/operator-log.ts'
 import type { Seller } from '../companies/seller.ts'
@@ -94,7 +94,7 @@ export async function closeMonth(
 ): Promise<CloseResult> {
   if (!isMonth(month)) throw new DocumentError(`"${month}" is no month, such as 2026-11`)
   if (month > moscowDay(at).slice(0, 7)) throw new DocumentError(`the month ${month} has not begun`)
-  const companies = await new CompanyBook(records).all()
+  const companies = await companyVersions(records)
   const first = companies.map(one => moscowDay(one.createdAt).slice(0, 7)).toSorted()[0]
   const closed = new Set(await closedMonths(records, seller))
   const made: StoredClosing[] = []

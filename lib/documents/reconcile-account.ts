@@ -5,7 +5,7 @@ import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { readMoney, lotsOf, spentBetween, type Lot } from './account-money.ts'
 import { listClosing } from './closing-documents.ts'
-import { CompanyBook } from './company-book.ts'
+import { currentCompany } from './company-versions.ts'
 import { DocumentError, contractOf } from './document.ts'
 import type { ClosingDocument, ReconciliationRow, ReconciliationStatement } from './document.ts'
 import { dayEnd, dayNumber, lastDay } from '../ledger/moscow-days.ts'
@@ -25,7 +25,7 @@ export async function reconcile(
   { accountId, from, to }: { readonly accountId: string; readonly from: string; readonly to: string },
 ): Promise<ReconciliationStatement> {
   if (to < from) throw new DocumentError(`the last day, ${to}, is before the first, ${from}`)
-  const company = await new CompanyBook(records).current(accountId)
+  const company = await currentCompany(records, accountId)
   if (company === undefined) throw new DocumentError(`the account ${accountId} has no company details`)
   const issued = (await listClosing(records, { accountId })).filter(
     ({ document }) => document.correction === undefined,

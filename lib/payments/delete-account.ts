@@ -2,7 +2,7 @@ import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import { forgetAccountSteps, forgetUserSteps, isForgotten } from '../administration/forget-user.ts'
 import { actionStep } from '../administration/operator-log.ts'
-import { CompanyBook } from '../documents/company-book.ts'
+import { companyVersions } from '../documents/company-versions.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { owedUntil } from '../documents/month-close.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
@@ -58,7 +58,7 @@ export async function deletionBlockers(
     throw new AccountError('account_deleted', `the account ${accountId} was deleted before`)
   }
   const { open, payments, refunds, invoices } = await countOpen(records, accountId)
-  const companies = await new CompanyBook(records).ofAccount(accountId)
+  const companies = await companyVersions(records, accountId)
   const owed = companies.length === 0 ? [] : await owedUntil(records, companies, moscowDay(now).slice(0, 7))
   return {
     balanceMicros: account.balance_micros,

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { readActions } from '../../lib/administration/operator-log.ts'
-import { setCompany } from '../../lib/documents/company-book.ts'
+import { setCompany } from '../../lib/documents/company-versions.ts'
 import { deleteAccount, deletionBlockers } from '../../lib/payments/delete-account.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { company } from '../fixtures/companies.ts'

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { advancesTable, listAdvances } from '../../lib/documents/advances.ts'
 import { listClosing, correctClosing } from '../../lib/documents/closing-documents.ts'
-import { setCompany, facsimileOf } from '../../lib/documents/company-book.ts'
+import { setCompany, facsimileOf } from '../../lib/documents/company-versions.ts'
 import { createInvoice } from '../../lib/documents/invoices.ts'
 import { assignTransfer, undoTransfer } from '../../lib/documents/transfers.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'

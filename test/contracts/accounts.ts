@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { addNote, readNotes } from '../../lib/administration/account-acts.ts'
 import { Members } from '../../lib/administration/members.ts'
-import { setCompany } from '../../lib/documents/company-book.ts'
+import { setCompany } from '../../lib/documents/company-versions.ts'
 import { findAccounts } from '../../lib/stores/records/find-accounts.ts'
 import { keyDigest } from '../../lib/accounts/memory-key-directory.ts'
 import { newId } from '../../lib/platform/new-id.ts'

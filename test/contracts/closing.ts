@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { listClosing, markClosing, correctClosing } from '../../lib/documents/closing-documents.ts'
-import { setCompany } from '../../lib/documents/company-book.ts'
+import { setCompany } from '../../lib/documents/company-versions.ts'
 import { assignTransfer, undoTransfer } from '../../lib/documents/transfers.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'

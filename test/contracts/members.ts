@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { forgetUser } from '../../lib/administration/forget-user.ts'
 import { Members } from '../../lib/administration/members.ts'
-import { setCompany } from '../../lib/documents/company-book.ts'
+import { setCompany } from '../../lib/documents/company-versions.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { company } from '../fixtures/companies.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'

@@ -2,7 +2,7 @@ import { repeat } from '../../platform/repeat.ts'
 import type { Members } from '../../administration/members.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { findClosing, storedClosing } from '../../documents/closing-documents.ts'
-import { CompanyBook } from '../../documents/company-book.ts'
+import { currentCompany } from '../../documents/company-versions.ts'
 import { documentName, type PrintedDocument } from '../../documents/document.ts'
 import {
   endDocumentEmail,
@@ -92,7 +92,7 @@ export class DocumentEmails {
     const { records, mailer, printer, members, publicUrl, clock } = this.#options
     const language = chooseLanguage(await members.ownerLanguage(row.account_id))
     const composed = await this.#compose(row, language)
-    const company = await new CompanyBook(records).current(row.account_id)
+    const company = await currentCompany(records, row.account_id)
     const to = company?.details.email
     if (composed === undefined || to === undefined) {
       await endDocumentEmail(records, row, 'dropped', clock.now())

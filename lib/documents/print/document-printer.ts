@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { PrintedDocument } from '../document.ts'
 import type { RecordReader } from '../../stores/records/records.ts'
-import { facsimileOf } from '../company-book.ts'
+import { facsimileOf } from '../company-versions.ts'
 
 /** What the thread is asked for. */
 export interface PrintJob {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../accounts/accounts.ts'
 import { readActions } from '../../administration/operator-log.ts'
-import { CompanyBook } from '../../documents/company-book.ts'
+import { currentCompany } from '../../documents/company-versions.ts'
 import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
 import { exactRoubles, longDay, money, smallMoney, time, named } from '../../web/format.ts'
 import { showFailure } from '../../web/pages/failure.ts'
@@ -212,7 +212,7 @@ export async function customerView(
   if (account === undefined) return undefined
   const { build } = site.records
   const [company, charges, payments, actions, [row]] = await Promise.all([
-    new CompanyBook(site.records).current(accountId),
+    currentCompany(site.records, accountId),
     site.reports.latestCharges(accountId, shownMax),
     site.payments.payments({ accountId, limit: shownMax }),
     readActions(site.records, { accountId, limit: shownMax }),

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { cleanCompanyDetails, companyProblems } from '../../../companies/company-details.ts'
 import type { CompanyDetails, DetailProblem } from '../../../companies/company-details.ts'
-import { CompanyBook, setCompany } from '../../../documents/company-book.ts'
+import { currentCompany, setCompany } from '../../../documents/company-versions.ts'
 import { readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
@@ -156,7 +156,7 @@ function view(page: OwnPage, state: FormState): Html {
 /** The details of the account's company, to be filled in or changed. */
 export async function showCompany(context: PageContext, page: OwnPage): Promise<Response> {
   if (page.site.config.seller === undefined) return showFailure(context, page, 'notFound')
-  const version = await new CompanyBook(page.site.records).current(page.account.accountId)
+  const version = await currentCompany(page.site.records, page.account.accountId)
   const typed = version === undefined ? { email: page.session.user.email } : typedOf(version.details)
   return context.html(view(page, { typed, errors: {} }))
 }

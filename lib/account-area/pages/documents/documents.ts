@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { DocumentError, documentName } from '../../../documents/document.ts'
 import { listClosing, type StoredClosing } from '../../../documents/closing-documents.ts'
-import { CompanyBook } from '../../../documents/company-book.ts'
+import { currentCompany } from '../../../documents/company-versions.ts'
 import { listInvoices, type StoredInvoice } from '../../../documents/invoices.ts'
 import { monthFiles, zipFiles } from '../../../documents/month-files.ts'
 import { isDay, isMonth, lastDay, moscowDay } from '../../../ledger/moscow-days.ts'
@@ -101,7 +101,7 @@ async function view(page: OwnPage, year: number, state: FormState): Promise<Html
   const { site, account, texts } = page
   const { documents, invoices } = texts
   const { accountId } = account
-  const company = await new CompanyBook(site.records).current(accountId)
+  const company = await currentCompany(site.records, accountId)
   if (company === undefined) {
     return titledPage(
       page,

@@ -8,7 +8,7 @@ import {
 } from '../../../documents/invoices.ts'
 import { DocumentError } from '../../../documents/document.ts'
 import { moscowDay } from '../../../ledger/moscow-days.ts'
-import { CompanyBook } from '../../../documents/company-book.ts'
+import { currentCompany } from '../../../documents/company-versions.ts'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
 import { isId, newId } from '../../../platform/new-id.ts'
 import { money, shownDay } from '../../../web/format.ts'
@@ -57,7 +57,7 @@ export async function submitInvoice(context: PageContext, page: OwnPage): Promis
   if (amount % microsPerKopeck !== 0) return refuse('amountKopecks')
   if (amount > roublesMax * 100 * microsPerKopeck) return refuse('invoiceLarge')
   if (id === '') return showFailure(context, page, 'forbidden')
-  if ((await new CompanyBook(site.records).current(accountId)) === undefined)
+  if ((await currentCompany(site.records, accountId)) === undefined)
     return seeOther(context, '/settings/company')
   const today = moscowDay(now)
   const own = await listInvoices(site.records, today, { accountId, year: Number(today.slice(0, 4)) })
@@ -209,7 +209,7 @@ export async function invoiceSection(page: OwnPage, state: FormState = emptyForm
   const { site, account, texts } = page
   if (site.config.seller === undefined) return html``
   const { invoices } = texts
-  const company = await new CompanyBook(site.records).current(account.accountId)
+  const company = await currentCompany(site.records, account.accountId)
   if (company === undefined) {
     return html`<section class="card">
       <h2>${invoices.title}</h2>

@@ -17,56 +17,41 @@ export interface CompanyVersion {
 
 const attemptsMax = 20
 
-/** The companies of accounts. Every change is a version of its own, so that old documents keep what they said. */
-export class CompanyBook {
-  readonly #records: RecordReader
+/**
+ * All that the companies of accounts are or were, by account and version; of one account, where it is named. Every change
+ * is a version of its own, so that old documents keep what they said.
+ */
+export async function companyVersions(
+  records: RecordReader,
+  accountId?: string,
+): Promise<readonly CompanyVersion[]> {
+  const every = records.build.selectFrom('companies').selectAll().orderBy('account_id').orderBy('version')
+  const rows = await records.all(accountId === undefined ? every : every.where('account_id', '=', accountId))
+  const since = new Map(rows.filter(row => row.version === 1).map(row => [row.account_id, row.created_at]))
+  return rows.map(row => ({
+    accountId: row.account_id,
+    version: row.version,
+    details: JSON.parse(row.details) as CompanyDetails,
+    createdAt: row.created_at,
+    since: since.get(row.account_id) ?? row.created_at,
+  }))
+}
 
-  constructor(records: RecordReader) {
-    this.#records = records
-  }
+/** The newest details of an account, or undefined when it is no company's. */
+export async function currentCompany(
+  records: RecordReader,
+  accountId: string,
+): Promise<CompanyVersion | undefined> {
+  return (await companyVersions(records, accountId)).at(-1)
+}
 
-  /** The newest details of an account, or undefined when it is no company's. */
-  async current(accountId: string): Promise<CompanyVersion | undefined> {
-    return (await this.#versions(accountId)).at(-1)
-  }
-
-  /** All that the company of an account is and was, by version. */
-  ofAccount(accountId: string): Promise<readonly CompanyVersion[]> {
-    return this.#versions(accountId)
-  }
-
-  /** All that are or were, by account and version. */
-  all(): Promise<readonly CompanyVersion[]> {
-    return this.#versions()
-  }
-
-  /** Accounts whose company has an INN now. */
-  async accountsByInn(inn: string): Promise<readonly string[]> {
-    const rows = await this.#records.all(
-      this.#records.build.selectFrom('companies').select('account_id').distinct().where('inn', '=', inn),
-    )
-    const current = await Promise.all(rows.map(row => this.current(row.account_id)))
-    return current.flatMap(one => (one?.details.inn === inn ? [one.accountId] : []))
-  }
-
-  async #versions(accountId?: string): Promise<readonly CompanyVersion[]> {
-    const all = this.#records.build
-      .selectFrom('companies')
-      .selectAll()
-      .orderBy('account_id')
-      .orderBy('version')
-    const rows = await this.#records.all(
-      accountId === undefined ? all : all.where('account_id', '=', accountId),
-    )
-    const since = new Map(rows.filter(row => row.version === 1).map(row => [row.account_id, row.created_at]))
-    return rows.map(row => ({
-      accountId: row.account_id,
-      version: row.version,
-      details: JSON.parse(row.details) as CompanyDetails,
-      createdAt: row.created_at,
-      since: since.get(row.account_id) ?? row.created_at,
-    }))
-  }
+/** Accounts whose company has an INN now. */
+export async function accountsByInn(records: RecordReader, inn: string): Promise<readonly string[]> {
+  const rows = await records.all(
+    records.build.selectFrom('companies').select('account_id').distinct().where('inn', '=', inn),
+  )
+  const current = await Promise.all(rows.map(row => currentCompany(records, row.account_id)))
+  return current.flatMap(one => (one?.details.inn === inn ? [one.accountId] : []))
 }
 
 /**
@@ -84,9 +69,8 @@ export async function setCompany(
     ({ field, problem }) => `${field} ${describeProblem(problem)}`,
   )
   if (problems.length > 0) throw new DocumentError(`the details are wrong: ${problems.join('; ')}`)
-  const book = new CompanyBook(records)
   for (let attempt = 1; ; attempt += 1) {
-    const current = await book.current(accountId)
+    const current = await currentCompany(records, accountId)
     if (current !== undefined && JSON.stringify(current.details) === JSON.stringify(details)) return current
     const version = (current?.version ?? 0) + 1
     const row = {
