@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { Certificate } from '../listener/certificate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
@@ -25,7 +24,7 @@ import { textsOf } from './texts/texts.ts'
 import { createRouter } from './router.ts'
 import { attemptsOf } from '../web/sign-in/attempts.ts'
 import { EmailChange } from './sign-in/email-change.ts'
-import { openArea } from '../web/open-area.ts'
+import { openArea, type OpenArea } from '../web/open-area.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
 import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 import { deleteExpired, customerTables } from '../web/sign-in/sign-in-tables.ts'
@@ -44,18 +43,6 @@ interface AccountAreaOptions {
   readonly passwordCost?: PasswordCost | undefined
   readonly clock: Clock
   readonly log: Log
-}
-
-/** The web pages for customers, as they run. */
-interface AccountArea {
-  /** Where it listens. */
-  readonly url: string
-  /** Where customers find it. */
-  readonly publicUrl: URL
-  /** Shows another config from the next page on, and this certificate from the next connection on. */
-  reload(config: Config, certificate: Certificate | undefined): void
-  /** Serves on for `waitMs`, then ends; emails on their way are waited for. May be called again. */
-  close(waitMs?: number): Promise<void>
 }
 
 const hour = 60 * 60_000
@@ -156,10 +143,9 @@ async function openSite(
 }
 
 /** Opens the account area on a port of its own. */
-export async function openAccountArea(options: AccountAreaOptions): Promise<AccountArea> {
+export async function openAccountArea(options: AccountAreaOptions): Promise<OpenArea> {
   const { config, settings, store, log } = options
   const mailer = openMailer(settings, log)
-  const current = { config }
   const printer = new DocumentPrinter()
   const tellers: Repeated[] = []
   const end = async (): Promise<void> => {
@@ -172,7 +158,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
       config,
       settings,
       log,
-      async open(publicUrl) {
+      async open(publicUrl, current) {
         const site = await openSite(options, publicUrl, { mailer, printer }, current)
         // What is owed is told also when payments were switched off since.
         tellers.push(
@@ -188,12 +174,8 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
       },
     })
     return {
-      url: area.url,
-      publicUrl: area.publicUrl,
-      reload(next, certificate) {
-        current.config = next
-        area.renew(certificate)
-      },
+      ...area,
+      /** Emails on their way are waited for. */
       async close(waitMs) {
         await area.close(waitMs)
         await end()

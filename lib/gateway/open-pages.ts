@@ -6,6 +6,7 @@ import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { DeskProviders } from '../operator-area/page.ts'
 import type { Store } from '../stores/store.ts'
+import type { OpenArea } from '../web/open-area.ts'
 import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 
 interface PagesOptions {
@@ -31,7 +32,7 @@ export async function openPages(
   store: Store,
   { payments, providers, passwordCost, clock, log }: PagesOptions,
 ): Promise<Pages> {
-  const opened: Pick<Pages, 'reload' | 'close'>[] = []
+  const opened: OpenArea[] = []
   const failures = await openFailureCounts(config, clock, log)
   const shared = { config, store, failures, passwordCost, clock, log }
   const { accountArea: customers, operatorArea: operators } = config

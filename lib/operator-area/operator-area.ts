@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { Members } from '../administration/members.ts'
 import type { Config, OperatorAreaConfig } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
-import type { Certificate } from '../listener/certificate.ts'
 import type { Log } from '../platform/log.ts'
 import { Movements } from '../payments/movements.ts'
 import { PricePreviews } from '../prices/price-previews.ts'
@@ -11,7 +10,7 @@ import { PaymentReader } from '../payments/payment-reader.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { FailureCounts } from '../rate-limits/failure-counts.ts'
 import type { Store } from '../stores/store.ts'
-import { openArea } from '../web/open-area.ts'
+import { openArea, type OpenArea } from '../web/open-area.ts'
 import { deleteExpired, operatorTables } from '../web/sign-in/sign-in-tables.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
 import type { PasswordCost } from '../web/sign-in/password-hash.ts'
@@ -34,14 +33,6 @@ interface OperatorAreaOptions {
   readonly passwordCost?: PasswordCost | undefined
   readonly clock: Clock
   readonly log: Log
-}
-
-/** The operators' pages, as they run. */
-interface OperatorArea {
-  readonly url: string
-  /** Shows another config from the next page on, and this certificate from the next connection on. */
-  reload(config: Config, certificate: Certificate | undefined): void
-  close(waitMs?: number): Promise<void>
 }
 
 /** Begins the names of the area's cookies. */
@@ -131,26 +122,17 @@ async function openSite(
 }
 
 /** Opens the operators' pages on a port of their own. */
-export async function openOperatorArea(options: OperatorAreaOptions): Promise<OperatorArea> {
+export function openOperatorArea(options: OperatorAreaOptions): Promise<OpenArea> {
   const { config, settings, store, log, clock } = options
-  const current = { config }
-  const area = await openArea({
+  return openArea({
     config,
     settings,
     log,
-    async open(publicUrl) {
+    async open(publicUrl, current) {
       return createRouter(await openSite(options, publicUrl, current), addressList(config.trustedProxies))
     },
     async purge() {
       await deleteExpired(store.users, operatorTables, clock)
     },
   })
-  return {
-    url: area.url,
-    reload(next, certificate) {
-      current.config = next
-      area.renew(certificate)
-    },
-    close: waitMs => area.close(waitMs),
-  }
 }

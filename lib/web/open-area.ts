@@ -23,13 +23,13 @@ import {
 } from '../listener/http-server.ts'
 
 /** Pages on a port of their own, as they run. */
-interface OpenArea {
+export interface OpenArea {
   /** Where it listens. */
   readonly url: string
   /** Where its users find it. */
   readonly publicUrl: URL
-  /** Shows this certificate from the next connection on. */
-  renew(certificate: Certificate | undefined): void
+  /** Shows another config from the next page on, and this certificate from the next connection on. */
+  reload(config: Config, certificate: Certificate | undefined): void
   /** Serves on for `waitMs`, then ends. May be called again. */
   close(waitMs?: number): Promise<void>
 }
@@ -38,8 +38,8 @@ interface AreaOptions {
   readonly config: Config
   readonly settings: { readonly listen: Listen; readonly publicUrl?: URL | undefined }
   readonly log: Log
-  /** Makes the pages, given where users find them. */
-  readonly open: (publicUrl: URL) => Promise<Hono<PageEnv>>
+  /** Makes the pages, given where users find them, and the config as it is at any time. */
+  readonly open: (publicUrl: URL, current: { readonly config: Config }) => Promise<Hono<PageEnv>>
   /** Deletes what is not to be kept any longer: at the start, and every hour. */
   readonly purge: () => Promise<void>
 }
@@ -161,9 +161,14 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
     await listener.close(waitMs)
   }
   try {
-    const router = await open(publicUrl)
+    const current = { config }
+    const router = await open(publicUrl, current)
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
-    return { url: url.origin, publicUrl, renew: certificate => listener.renew(certificate), close }
+    const reload: OpenArea['reload'] = (next, certificate) => {
+      current.config = next
+      listener.renew(certificate)
+    }
+    return { url: url.origin, publicUrl, reload, close }
   } catch (error) {
     await close()
     throw error
