@@ -14,6 +14,10 @@ declare module '../pipeline/facts.ts' {
  */
 export type CreditSource = 'payment' | 'operator' | 'starting' | 'correction'
 
+/** When the budget of a key begins anew; `total`: never. */
+export const budgetPeriods = ['total', 'day', 'week', 'month'] as const
+export type BudgetPeriod = (typeof budgetPeriods)[number]
+
 /** A key as the gates see it. The key's value is not stored anywhere, only its SHA-256. */
 export interface KeyRecord {
   readonly id: string
@@ -24,7 +28,7 @@ export interface KeyRecord {
   /** Models the key may use; undefined allows all. A trailing `*` stands for any ending. */
   readonly models?: readonly string[]
   readonly budgetMicros?: Micros
-  readonly budgetPeriod?: 'total' | 'day' | 'week' | 'month'
+  readonly budgetPeriod?: BudgetPeriod
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
   readonly ipAddresses?: readonly string[]
@@ -40,7 +44,7 @@ export interface NewKey {
   readonly name?: string
   readonly models?: readonly string[]
   readonly budgetMicros?: Micros
-  readonly budgetPeriod?: 'total' | 'day' | 'week' | 'month'
+  readonly budgetPeriod?: BudgetPeriod
   readonly expiresAt?: number
   readonly ipAddresses?: readonly string[]
   /** With so many keys that are not revoked, the account gets no more. */
@@ -54,7 +58,7 @@ export interface KeyEdit {
   readonly models?: readonly string[] | null
   readonly budgetMicros?: Micros | null
   /** Counts beside a budget only; `total` unless said. */
-  readonly budgetPeriod?: 'total' | 'day' | 'week' | 'month'
+  readonly budgetPeriod?: BudgetPeriod
   readonly expiresAt?: number | null
   readonly ipAddresses?: readonly string[] | null
   /** For the operators' log. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { NewKey, KeyEdit } from '../accounts/accounts.ts'
+import { budgetPeriods, type NewKey, type KeyEdit } from '../accounts/accounts.ts'
 import { answer, addCommand, UsageError, CommandError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import {
@@ -33,9 +33,6 @@ interface KeyOptions extends SharedOptions {
 interface EditOptions extends KeyOptions {
   readonly reason: string
 }
-
-/** When the budget of a key may begin anew. */
-const budgetPeriods = ['total', 'day', 'week', 'month'] as const
 
 /** Ends a limit. */
 const none = 'none'

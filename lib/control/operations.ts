@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { budgetPeriods } from '../accounts/accounts.ts'
 
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const text = z.string().min(1).max(1000)
@@ -49,7 +50,7 @@ export const operations = {
     name: text.optional(),
     models: z.array(text).max(1000).optional(),
     budgetMicros: micros.optional(),
-    budgetPeriod: z.enum(['total', 'day', 'week', 'month']).optional(),
+    budgetPeriod: z.enum(budgetPeriods).optional(),
     expiresAt: z.int().min(0).optional(),
     ipAddresses: z.array(text).max(1000).optional(),
   }),
@@ -59,7 +60,7 @@ export const operations = {
     name: z.string().max(1000).optional(),
     models: z.array(text).max(1000).nullable().optional(),
     budgetMicros: micros.nullable().optional(),
-    budgetPeriod: z.enum(['total', 'day', 'week', 'month']).optional(),
+    budgetPeriod: z.enum(budgetPeriods).optional(),
     expiresAt: z.int().min(0).nullable().optional(),
     ipAddresses: z.array(text).max(1000).nullable().optional(),
     reason: text,
@@ -132,7 +133,7 @@ export const results = {
     lastFour: z.string(),
     models: z.array(z.string()).exactOptional(),
     budgetMicros: z.int().exactOptional(),
-    budgetPeriod: z.enum(['total', 'day', 'week', 'month']).exactOptional(),
+    budgetPeriod: z.enum(budgetPeriods).exactOptional(),
     expiresAt: z.int().exactOptional(),
     ipAddresses: z.array(z.string()).exactOptional(),
     revokedAt: z.int().exactOptional(),

@@ -1,18 +1,6 @@
-/** What a provider runs by itself for a request: a tool, a plugin, a server of tools. */
-export interface ProviderTool {
-  /** Its `type`, its plugin's `id`, or the member that asks for it: small letters and digits only. */
-  readonly type: string
-  /** How often it may be used, where the request says so. */
-  readonly uses?: number
-  /** The most tokens that one use gives the model to read, where the request says so. */
-  readonly tokensPerUse?: number
-  /** The most tokens that one use makes its own model write, where the request says so. */
-  readonly outputTokens?: number
-  /** How often its own model may go on after tools of its own each time, where it has any. */
-  readonly steps?: number
-  /** The model that it asks. */
-  readonly model?: string
-}
+import type { ProviderTool } from '../money/batch-facts.ts'
+
+export type { ProviderTool }
 
 /** What one use of a tool may cost at most. */
 export interface ToolBound {

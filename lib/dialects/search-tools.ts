@@ -3,14 +3,8 @@ import type { RequestFacts } from './dialect.ts'
 import { anyOf, list, span, value } from './interest.ts'
 import { isSpelled } from './read-field.ts'
 import { searched } from './naming-members.ts'
-import {
-  boundOf,
-  chunkTokensMax,
-  isExplained,
-  loopsMaxAt,
-  plainType,
-  type ProviderTool,
-} from './provider-tools.ts'
+import { boundOf, chunkTokensMax, isExplained, loopsMaxAt, plainType } from './provider-tools.ts'
+import type { ProviderTool } from '../money/batch-facts.ts'
 
 const names = {
   list: 'toolList',

@@ -1,3 +1,4 @@
+import type { BudgetPeriod } from '../accounts/accounts.ts'
 import type { Meters, UsageLine } from '../money/usage.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
@@ -21,7 +22,7 @@ export interface HoldRequest {
   /** The most that it can cost when nothing is taken on trust: counts where an account has no risk. Absent: the worst. */
   readonly strictMicros?: Micros
   /** The key's budget, where it has one: the hold is refused when the period's rest does not cover it. */
-  readonly budget?: { readonly budgetMicros: Micros; readonly period: 'total' | 'day' | 'week' | 'month' }
+  readonly budget?: { readonly budgetMicros: Micros; readonly period: BudgetPeriod }
 }
 
 /** The two sums of a hold. */

@@ -1,18 +1,24 @@
 import type { Meter, Meters, NamedObject } from './usage.ts'
 
-/** What a provider runs by itself for a request of a batch. */
-interface BatchedTool {
+/** What a provider runs by itself for a request: a tool, a plugin, a server of tools. */
+export interface ProviderTool {
+  /** Its `type`, its plugin's `id`, or the member that asks for it: small letters and digits only. */
   readonly type: string
+  /** How often it may be used, where the request says so. */
   readonly uses?: number
+  /** The most tokens that one use gives the model to read, where the request says so. */
   readonly tokensPerUse?: number
+  /** The most tokens that one use makes its own model write, where the request says so. */
   readonly outputTokens?: number
+  /** How often its own model may go on after tools of its own each time, where it has any. */
   readonly steps?: number
+  /** The model that it asks. */
   readonly model?: string
 }
 
 /** Requests of a batch for which their provider does the same work, whatever they say. */
 export interface BatchedWork {
-  readonly tools: readonly BatchedTool[]
+  readonly tools: readonly ProviderTool[]
   /** How many answers each of them asks for (`n`). */
   readonly candidates: number
   /** They may be summed up by the provider, which reads them once more. */
@@ -101,6 +107,6 @@ export interface BatchFacts {
 }
 
 /** All that a provider runs for requests of a batch. */
-export function toolsOf({ work }: Pick<BatchShare, 'work'>): readonly BatchedTool[] {
+export function toolsOf({ work }: Pick<BatchShare, 'work'>): readonly ProviderTool[] {
   return work.flatMap(({ tools }) => tools)
 }

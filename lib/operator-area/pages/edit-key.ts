@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import type { KeyEdit, KeyRecord } from '../../accounts/accounts.ts'
+import { budgetPeriods, type KeyEdit, type KeyRecord } from '../../accounts/accounts.ts'
 import { keyListMax, textLengthsMax } from '../../administration/text-lengths.ts'
 import { isAddressRange } from '../../config/scalars.ts'
 import { zonedTime } from '../../platform/clock.ts'
@@ -16,8 +16,6 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { refusalOf } from '../view/said-by-code.ts'
 
-const periods = ['total', 'day', 'week', 'month'] as const
-
 const list = z
   .string()
   .max(10_000, says('tooLong'))
@@ -30,7 +28,7 @@ function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
   return z.object({
     name: fieldSchemas.name.max(textLengthsMax.name, says('tooLong')),
     budget: fieldSchemas.roubles(language),
-    period: z.enum(periods).catch('total'),
+    period: z.enum(budgetPeriods).catch('total'),
     models: list.pipe(
       z.array(z.string().max(textLengthsMax.modelName, says('tooLong'))).max(keyListMax, says('listLong')),
     ),
@@ -65,7 +63,7 @@ function periodChoice({ texts: { editKey } }: DeskPage, { typed }: FormState): H
   return html`<div class="field">
     <label for="period">${editKey.period}</label>
     <select id="period" name="period">
-      ${periods.map(
+      ${budgetPeriods.map(
         one =>
           html`<option value="${one}" ${one === period ? html`selected` : ''}>
             ${editKey.periods[one]}

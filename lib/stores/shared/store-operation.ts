@@ -1,4 +1,4 @@
-import type { CreditSource } from '../../accounts/accounts.ts'
+import type { BudgetPeriod, CreditSource } from '../../accounts/accounts.ts'
 import type { JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeResult, HoldRequest, Micros } from '../../ledger/ledger.ts'
 import type { ProviderObject } from '../../ledger/object-ledger.ts'
@@ -199,7 +199,7 @@ export interface KeyRow {
   readonly last_four: string
   readonly models: string | null
   readonly budget_micros: number | null
-  readonly budget_period: 'total' | 'day' | 'week' | 'month' | null
+  readonly budget_period: BudgetPeriod | null
   readonly expires_at: number | null
   readonly ip_addresses: string | null
   readonly revoked_at: number | null

@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { AccountError } from '../../../accounts/accounts.ts'
+import { AccountError, budgetPeriods } from '../../../accounts/accounts.ts'
 import { readForm, fieldSchemas, hiddenField, says } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
@@ -181,7 +181,7 @@ function newKeySchema(now: number, language: Language) {
       .transform(list)
       .pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
     budget: fieldSchemas.roubles(language),
-    period: z.enum(['total', 'day', 'week', 'month'], says('invalid')).default('total'),
+    period: z.enum(budgetPeriods, says('invalid')).default('total'),
     expires: fieldSchemas.lastDay(now),
     addresses: z
       .string()
