@@ -1,6 +1,5 @@
-import type { Compilable } from 'kysely'
 import type { PaymentRow, ReceiptRow, RefundRow, Stored } from '../stores/records/payment-tables.ts'
-import type { RecordReader } from '../stores/records/records.ts'
+import type { Compilable, RecordReader } from '../stores/records/records.ts'
 
 /** A payment, refund or receipt as it is stored. */
 export type Payment = Stored<PaymentRow>

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
-import { readBody } from '../http/read-body.ts'
 
 /** A unit vector that follows from the text alone: the same text, the same direction. */
 export function vector(text: string, dimensions: number): readonly number[] {
@@ -32,15 +31,26 @@ export async function readRequest(
   incoming: IncomingMessage,
   bodyBytesMax: number,
 ): Promise<SandboxRequest | undefined> {
-  const body = await readBody(incoming, bodyBytesMax)
-  if (body === undefined) return undefined
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) return undefined
+    chunks.push(chunk)
+  }
   const url = new URL(incoming.url ?? '/', 'http://sandbox')
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(incoming.headers)) {
     const first = Array.isArray(value) ? value[0] : value
     if (first !== undefined) headers[name] = first
   }
-  return { method: incoming.method ?? 'GET', path: url.pathname, query: url.searchParams, headers, body }
+  return {
+    method: incoming.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    headers,
+    body: Buffer.concat(chunks),
+  }
 }
 
 /**

@@ -9,6 +9,8 @@ import type { ErrorCountTables } from './error-count-table.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { PaymentTables } from './payment-tables.ts'
 
+export type { Compilable }
+
 /** The values of a query, which both databases must take: truth is 0 or 1, times are milliseconds. */
 export function recordValues(values: readonly unknown[]): QueryValue[] {
   return values.map(value => {
