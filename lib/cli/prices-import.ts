@@ -10,7 +10,7 @@ import type { ModelCost, PriceOf } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { priceInForce } from '../money/price.ts'
 import { systemClock, zonedTime } from '../platform/clock.ts'
-import { writeAtomically } from '../platform/write-atomically.ts'
+import { UnwritableError, writeAtomically } from '../platform/write-atomically.ts'
 import { changePercent } from '../prices/rate-book.ts'
 import { importedPrices, planImport } from '../prices/plan-import.ts'
 import type { ImportedFiles, ImportPlan, PriceChange } from '../prices/plan-import.ts'
@@ -74,11 +74,21 @@ export function addPricesImport(prices: Command, context: CliContext): void {
       if (isAsked && (await context.ask?.('Write these prices?')) !== true) {
         throw new CommandError('nothing was changed')
       }
-      for (const [file, text] of files) writeAtomically(file, text)
+      writeFiles(files, loaded.config.file)
       stderr.write(`wrote ${[...files.keys()].join(' and ')}\n`)
       await note(options, loaded.config, `${list.source}, ${options.from}: ${modelCount(plan)} models`)
       stderr.write(`${await reloadServer(loaded.config)}\n`)
     })
+}
+
+/** @throws CommandError when one cannot be written; then none is */
+function writeFiles(files: ImportedFiles, configFile: string): void {
+  try {
+    writeAtomically(files, configFile)
+  } catch (error) {
+    if (error instanceof UnwritableError) throw new CommandError(error.message)
+    throw error
+  }
 }
 
 function modelCount({ entries }: ImportPlan): number {

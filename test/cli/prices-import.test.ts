@@ -1,6 +1,8 @@
 import {
   chmodSync,
+  chownSync,
   lstatSync,
+  mkdirSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -134,6 +136,34 @@ await t.test('nothing is written with --dry-run, or when who is asked says no', 
     before,
   )
   t.equal(readFileSync(file, 'utf8'), text)
+})
+
+await t.test('prices can be read by whoever could read the config, whatever the mask is', async t => {
+  const { folder, file, run } = setUp(t)
+  const [uid, gid] = process.getuid?.() === 0 ? [1234, 1235] : [statSync(file).uid, statSync(file).gid]
+  chownSync(file, uid, gid)
+  chmodSync(file, 0o660)
+
+  t.match(await run(genai({ 'gpt-5': gpt5 })), { code: 0 })
+
+  for (const name of ['gateway.yaml', 'prices.json']) {
+    const { mode, ...owner } = statSync(join(folder, name))
+    t.match({ ...owner, mode: mode & 0o777 }, { uid, gid, mode: 0o660 }, name)
+  }
+})
+
+await t.test('where one of the files cannot be written, none is, and it is said who can', async t => {
+  const { folder, file, text, run } = setUp(t)
+  const inTheWay = `gateway.yaml.${process.pid}.new`
+  mkdirSync(join(folder, inTheWay))
+
+  const { code, stderr } = await run(genai({ 'gpt-5': gpt5 }))
+
+  t.equal(code, 1)
+  t.match(stderr, `${file} cannot be written, and nothing was changed: EEXIST`)
+  t.match(stderr, `Run the command as a user who may write in ${folder}`)
+  t.equal(readFileSync(file, 'utf8'), text)
+  t.same(readdirSync(folder).toSorted(), ['gateway.yaml', inTheWay, 'list.json'])
 })
 
 await t.test('the config keeps its mode, and a link to it stays a link', async t => {
