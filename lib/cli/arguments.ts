@@ -1,8 +1,9 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { keyListMax, textLengthsMax } from '../administration/text-lengths.ts'
 import { systemClock, zonedDayEnd, zonedParse } from '../platform/clock.ts'
+import { makeFolder } from '../platform/make-folder.ts'
 import { isSeen, isSeenInLines } from '../platform/seen-text.ts'
 import { isAddressRange } from '../config/scalars.ts'
 import { isDay } from '../ledger/moscow-days.ts'
@@ -137,7 +138,7 @@ function unseen(option: string): UsageError {
  */
 export function outFile(path: string): string {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
   } catch (error) {
     throw new UsageError(`--out: ${path} cannot be written: ${(error as Error).message}`)

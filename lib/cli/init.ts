@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { commandName, shippedConfig } from '../config/environment.ts'
+import { makeFolder } from '../platform/make-folder.ts'
 import { CommandError, type CliContext } from './command.ts'
 
 /** `init`: a configuration of one's own, which includes the shipped one and says what is most often changed. */
@@ -12,8 +13,12 @@ export function addInitCommand(program: Command, { stdout }: CliContext): void {
     .action((file = 'gateway.yaml') => {
       const path = resolve(file)
       if (existsSync(path)) throw new CommandError(`${path} is there already, and is not overwritten`)
-      mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, configText(shippedConfig()))
+      try {
+        makeFolder(dirname(path))
+        writeFileSync(path, configText(shippedConfig()))
+      } catch (error) {
+        throw new CommandError(`${path} cannot be written: ${(error as Error).message}`)
+      }
       const command = commandName()
       stdout.write(
         `wrote ${path}\ncheck it:  ${command} check --config ${file}\nrun it:    ${command} serve --config ${file}\n`,

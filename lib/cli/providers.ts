@@ -142,7 +142,11 @@ function addList(providers: Command, { stdout }: CliContext): void {
         return
       }
       if (running === undefined) {
-        stdout.write('no gateway runs here that could be asked: this is what operators switched\n')
+        stdout.write(
+          openStoreSetting(options).kind === 'sqlite'
+            ? 'no gateway runs on this store: this is what operators switched\n'
+            : "on PostgreSQL commands ask no gateway: this is what operators switched; the operators' pages have the rest\n",
+        )
       }
       stdout.write(formatTable(rows, columns))
     },

@@ -30,7 +30,7 @@ export function addBackupCommand(program: Command, { stdout }: CliContext): void
       const store = openStoreSetting(options)
       if (store.kind !== 'sqlite') {
         throw new CommandError(
-          'a PostgreSQL store is backed up by its own tools: pg_dump "$STORE_URL" > FILE',
+          'a PostgreSQL store is backed up by its own tools: pg_dump URL > FILE, with the URL of store in the configuration',
         )
       }
       const { backupSqliteStore } = await import('../stores/sqlite/sqlite-backup.ts')

@@ -75,6 +75,7 @@ await t.test(
     t.same(parsed((await run('account', 'company', id)).stdout), company)
     for (const [path, why] of [
       [folder, /is a folder, and a file is to be written/],
+      ['/proc/none/i.pdf', /cannot be written: ENOENT/],
       [join(folder, 'company.json', 'i.pdf'), /cannot be written: (?:EEXIST|ENOTDIR)/],
     ] as const) {
       const refused = await run('invoice', 'create', '--account', id, '--rub', '1', '--out', path)

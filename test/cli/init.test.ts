@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { shippedConfig } from '../../lib/config/environment.ts'
-import { runHere } from './run-gateway.ts'
+import { runGateway, runHere } from './run-gateway.ts'
 
 await t.test(
   'init writes a configuration that includes the shipped one, is in order and is not overwritten',
@@ -21,6 +21,13 @@ await t.test(
     t.match(again, { code: 1, stderr: `gateway: ${file} is there already, and is not overwritten\n` })
   },
 )
+
+await t.test('a folder that cannot be made is named at once', async t => {
+  const { code, stderr } = await runGateway(['init', '/proc/none/gateway.yaml'], { timeout: 20_000 })
+
+  t.equal(code, 1)
+  t.match(stderr, /^gateway: \/proc\/none\/gateway\.yaml cannot be written: ENOENT/)
+})
 
 await t.test('every line of it that is commented out works when it is not', async t => {
   const file = join(t.testdir(), 'gateway.yaml')

@@ -1,9 +1,10 @@
-import { existsSync, realpathSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import { steadyClock, type Clock } from '../../platform/clock.ts'
+import { makeFolder } from '../../platform/make-folder.ts'
 import { BalanceBook } from '../../ledger/balance-book.ts'
 import { KeySpending } from '../../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
@@ -85,23 +86,6 @@ function loadMemory(file: string, snapshot: StoreSnapshot, riskRule: () => RiskR
   return { book, keys, spending }
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-/** Makes a folder and those above it, for their owner. Node's own `recursive` never ends below folders such as /proc. */
-function makeFolder(folder: string): void {
-  if (isFolder(folder)) return
-  const parent = dirname(folder)
-  if (parent !== folder) makeFolder(parent)
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if (!isFolder(folder)) throw error
-  }
-}
-
 /** Whether a user who is neither the owner nor of the group may put another file in the place of one in a folder. */
 function isOpenToOthers(folder: string): boolean {
   const { mode } = statSync(folder)
@@ -113,7 +97,7 @@ function isOpenToOthers(folder: string): boolean {
 function realFile(file: string): string {
   const folder = dirname(resolve(file))
   try {
-    makeFolder(folder)
+    makeFolder(folder, 0o700)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const remedy = 'name a file in a folder that this user may write: `store` in the configuration'
