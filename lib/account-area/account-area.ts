@@ -3,12 +3,10 @@ import type { Clock } from '../platform/clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
-import type { Log } from '../platform/log.ts'
 import { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import { Movements } from '../payments/movements.ts'
 import { StartingCredits } from '../payments/starting-credit.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
-import type { FailureCounts } from '../rate-limits/failure-counts.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './pages/legal-texts.ts'
@@ -24,25 +22,18 @@ import { textsOf } from './texts/texts.ts'
 import { createRouter } from './router.ts'
 import { attemptsOf } from '../web/sign-in/attempts.ts'
 import { EmailChange } from './sign-in/email-change.ts'
-import { openArea, type OpenArea } from '../web/open-area.ts'
+import { openArea, type AreaParts, type OpenArea } from '../web/open-area.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
-import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 import { deleteExpired, customerTables } from '../web/sign-in/sign-in-tables.ts'
 import { areaAssets } from '../web/view/assets.ts'
 import { accountFrame } from './view/account-frame.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 
-interface AccountAreaOptions {
-  readonly config: Config
+interface AccountAreaOptions extends AreaParts {
   readonly settings: AccountAreaConfig
   readonly store: Pick<Store, 'users' | 'settings' | 'accounts' | 'reports' | 'records'>
   /** Absent: nobody can pay here. */
   readonly payments?: PaymentService | undefined
-  /** Counts what fails, for all nodes. */
-  readonly failures: FailureCounts
-  readonly passwordCost?: PasswordCost | undefined
-  readonly clock: Clock
-  readonly log: Log
 }
 
 const hour = 60 * 60_000

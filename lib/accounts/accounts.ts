@@ -18,20 +18,25 @@ export type CreditSource = 'payment' | 'operator' | 'starting' | 'correction'
 export const budgetPeriods = ['total', 'day', 'week', 'month'] as const
 export type BudgetPeriod = (typeof budgetPeriods)[number]
 
+/** What a key is limited to. */
+interface KeyLimits {
+  /** Models the key may use; undefined allows all. A trailing `*` stands for any ending. */
+  readonly models?: readonly string[]
+  readonly budgetMicros?: Micros
+  /** Counts beside a budget only; `total` unless said. */
+  readonly budgetPeriod?: BudgetPeriod
+  /** Milliseconds since the epoch. */
+  readonly expiresAt?: number
+  readonly ipAddresses?: readonly string[]
+}
+
 /** A key as the gates see it. The key's value is not stored anywhere, only its SHA-256. */
-export interface KeyRecord {
+export interface KeyRecord extends KeyLimits {
   readonly id: string
   readonly accountId: string
   readonly name: string
   /** The last four characters, to tell keys apart in lists. */
   readonly lastFour: string
-  /** Models the key may use; undefined allows all. A trailing `*` stands for any ending. */
-  readonly models?: readonly string[]
-  readonly budgetMicros?: Micros
-  readonly budgetPeriod?: BudgetPeriod
-  /** Milliseconds since the epoch. */
-  readonly expiresAt?: number
-  readonly ipAddresses?: readonly string[]
   readonly revokedAt?: number
   /** Since when its account is blocked. */
   readonly blockedAt?: number
@@ -39,14 +44,9 @@ export interface KeyRecord {
 }
 
 /** What a key is made with; amounts in micro-roubles, times in milliseconds since the epoch. */
-export interface NewKey {
+export interface NewKey extends KeyLimits {
   readonly accountId: string
   readonly name?: string
-  readonly models?: readonly string[]
-  readonly budgetMicros?: Micros
-  readonly budgetPeriod?: BudgetPeriod
-  readonly expiresAt?: number
-  readonly ipAddresses?: readonly string[]
   /** With so many keys that are not revoked, the account gets no more. */
   readonly activeKeysMax?: number
 }

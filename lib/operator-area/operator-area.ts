@@ -2,18 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { Members } from '../administration/members.ts'
 import type { Config, OperatorAreaConfig } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
-import type { Log } from '../platform/log.ts'
 import { Movements } from '../payments/movements.ts'
 import { PricePreviews } from '../prices/price-previews.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import { PaymentReader } from '../payments/payment-reader.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { FailureCounts } from '../rate-limits/failure-counts.ts'
 import type { Store } from '../stores/store.ts'
-import { openArea, type OpenArea } from '../web/open-area.ts'
+import { openArea, type AreaParts, type OpenArea } from '../web/open-area.ts'
 import { deleteExpired, operatorTables } from '../web/sign-in/sign-in-tables.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
-import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 import { areaAssets } from '../web/view/assets.ts'
 import type { WebPage } from '../web/web-page.ts'
 import type { DeskProviders, DeskSite, Page } from './page.ts'
@@ -22,17 +18,11 @@ import { textsOf } from './texts/texts.ts'
 import { html } from 'hono/html'
 import type { Frame } from '../web/view/layout.ts'
 
-interface OperatorAreaOptions {
-  readonly config: Config
+interface OperatorAreaOptions extends AreaParts {
   readonly settings: OperatorAreaConfig
   readonly store: Pick<Store, 'users' | 'accounts' | 'reports' | 'records'>
   readonly payments?: PaymentActions | undefined
   readonly providers: DeskProviders
-  /** Counts what fails, for all nodes. */
-  readonly failures: FailureCounts
-  readonly passwordCost?: PasswordCost | undefined
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** Begins the names of the area's cookies. */

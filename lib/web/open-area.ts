@@ -9,7 +9,9 @@ import type { Certificate } from '../listener/certificate.ts'
 import type { Config, Listen } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
 import { Pace } from '../overload/overload.ts'
-import { steadyClock } from '../platform/clock.ts'
+import { steadyClock, type Clock } from '../platform/clock.ts'
+import type { FailureCounts } from '../rate-limits/failure-counts.ts'
+import type { PasswordCost } from './sign-in/password-hash.ts'
 import type { PageEnv } from './web-page.ts'
 import type { WriteError } from '../listener/answer-error.ts'
 import {
@@ -32,6 +34,16 @@ export interface OpenArea {
   reload(config: Config, certificate: Certificate | undefined): void
   /** Serves on for `waitMs`, then ends. May be called again. */
   close(waitMs?: number): Promise<void>
+}
+
+/** What every area is made with. */
+export interface AreaParts {
+  readonly config: Config
+  /** Counts what fails, for all nodes. */
+  readonly failures: FailureCounts
+  readonly passwordCost?: PasswordCost | undefined
+  readonly clock: Clock
+  readonly log: Log
 }
 
 interface AreaOptions {

@@ -1,3 +1,4 @@
+import type { Consent } from '../../accounts/user-rows.ts'
 import type { TableWords } from '../shared/store-schema.ts'
 
 /** A user's right to act for an account. */
@@ -52,14 +53,9 @@ export interface AccountNoteRow {
 }
 
 /** What a user agreed to, to be read. */
-interface UserConsentRow {
+interface UserConsentRow extends Consent {
   readonly id: string
   readonly user_id: string
-  readonly kind: 'offer' | 'personal-data'
-  readonly version: string
-  readonly language: string
-  readonly address: string
-  readonly at: number
 }
 
 /** What operators know of customers beside their money. */

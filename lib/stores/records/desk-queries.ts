@@ -1,3 +1,4 @@
+import type { ChargeRecord } from '../../ledger/charge-records.ts'
 import { budgetDay, dayStart } from '../../ledger/key-spending.ts'
 import type { RecordReader } from './records.ts'
 
@@ -98,16 +99,11 @@ function spenderOf({
 }
 
 /** A charge as operators meet it in a list of all. */
-export interface ListedCharge {
-  readonly requestId: string
-  readonly sequence: number
-  readonly at: number
+export interface ListedCharge extends Pick<
+  ChargeRecord,
+  'requestId' | 'sequence' | 'at' | 'keyId' | 'provider' | 'model' | 'outcome' | 'amountMicros'
+> {
   readonly accountId: string
-  readonly keyId: string
-  readonly provider: string
-  readonly model: string
-  readonly outcome: string
-  readonly amountMicros: number
 }
 
 interface ChargeQuery {

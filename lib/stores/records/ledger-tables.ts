@@ -1,3 +1,5 @@
+import type { KeyRow } from '../shared/store-operation.ts'
+
 /** Entries of the ledger, to be read: only the ledger's own operations write them. */
 interface EntryRow {
   readonly exchange_id: string
@@ -56,15 +58,10 @@ interface AccountRow {
 }
 
 /** Keys, to be read. */
-interface KeyOfAccountRow {
-  readonly id: string
-  readonly account_id: string
-  readonly name: string
-  readonly last_four: string
-  readonly ip_addresses: string | null
-  readonly created_at: number
-  readonly revoked_at: number | null
-}
+type KeyOfAccountRow = Pick<
+  KeyRow,
+  'id' | 'account_id' | 'name' | 'last_four' | 'ip_addresses' | 'created_at' | 'revoked_at'
+>
 
 /** What is to be told of a balance. */
 interface BalanceAlertRow {
