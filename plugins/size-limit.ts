@@ -9,6 +9,7 @@ import {
   checkLabel,
 } from '../lib/media/check-media.ts'
 import { measureParts, withTypeName, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
+import { requireToldLength } from '../lib/models/require-priced.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
@@ -38,7 +39,13 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
     if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
     exchange.set('request', { ...exchange.get('request'), media })
     const unmeasured = media.filter(part => part.unmeasuredBecause !== undefined)
-    if (unmeasured.length > 0) exchange.set('unmeasured', unmeasured)
+    if (unmeasured.length === 0) return
+    exchange.set('unmeasured', unmeasured)
+    requireToldLength(
+      exchange.get('request'),
+      exchange.get('target'),
+      unmeasured.map(({ path }) => path),
+    )
   }
 
   return {

@@ -70,6 +70,8 @@ export interface RequestFacts {
   readonly writesImages?: true
   /** Audio that its provider fetches, and a response that does not report its length at every provider. */
   readonly isLengthUntold?: true
+  /** Whether the response to a transcription reports how long its audio is; `perhaps` where not every provider does. */
+  readonly reportsLength?: 'surely' | 'perhaps' | 'never'
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]
   /** Which of several responses that come over one connection at once. */

@@ -3,6 +3,7 @@ import type { CountedText } from '../http/json-text.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
+import { askedMedia, framesIn, modalities, writesImages } from './asked-media.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
 import { filesInText, inTextName, namesObject, objectsIn } from './named-objects.ts'
 import { namedModel, namedModelsIn, searched } from './naming-members.ts'
@@ -36,8 +37,6 @@ const factNames = {
   toolUses: 'toolUsesMax',
   prediction: 'prediction',
   compaction: 'compaction',
-  frames: 'framesPerSecond',
-  modality: 'modality',
 } as const
 
 /** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
@@ -65,12 +64,9 @@ export const demandMembers = {
   max_tool_calls: value(factNames.toolUses),
   max_turns: value(factNames.toolUses),
   prediction: span(factNames.prediction),
-  modalities: list(value(factNames.modality)),
+  modalities,
   context_management: anyOf(list(edit), searched({ edits: list(edit) })),
 }
-
-/** How many frames of a video Google looks at. */
-export const videoMembers = { videometadata: object({ fps: value(factNames.frames) }) }
 
 /** Where a part of a request asks to be kept in Anthropic's cache, by whichever format it goes there. */
 export const cacheMembers = {
@@ -136,7 +132,7 @@ export function wantedBatchTier(scan: ScanResult): string | undefined {
 /** Speed is charged before any tier, and where it is made beside both. */
 function joinTiers(scan: ScanResult, tier: string): string | undefined {
   const speed = tierNamed(scan, factNames.speed)
-  const place = tierNamed(scan, factNames.place)
+  const place = tierNamed(scan, factNames.place).toLowerCase()
   const names = [speed === 'standard' ? tier : speed, place === 'us' ? place : 'standard']
   const wanted = names.filter(name => name !== 'standard')
   return wanted.length === 0 ? undefined : wanted.join('+')
@@ -199,14 +195,6 @@ function isCompacted({ findings }: ScanResult): boolean {
   )
 }
 
-function framesIn({ findings }: ScanResult): number | undefined {
-  let frames = 1
-  for (const { name, type, raw } of findings) {
-    if (name === factNames.frames && type === 'number') frames = Math.max(frames, Number(String(raw)))
-  }
-  return frames > 1 ? frames : undefined
-}
-
 /** What was measured as base64 and is no media is text that nobody looked at. */
 function textTokensIn(
   { counted }: ScanResult,
@@ -221,11 +209,6 @@ function textTokensIn(
 export function withUnseen({ tokens, measuredBytes }: CountedText, mediaBytes: number): TextTokens {
   const unseen = Math.max(0, measuredBytes - mediaBytes)
   return { most: tokens.most + unseen, likely: tokens.likely + Math.ceil(unseen / 4) }
-}
-
-function writesImages({ findings }: ScanResult): true | undefined {
-  const asked = findings.filter(({ name, type }) => name === factNames.modality && type === 'string')
-  return asked.some(one => /^image$/i.test(textOf(one))) || undefined
 }
 
 function otherModelsIn(scan: ScanResult): readonly string[] {
@@ -270,8 +253,8 @@ const demandReaders = readersByName([
   [reasoningFindings, optional('reasoning', reasoningIn)],
   [[factNames.prediction], optional('predictedBytes', predictedBytesIn)],
   [[factNames.compaction], optional('isCompacted', scan => isCompacted(scan) || undefined)],
-  [[factNames.frames], optional('framesPerSecond', framesIn)],
-  [[factNames.modality], optional('writesImages', writesImages)],
+  [[askedMedia.frames], optional('framesPerSecond', framesIn)],
+  [[askedMedia.modality], optional('writesImages', writesImages)],
 ])
 
 /** By the names of the findings that say it: what is not found is not read. */

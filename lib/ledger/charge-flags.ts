@@ -4,10 +4,12 @@ import type { ChargeRequest, ChargeResult, HoldRequest } from './ledger.ts'
 /** Flags that say why a charge is what it is, and are nothing that an operator should look at. */
 const reasons: readonly string[] = [
   'cost_stated',
+  'drawing_uncounted',
   'provider_refused',
   'provider_error',
   'reasoning_estimated',
   'size_estimated',
+  'speech_measured',
   'tools_estimated',
 ]
 

@@ -1,10 +1,10 @@
-import { flacFrameSeconds, flacHeaderBytesMax } from './audio-frames.ts'
+import { flacFrameSeconds, flacHeaderBytesMax } from '../http/audio-frames.ts'
 import { believedSeconds } from './media-reader.ts'
 
 /** How long packets of one coding play, in whichever container they are. */
 export interface AudioPackets {
-  /** How long the packet that begins here plays, at most. */
-  secondsOf(bytes: Buffer, start: number): number
+  /** How long the packet that begins here plays, at most; `end` may lie behind what there is of it. */
+  secondsOf(bytes: Buffer, start: number, end: number): number
   /** Which part of that it plays at least; all of it unless said. */
   readonly leastShare?: number
 }

@@ -117,7 +117,7 @@ async function readPage(
   let isStart = (flags & continuedFlag) === 0
   let at = 0
   for (const length of segments) {
-    if (isStart && at < payload.length) stream.heldSeconds += packets.secondsOf(payload, at)
+    if (isStart && at < payload.length) stream.heldSeconds += packets.secondsOf(payload, at, payload.length)
     at += length
     isStart = length < 255
   }

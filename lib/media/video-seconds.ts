@@ -1,6 +1,6 @@
 import type { Playtime } from './iso-media.ts'
-import { blockHeadBytes, MatroskaAudio, trackIds } from './matroska-audio.ts'
-import type { MediaReader } from './media-reader.ts'
+import { blockHeadBytes, MatroskaAudio, audioBlockBytesMax, trackIds } from './matroska-audio.ts'
+import { MediaUnreadableError, type MediaReader } from './media-reader.ts'
 
 const ids = {
   segment: 0x18538067,
@@ -28,6 +28,7 @@ const entered: ReadonlySet<number> = new Set([
   ids.cluster,
   ids.blockGroup,
 ])
+const blocks: ReadonlySet<number> = new Set([ids.simpleBlock, ids.block])
 const read: ReadonlySet<number> = new Set([
   ids.timestampScale,
   ids.duration,
@@ -36,6 +37,8 @@ const read: ReadonlySet<number> = new Set([
   trackIds.codec,
   trackIds.codecPrivate,
   trackIds.hertz,
+  trackIds.channels,
+  trackIds.bits,
   ids.timestamp,
   ids.simpleBlock,
   ids.block,
@@ -83,10 +86,18 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     // Only what is entered may be of unknown size, as a live recording's segment and clusters are.
     if (size === undefined) break
     if (read.has(id)) {
-      readElement(id, await reader.read(position, Math.min(size, blockHeadBytes)), state)
+      const head = await reader.read(position, Math.min(size, blockHeadBytes))
+      const isLong = blocks.has(id) && size > blockHeadBytes && isReadWhole(head, state)
+      const payload = isLong ? await reader.read(position, Math.min(size, audioBlockBytesMax)) : head
+      readElement(id, payload, state, size)
     }
     position += size
   }
+  const { unknownCodec } = state.audio
+  if (unknownCodec !== undefined && !state.hasVideo)
+    throw new MediaUnreadableError(
+      `Nobody here knows how long its frames of ${unknownCodec.slice(0, 40)} play.`,
+    )
   const saidSeconds = (Math.max(state.durationTicks, state.lastTicks) * state.scale) / 1e9
   const seconds = state.audio.secondsBeside(saidSeconds)
   return {
@@ -95,7 +106,12 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
   }
 }
 
-function readElement(id: number, payload: Buffer, state: EbmlState): void {
+function isReadWhole(head: Buffer, { audio }: EbmlState): boolean {
+  const trackBytes = lengthOf(head[0], 8)
+  return trackBytes > 0 && audio.isReadWhole(sizeIn(head, 0, trackBytes) ?? 0, head, trackBytes)
+}
+
+function readElement(id: number, payload: Buffer, state: EbmlState, size: number): void {
   switch (id) {
     case ids.timestampScale:
       state.scale = unsigned(payload) || 1_000_000
@@ -118,6 +134,8 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
     case trackIds.codec:
     case trackIds.codecPrivate:
     case trackIds.hertz:
+    case trackIds.channels:
+    case trackIds.bits:
       state.audio.readMember(id, payload)
       break
     default: {
@@ -126,7 +144,7 @@ function readElement(id: number, payload: Buffer, state: EbmlState): void {
       if (trackBytes === 0 || payload.length < trackBytes + 2) return
       state.blockTicks = state.clusterTicks + payload.readInt16BE(trackBytes)
       state.lastTicks = Math.max(state.lastTicks, state.blockTicks)
-      state.audio.readBlock(sizeIn(payload, 0, trackBytes) ?? 0, payload, trackBytes)
+      state.audio.readBlock(sizeIn(payload, 0, trackBytes) ?? 0, payload, trackBytes, size)
     }
   }
 }

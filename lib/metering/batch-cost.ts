@@ -101,7 +101,7 @@ function usually(priced: PricedShare, hold: Config['hold']): Micros {
     if (set !== undefined) mediaMicros += set * count
     else {
       // Each as large as they are on average: sums of what is counted by bytes come out the same.
-      const allowance = mediaAllowance([partOf(kind, Math.ceil(bytes / count))], price)
+      const allowance = mediaAllowance([partOf(kind, Math.ceil(bytes / count))], price, priced.providerKind)
       for (const [meter, units] of Object.entries(allowance))
         read = addMeters(read, { [meter]: units * count })
     }
@@ -135,10 +135,18 @@ function inTiers(price: Price, amount: Micros, wantedTier: string | undefined): 
 }
 
 /** No request gets more than the model writes, whatever it asks for. */
-function outputTokens({ share, providerKind, upstreamModelName, outputTokensMax }: PricedShare): number {
+function outputTokens({
+  share,
+  price,
+  providerKind,
+  upstreamModelName,
+  outputTokensMax,
+}: PricedShare): number {
   const { candidatesCapped, candidatesUncapped, outputTokensCapped, isCompletionCapped } = share
   const longest = candidatesCapped * outputTokensMax
-  const isCapRead = isCompletionCapped !== true || readsCompletionTokens.has(providerKind)
+  // A cap on text bounds no images.
+  const mayDraw = price.rubPerMillion.imageOutput !== undefined
+  const isCapRead = !mayDraw && (isCompletionCapped !== true || readsCompletionTokens.has(providerKind))
   const capped = isCapRead ? Math.min(outputTokensCapped, longest) : longest
   const beyond = thinksBeyondCap(upstreamModelName, providerKind) ? longest : 0
   return capped + beyond + candidatesUncapped * outputTokensMax

@@ -124,7 +124,7 @@ export async function estimateUsage(
   ])
   const text = addMeters({ input: input.tokens, output: output.tokens }, context)
   const named = withPrice(inTokens(units, unitsVariant, request.price), request.price)
-  const meters = addMeters(addMeters(text, mediaAllowance(media, request.price)), named)
+  const meters = addMeters(addMeters(text, mediaAllowance(media, request.price, request.providerKind)), named)
   return {
     line: {
       meters,

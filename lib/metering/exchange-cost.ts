@@ -173,9 +173,17 @@ export function outputTokensMost(basis: CostBasis): number {
 
 function capOf({ target, facts }: CostBasis): number {
   const asked = outputCap(target, facts)
-  const cap = facts.writesImages === true ? Math.max(asked, drawnTokens) : asked
+  const cap = mayDraw(target, facts)
+    ? Math.max(asked, drawnTokens, target.model?.outputTokensMax ?? 0)
+    : asked
   const isDrawn = facts.units?.images !== undefined && target.model?.outputTokensMax === undefined
   return isDrawn ? Math.min(cap, drawnTokens) : cap
+}
+
+/** A cap bounds text: no document says that it bounds images, which some models write without being asked to. */
+function mayDraw({ price }: CostTarget, { writesImages, units }: RequestFacts): boolean {
+  if (writesImages === true) return true
+  return price?.rubPerMillion.imageOutput !== undefined && units?.images === undefined
 }
 
 function atMost(
@@ -271,7 +279,7 @@ function likely(basis: CostBasis, { price, capTokens, unasked }: Bounds): Micros
   let mediaMicros = 0
   for (const part of facts.media) {
     const set = hold.mediaRub[part.kind]
-    if (set === undefined) read = addMeters(read, mediaAllowance([part], price))
+    if (set === undefined) read = addMeters(read, mediaAllowance([part], price, target.provider.kind))
     else mediaMicros += parseRoubles(set)
   }
   const asked: Meters = { ...facts.units }

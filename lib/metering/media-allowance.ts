@@ -1,3 +1,4 @@
+import { billedSeconds } from '../dialects/billed-seconds.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
@@ -24,27 +25,35 @@ const unknownBytes = 1_048_576
  * What a request's media are taken to consume before the provider has said so: the allowance of a hold, and
  * the base of an estimate when the usage is missing.
  */
-export function mediaAllowance(media: readonly MediaPart[], price: Price): Meters {
+export function mediaAllowance(media: readonly MediaPart[], price: Price, providerKind: string): Meters {
   const meters: Meters = {}
   for (const part of media) {
-    const [meter, units] = allowanceOf(part, price)
+    const [meter, units] = allowanceOf(part, price, providerKind)
     meters[meter] = (meters[meter] ?? 0) + units
   }
   return meters
 }
 
-function allowanceOf(part: MediaPart, price: Price): [meter: keyof Meters, units: number] {
+function allowanceOf(
+  part: MediaPart,
+  price: Price,
+  providerKind: string,
+): [meter: keyof Meters, units: number] {
   const bytes = part.bytes ?? unknownBytes
   if (isPricedByPage(price)) return ['pages', pagesOf(part) ?? Math.ceil(bytes / pageBytes)]
+  if (isPricedBySecond(price) && (part.kind === 'audio' || part.kind === 'video'))
+    return [
+      'audioSeconds',
+      billedSeconds(part.seconds ?? Math.ceil(bytes / audioBytesPerSecond), providerKind),
+    ]
   switch (part.kind) {
     case 'image':
       return ['imageInput', imageTokens(part)]
-    case 'audio': {
-      const seconds = part.seconds ?? Math.ceil(bytes / audioBytesPerSecond)
-      return isPricedBySecond(price)
-        ? ['audioSeconds', seconds]
-        : ['audioInput', Math.ceil(seconds * audioTokensPerSecond)]
-    }
+    case 'audio':
+      return [
+        'audioInput',
+        Math.ceil((part.seconds ?? Math.ceil(bytes / audioBytesPerSecond)) * audioTokensPerSecond),
+      ]
     case 'video':
       return [
         'imageInput',

@@ -1,3 +1,4 @@
+import { billedSeconds } from '../dialects/billed-seconds.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meter } from '../money/usage.ts'
@@ -56,11 +57,14 @@ const plainText = /^(?:text\/|application\/(?:json|xml|javascript|x-ndjson))/
 export function mediaBound(part: MediaPart, bounds: MediaBounds): readonly [meter: Meter, units: number] {
   const { windowTokens, price } = bounds
   if (isPricedByPage(price)) return ['pages', pagesOf(part) ?? pagesMax]
+  // What is heard of a film is its sound.
+  if (isPricedBySecond(price) && (part.kind === 'audio' || part.kind === 'video'))
+    return ['audioSeconds', billedSeconds(part.seconds ?? secondsAtMost(part), bounds.providerKind)]
   switch (part.kind) {
     case 'image':
       return ['imageInput', Math.min(windowTokens, imageTokens(part, bounds))]
     case 'audio':
-      return audioBound(part, bounds)
+      return ['audioInput', Math.min(windowTokens, secondsAtMost(part) * audioTokensPerSecond)]
     case 'video':
       return ['imageInput', Math.min(windowTokens, videoTokens(part, bounds))]
     case 'document':
@@ -86,11 +90,10 @@ function imageTokens({ width, height }: MediaPart, { upstreamModelName }: MediaB
   return Math.max(imageTokensMin, (Math.ceil(width / patchPixels) + 1) * Math.ceil(height / patchPixels) + 2)
 }
 
-function audioBound(part: MediaPart, { price, windowTokens }: MediaBounds): readonly [Meter, number] {
-  const byBytes = part.bytes === undefined ? audioSecondsMax : part.bytes / audioBytesPerSecondMin
-  const seconds = Math.ceil(part.seconds ?? Math.min(audioSecondsMax, byBytes))
-  if (isPricedBySecond(price)) return ['audioSeconds', part.seconds ?? seconds]
-  return ['audioInput', Math.min(windowTokens, seconds * audioTokensPerSecond)]
+/** How long audio may be, in whole seconds. */
+function secondsAtMost({ bytes, seconds }: MediaPart): number {
+  const byBytes = bytes === undefined ? audioSecondsMax : bytes / audioBytesPerSecondMin
+  return Math.ceil(seconds ?? Math.min(audioSecondsMax, byBytes))
 }
 
 /** Google's models have a fixed number of tokens for a frame; others take frames as large and as often as they are told. */

@@ -1,6 +1,7 @@
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { rentsContainers } from '../dialects/rented-containers.ts'
 import { tierName } from '../money/consumed-cost.ts'
+import type { Target } from './target.ts'
 import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { boundOf } from '../dialects/provider-tools.ts'
@@ -58,6 +59,27 @@ export function requirePricedTier(
 
 /** Providers whose transcripts have no usage, and tell their length in one format only. */
 const tellsNoLength: ReadonlySet<string> = new Set(['groq'])
+
+/**
+ * Audio of unknown length is charged by the length that its response reports. Where none does, nobody could tell what it costs.
+ * @param unmeasured the paths of media whose length the gateway could not find out
+ * @throws GatewayError not_supported
+ */
+export function requireToldLength(
+  { reportsLength }: RequestFacts,
+  { provider, otherKinds = [] }: Pick<Target, 'provider' | 'otherKinds'>,
+  unmeasured: readonly string[],
+): void {
+  const [param] = unmeasured
+  if (param === undefined || reportsLength === undefined || reportsLength === 'surely') return
+  const isTold = ![provider.kind, ...otherKinds].some(kind => tellsNoLength.has(kind))
+  if (reportsLength === 'perhaps' && isTold) return
+  throw new GatewayError(
+    'not_supported',
+    `How long the audio at ${param} is cannot be read, and the response would not report it. Send response_format=verbose_json, or the audio as MP3, WAV, FLAC, M4A, Ogg or WebM.`,
+    { param },
+  )
+}
 
 function lengthUntold(): GatewayError {
   return new GatewayError(

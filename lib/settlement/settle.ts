@@ -1,9 +1,9 @@
 import type { ChargeRequest } from '../ledger/ledger.ts'
-import { type Price, ratesOf, type Rates, unitRate } from '../money/price.ts'
-import { type UsageLine, type UsageReading, unitMeters, type Meter } from '../money/usage.ts'
+import { type Price, ratesOf } from '../money/price.ts'
+import type { UsageLine, UsageReading } from '../money/usage.ts'
 import { decideOwed, type Ending, type Owed } from './decide-owed.ts'
 import { priceLine } from '../money/price-line.ts'
-import { mostExpensiveVariant } from '../money/consumed-cost.ts'
+import { payableUsage } from './payable-usage.ts'
 
 /** The model that was asked for, at its provider, and its price. */
 export interface PricedModel {
@@ -54,8 +54,13 @@ type OwedEstimate = Owed & { readonly basis: 'estimated' }
 
 /** Rounding, and prices a little out of date, are no cost beside the meters. */
 const statedTolerance = 1.01
+/** The tokens of speech were told by its length. */
+const spokenFlag = 'speech_measured'
 /** Units have six decimals. */
 const unitScale = 1e6
+
+/** Lines of these are read off the request, or off the length of what came, and are no provider's number. */
+const notTold = ['size_estimated', 'drawing_uncounted', spokenFlag] as const
 
 /** A day in a name, and what else tells snapshots of one model apart. */
 const dates = /(?:^|[-@:])(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8})(?=$|[-@:])/g
@@ -121,8 +126,7 @@ export function chargeOf(
     dialect: work.dialect,
     operation: work.operation,
     outcome: ending.outcome,
-    // Such lines are read off the request, and no provider's number.
-    usageSource: raised.has('size_estimated') ? 'estimated' : decided.source,
+    usageSource: notTold.some(flag => raised.has(flag)) ? 'estimated' : decided.source,
     lines: beyond === undefined ? lines : [...lines, beyond],
     ...(reported?.raw !== undefined && { rawUsage: reported.raw }),
     ...(Object.keys(details).length > 0 && { details }),
@@ -184,6 +188,7 @@ function priceLines(
     const price = named ?? own.price
     if (price === undefined) continue
     const payable = payableUsage(usage, price)
+    if (payable.usage.meters.audioOutput === undefined) flags.delete(spokenFlag)
     if (payable.isShort) flags.add('meter_unpriced')
     priced.push({ usage: payable.usage, price })
   }
@@ -228,53 +233,4 @@ function withoutVariant(name: string): string {
 /** Vendors and folders before the name differ between a provider and its resellers. */
 function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1).toLowerCase()
-}
-
-/** What is read costs at least what plain text does: from a cache at most that, into one at least. */
-const readAs: readonly (readonly [meter: Meter, other: Meter])[] = [
-  ['cacheWrite1h', 'cacheWrite5m'],
-  ['cacheWrite5m', 'input'],
-  ['cachedInput', 'input'],
-]
-
-/** Usage as its price can charge it. */
-interface PayableUsage {
-  readonly usage: UsageLine
-  /** Something may cost its provider more than is charged here: it has no price of its own. */
-  readonly isShort: boolean
-}
-
-/**
- * Usage in meters that its price has: what is read by way of a cache is charged as input where the cache has no price, and
- * what comes in a size or quality without one as the most expensive that has. Else any such use would be free.
- */
-function payableUsage(usage: UsageLine, price: Price): PayableUsage {
-  const rates = ratesOf(price)
-  const meters = { ...usage.meters }
-  let isShort = false
-  for (const [meter, other] of readAs) {
-    const units = meters[meter]
-    if (units === undefined || !(units > 0) || isTokenPriced(rates, meter)) continue
-    if (other === 'input' && !isTokenPriced(rates, other)) continue
-    isShort ||= meter !== 'cachedInput'
-    meters[other] = (meters[other] ?? 0) + units
-    delete meters[meter]
-  }
-  const variant = payableVariant(usage, rates)
-  if (variant === usage.variant) return { usage: { ...usage, meters }, isShort }
-  return { usage: { ...usage, meters, ...(variant !== undefined && { variant }) }, isShort: true }
-}
-
-function isTokenPriced({ levels }: Rates, meter: Meter): boolean {
-  return levels.some(({ rates }) => rates[meter] !== undefined)
-}
-
-function payableVariant({ meters, variant }: UsageLine, rates: Rates): string | undefined {
-  for (const meter of unitMeters) {
-    if (!((meters[meter] ?? 0) > 0) || rates.levels[0].rates[meter] !== undefined) continue
-    if (unitRate(rates, meter, variant) !== undefined) continue
-    const highest = mostExpensiveVariant(rates, meter)
-    if (highest !== undefined) return highest
-  }
-  return variant
 }

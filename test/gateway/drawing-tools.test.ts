@@ -86,12 +86,15 @@ await t.test('what a tool draws is held for, and costs what the model costs that
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('another model to draw with has its own price', async t => {
-  const { ask } = await start(t, 10)
+await t.test('another model to draw with has its own price, and two of them are refused', async t => {
+  const { ask, upstream } = await start(t, 10)
   const withMini = { tools: [{ model: 'gpt-image-1-mini', type: 'image_generation' }], max_tool_calls: 1 }
   t.equal((await ask(drawing)).status, 402)
   t.equal((await ask(withMini)).status, 200)
-  t.equal((await ask({ ...drawing, tools: [...withMini.tools, ...drawing.tools] })).status, 402, 'both')
+  const { status, body } = await ask({ ...drawing, tools: [...withMini.tools, ...drawing.tools] })
+  t.equal(status, 400, 'both')
+  t.match(body.toString(), /draw with gpt-image-1-mini and with gpt-image-1, and no response tells/)
+  t.equal(upstream.requests.length, 1)
 })
 
 await t.test('in the background it costs the same', async t => {

@@ -79,7 +79,7 @@ await t.test('an account without money sends nothing that has a price, whatever 
 
 await t.test('audio is charged by its length where the answer tells no usage', async t => {
   const { gateway, transcribe } = await start(t, 10)
-  const { status, requestId } = await transcribe(transcription(32_000, 'text'))
+  const { status, requestId } = await transcribe(transcription(32_000))
   t.equal(status, 200)
   // 8,000 bytes a second.
   t.match(await gateway.chargeOf(requestId), {

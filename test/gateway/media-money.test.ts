@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
-import { mp4, webmOfFrames } from '../fixtures/media/film-files.ts'
+import { mp4, webmOfBlock, webmOfFrames } from '../fixtures/media/film-files.ts'
 import { mediaQuestion } from '../fixtures/media/media-question.ts'
 import { pdf } from '../fixtures/media/pdf-files.ts'
 import {
@@ -124,6 +124,62 @@ await t.test('a transcription without a usage is charged by the length of its au
     t.equal(charge?.amount, (seconds / 2).toFixed(6))
   }
   t.same(await gateway.breaches(), [])
+})
+
+/** Frames of Opus of 2.5 and of 60 ms. */
+const [shortFrame, longFrame] = [Buffer.from([0x80, 0, 0]), Buffer.from([0x18, 0])]
+
+await t.test('frames that are laced into one block of WebM count each for itself', async t => {
+  const { gateway, transcribe } = await start(t, 100)
+  for (const [name, file, seconds] of [
+    [
+      'xiph',
+      webmOfBlock('A_OPUS', [shortFrame, ...Array.from({ length: 100 }, () => longFrame)], 'xiph'),
+      6.0025,
+    ],
+    [
+      'ebml',
+      webmOfBlock('A_OPUS', [shortFrame, ...Array.from({ length: 100 }, () => longFrame)], 'ebml'),
+      6.0025,
+    ],
+    [
+      'beyond the head of the block',
+      webmOfBlock(
+        'A_OPUS',
+        [Buffer.alloc(2000, 0x80), ...Array.from({ length: 100 }, () => longFrame)],
+        'ebml',
+      ),
+      6.0025,
+    ],
+    ['samples', webmOfBlock('A_PCM/INT/LIT', [Buffer.alloc(8000 * 2 * 7)], 'none'), 7],
+    ['frames of MP3 in one block', webmOfBlock('A_MPEG/L3', [mp3(36)], 'none'), 36],
+  ] as const) {
+    const { status, requestId, body } = await transcribe(file, 'text')
+    t.equal(status, 200, `${name}: ${body.toString()}`)
+    const metered = (await gateway.chargeOf(requestId))?.usage.audioSeconds ?? 0
+    t.ok(Math.abs(metered - seconds) < 0.1, `${name}: ${metered} of ${seconds}`)
+  }
+})
+
+await t.test('audio that nobody can measure is only sent where the response tells its length', async t => {
+  const { gateway, sent, transcribe } = await start(t, 1000)
+  for (const [name, file] of [
+    ['of no known type', Buffer.alloc(4000, 7)],
+    ['a WAV of TrueSpeech', wavOfChunks(['fmt ', wavFormat(0x22)], ['data', Buffer.alloc(4000)])],
+    ['a codec that is not known', webmOfBlock('A_REAL/COOK', [Buffer.alloc(4000)], 'none')],
+  ] as const) {
+    for (const format of ['text', 'srt', 'vtt']) {
+      const { status, body } = await transcribe(file, format)
+      t.equal(status, 501, `${name}, ${format}`)
+      t.match(body.toString(), /response_format=verbose_json/)
+    }
+    t.equal((await transcribe(file, 'verbose_json')).status, 200, name)
+  }
+  t.equal(sent(), 3)
+  t.same(
+    (await gateway.charges()).map(({ amount }) => amount),
+    ['2.750000', '2.750000', '2.750000'],
+  )
 })
 
 await t.test('what the provider says of the length counts before what was measured', async t => {

@@ -9,7 +9,7 @@ import { names, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
-import { factsFrom, googleTier } from '../request-facts.ts'
+import { demandMembers, factsFrom, googleTier } from '../request-facts.ts'
 import { typedTools } from './content-request.ts'
 import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
 
@@ -36,7 +36,12 @@ const request = searched({
   background: value('background'),
   previousinteractionid: names('interaction'),
   tools: typedTools,
-  generationconfig: searched({ maxoutputtokens: value('cap'), ...googleReasoningMembers }),
+  responsemodalities: demandMembers.modalities,
+  generationconfig: searched({
+    maxoutputtokens: value('cap'),
+    responsemodalities: demandMembers.modalities,
+    ...googleReasoningMembers,
+  }),
   environment: anyOf(names('environment'), searched({})),
   input: anyOf(list(part), part),
 })

@@ -2,12 +2,13 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
-import { base64, list, object, value } from '../interest.ts'
+import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { fileAt, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, sameModel } from '../request-facts.ts'
+import { instanceName, instancesIn } from './predict.ts'
 import type { RouteRow } from '../route-table.ts'
 
 /** https://ai.google.dev/gemini-api/docs/video: what a video is unless the request says. */
@@ -25,16 +26,18 @@ const videoMember = searched({
   uri: namesFile,
 })
 
+const instance = searched(
+  {
+    image: imageMember,
+    lastframe: imageMember,
+    referenceimages: list(searched({ image: imageMember })),
+    video: videoMember,
+  },
+  span(instanceName),
+)
 const request = searched({
   ...sameModel,
-  instances: list(
-    searched({
-      image: imageMember,
-      lastframe: imageMember,
-      referenceimages: list(searched({ image: imageMember })),
-      video: videoMember,
-    }),
-  ),
+  instances: anyOf(list(instance), instance),
   parameters: searched({
     durationseconds: value('seconds'),
     samplecount: value('samples'),
@@ -126,8 +129,9 @@ export const operationJobs: JobKind = {
 
 /** @throws GatewayError body_invalid */
 function videoFacts(scan: ScanResult, body: BodyLength): RequestFacts {
-  const samples = Math.max(1, readCount(scan, 'samples') ?? 1)
-  const resolution = readString(scan, 'resolution')
+  const samples = samplesIn(scan) * instancesIn(scan)
+  // Prices have resolutions in small letters.
+  const resolution = readString(scan, 'resolution')?.toLowerCase()
   return {
     ...factsFrom(scan, body, {
       units: { videoSeconds: (readSeconds(scan) ?? secondsUnlessSaid) * samples },
@@ -136,6 +140,12 @@ function videoFacts(scan: ScanResult, body: BodyLength): RequestFacts {
     candidates: samples,
     startsJob: true,
   }
+}
+
+/** Their number has two names, of which nobody says which one counts. */
+function samplesIn({ findings }: ScanResult): number {
+  const said = findings.filter(({ name }) => name === 'samples')
+  return Math.max(1, ...said.map(finding => readCount({ findings: [finding] }, 'samples') ?? 1))
 }
 
 /** A number, or a string of one. */

@@ -1,6 +1,7 @@
+import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { Operation } from '../dialect.ts'
-import { base64, list, object, span, value } from '../interest.ts'
+import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { readCount, readString } from '../read-field.ts'
@@ -9,11 +10,16 @@ import { factsFrom, sameModel } from '../request-facts.ts'
 /** Imagen draws four unless told otherwise. */
 const imagesUnlessSaid = 4
 
+/** Each of a request's instances has its own images, or videos. */
+export const instanceName = 'instance'
+
+const instance = searched(
+  { image: searched({ bytesbase64encoded: base64('image'), mimetype: value('mediaType') }) },
+  span(instanceName),
+)
 const request = searched({
   ...sameModel,
-  instances: list(
-    searched({ image: searched({ bytesbase64encoded: base64('image'), mimetype: value('mediaType') }) }),
-  ),
+  instances: anyOf(list(instance), instance),
   parameters: searched({ samplecount: value('images'), sampleimagesize: value('size') }),
 })
 
@@ -50,8 +56,13 @@ export const predict: Operation = {
   interest: request,
   factsFromJson: (scan, body) =>
     factsFrom(scan, body, {
-      units: { images: readCount(scan, 'images') ?? imagesUnlessSaid },
-      unitsVariant: readString(scan, 'size'),
+      units: { images: (readCount(scan, 'images') ?? imagesUnlessSaid) * instancesIn(scan) },
+      unitsVariant: readString(scan, 'size')?.toLowerCase(),
     }),
   readUsage: (head, context) => new PredictReader(head, context, answer),
+}
+
+/** How many instances a request has: one where it says none. */
+export function instancesIn({ findings }: ScanResult): number {
+  return Math.max(1, findings.filter(({ name, type }) => name === instanceName && type === 'object').length)
 }

@@ -1,9 +1,10 @@
 import type { Finding, ScanResult } from '../../http/json-scan.ts'
 import { BatchResultsReader, lastUsage, lastValue } from '../batch-results.ts'
 import type { UsageReaderContext } from '../dialect.ts'
+import type { UsageLine } from '../../money/usage.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed, type Measure, type UsageFields } from '../measure.ts'
-import { drawnLine, imageMeters, imageVariant } from './drawing-tool.ts'
+import { drawnLine, drawnUncounted, imageMeters, imageVariant } from './drawing-tool.ts'
 import { measureTokens } from './openai-reader.ts'
 
 /** A line of an output file: `{custom_id, response: {status_code, body}, error}`. */
@@ -15,6 +16,7 @@ const line = object({
       usage: value('usage'),
       tool_usage: value('usageTools'),
       tools: list(object({ model: value('toolModel') })),
+      output: list(object({ type: value('outputType'), quality: value('quality') })),
       size: value('size'),
       quality: value('quality'),
       data: list(span('image')),
@@ -41,8 +43,7 @@ export class BatchOutputReader extends BatchResultsReader {
     }
     const tools = lastUsage(findings, 'usageTools', this.flags)
     addUsed(measure.meters, 'searches', tools?.within('web_search').count('num_requests'))
-    const drawsWith = lastValue(findings, 'toolModel')
-    const drawn = tools && drawnLine(tools, typeof drawsWith === 'string' ? drawsWith : undefined)
+    const drawn = this.#drawn(findings, tools)
     if (drawn !== undefined) this.sum.add({ ...drawn, tier: 'batch' }, {})
     const model = lastValue(findings, 'model')
     this.sum.add(
@@ -55,6 +56,23 @@ export class BatchOutputReader extends BatchResultsReader {
       measure.details,
     )
   }
+
+  /** Images that a tool has drawn: by their tokens, or where nobody has told those by their number. */
+  #drawn(findings: readonly Finding[], tools: UsageFields | undefined): UsageLine | undefined {
+    const named = lastValue(findings, 'toolModel')
+    const drawsWith = typeof named === 'string' ? named : undefined
+    const told = tools && drawnLine(tools, drawsWith)
+    const images = told === undefined ? findings.filter(isDrawn).length : 0
+    if (images === 0) return told
+    const quality = lastValue(findings, 'quality')
+    this.flags.add('drawing_uncounted')
+    return drawnUncounted(images, typeof quality === 'string' ? quality : undefined, drawsWith)
+  }
+}
+
+/** Whether an item of a response is an image that a tool has drawn. */
+function isDrawn({ name, raw }: Finding): boolean {
+  return name === 'outputType' && raw?.toString('latin1') === '"image_generation_call"'
 }
 
 /** As of a single request: the tokens of images where they were counted, and else the images. */

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../pipeline/errors.ts'
 import { namedModel } from '../naming-members.ts'
 import { textOf } from '../read-field.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
@@ -9,18 +10,31 @@ import type { UsageLine, Meters } from '../../money/usage.ts'
 /** What the tool `image_generation` draws with unless it is told otherwise. */
 const drawsWithUnlessSaid = 'gpt-image-1'
 
-/** The models that a request's tools may draw with; undefined where they draw nothing. */
+/**
+ * The model that a request's tools draw with; undefined where they draw nothing.
+ * @throws GatewayError body_invalid for two, of which no response tells which one has drawn
+ */
 export function drawingModels(scan: ScanResult): readonly string[] | undefined {
-  const models = new Set<string>()
+  let model: string | undefined
   const named = new Map<string, string>()
   for (const finding of scan.findings) {
     if (finding.name === namedModel && finding.type === 'string') named.set(finding.path, textOf(finding))
   }
   for (const { name, type, path, raw } of scan.findings) {
     if (name !== 'toolType' || type !== 'string' || JSON.parse(String(raw)) !== 'image_generation') continue
-    models.add(named.get(`${path.slice(0, path.lastIndexOf('.'))}.model`) ?? drawsWithUnlessSaid)
+    const drawsWith = named.get(`${path.slice(0, path.lastIndexOf('.'))}.model`) ?? drawsWithUnlessSaid
+    if (model !== undefined && model !== drawsWith) throw severalModels(model, drawsWith)
+    model = drawsWith
   }
-  return models.size === 0 ? undefined : [...models]
+  return model === undefined ? undefined : [model]
+}
+
+function severalModels(one: string, other: string): GatewayError {
+  return new GatewayError(
+    'body_invalid',
+    `Two tools draw with ${one} and with ${other}, and no response tells which of them has drawn. Send one tool image_generation.`,
+    { param: 'tools' },
+  )
 }
 
 /** What images come to of which nobody has told the tokens. */
@@ -50,5 +64,5 @@ export function imageMeters(meters: Meters, usage: UsageFields | undefined): Met
 /** `1024x1024/high`; what the request leaves to the provider has no part in it. */
 export function imageVariant(size: unknown, quality: unknown): string | undefined {
   const parts = [size, quality].filter(part => typeof part === 'string' && part !== '' && part !== 'auto')
-  return parts.length === 0 ? undefined : parts.join('/')
+  return parts.length === 0 ? undefined : parts.join('/').toLowerCase()
 }

@@ -5,7 +5,7 @@ import type { UsageLine } from '../../money/usage.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import { isZero, type AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, readCount, readString } from '../read-field.ts'
@@ -83,7 +83,8 @@ class ImagesReader extends OpenaiReader {
   protected override measure(): AnswerMeasure {
     const counted = super.measure()
     const tokens = counted.lines[0]
-    if (tokens !== undefined)
+    const isOfNothing = this.#images > 0 && isZero(counted.lines)
+    if (tokens !== undefined && !isOfNothing)
       return { ...counted, lines: [{ ...tokens, meters: imageMeters(tokens.meters, this.usage()) }] }
     if (this.#images === 0) return counted
     const variant = imageVariant(this.#size, this.#quality) ?? this.context.facts.unitsVariant

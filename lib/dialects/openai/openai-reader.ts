@@ -61,6 +61,8 @@ export function measureTokens(usage: UsageFields, providerKind: string): Measure
     ...(contextSize !== undefined && { variant: contextSize }),
   }
   if (input !== undefined) splitInput(usage, input, measure)
+  // Mistral bills what it hears by the second, and counts its tokens as well.
+  addUsed(measure.meters, 'audioSeconds', usage.quantity('prompt_audio_seconds'))
   if (output !== undefined) splitOutput(usage, output, measure)
   addUsed(measure.meters, 'searches', countSearches(usage))
   addDetail(measure.details, 'costUsd', readCost(usage))

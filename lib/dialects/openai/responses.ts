@@ -37,7 +37,12 @@ export const requestMembers = {
 const responsesRequest = searched(requestMembers)
 
 /** How an item of a finished answer came about. */
-const outputType = { type: value('outputType'), action: object({ type: value('action') }) }
+const outputType = {
+  type: value('outputType'),
+  action: object({ type: value('action') }),
+  status: value('itemStatus'),
+  quality: value('quality'),
+}
 
 const outputItem = object({
   id: names('item'),
@@ -94,7 +99,9 @@ class ResponsesReader extends OpenaiReader {
   #drawsWith: string | undefined
   #searches = 0
   #fileSearches = 0
-  #hasDrawn = false
+  /** Images among the items of the whole response. */
+  #drawn = 0
+  #isDrawnItem = false
   /** Images that came whole, and whether another is on its way of which a part has come. */
   #images = 0
   #isDrawing = false
@@ -132,19 +139,30 @@ class ResponsesReader extends OpenaiReader {
       this.#memory = value
     } else if (name === 'action') {
       if (freeActions.has(value)) this.#searches -= 1
+    } else if (name === 'itemStatus') {
+      if (this.#isDrawnItem && value === 'failed') this.#drawn -= 1
     } else if (name === 'outputType') {
       this.hasOutput = true
       if (value === 'web_search_call') this.#searches += 1
       if (value === 'file_search_call') this.#fileSearches += 1
-      this.#hasDrawn ||= value === 'image_generation_call'
+      this.#isDrawnItem = value === 'image_generation_call'
+      if (this.#isDrawnItem) this.#drawn += 1
     }
   }
 
   /** A client may leave with its image before the usage has come. */
   protected override get madeBeside(): readonly UsageLine[] {
     const images = this.#images + (this.#isDrawing ? 1 : 0)
-    const drawn = images === 0 ? undefined : drawnUncounted(images, this.#quality, this.#drawsWith)
-    return [drawn, this.#rentedUnseen].filter(one => one !== undefined)
+    return [this.#uncounted(images), this.#rentedUnseen].filter(one => one !== undefined)
+  }
+
+  #uncounted(images: number): UsageLine | undefined {
+    return images === 0 ? undefined : drawnUncounted(images, this.#quality, this.#model)
+  }
+
+  /** The model that draws, as the response tells it, or the request. */
+  get #model(): string | undefined {
+    return this.#drawsWith ?? this.context.facts.drawsWith?.[0]
   }
 
   /** What its stored prompt has rented. */
@@ -172,8 +190,9 @@ class ResponsesReader extends OpenaiReader {
     const isCounted = usage !== undefined && countsSearches(usage)
     const seen = isCounted ? 0 : this.#searches
     addUsed(meters, 'searches', tools?.within('web_search').count('num_requests') ?? seen)
-    const drawn = tools && drawnLine(tools, this.#drawsWith)
-    if (this.#hasDrawn && drawn === undefined) this.flags.add('usage_unpriced')
+    const told = tools && drawnLine(tools, this.#model)
+    const drawn = told ?? this.#uncounted(this.#drawn)
+    if (drawn !== told) this.flags.add('drawing_uncounted')
     const rented = containersLine(this.context.facts, this.context.providerKind) ?? this.#rentedUnseen
     const beside = [drawn, rented, isCounted ? undefined : fileSearchLine(this.#fileSearches)]
     return {

@@ -2,6 +2,7 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
+import { billedSeconds } from '../billed-seconds.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure, UsageFields } from '../measure.ts'
@@ -10,6 +11,10 @@ import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
+type ReportsLength = NonNullable<RequestFacts['reportsLength']>
+
+/** In JSON, where the response has a usage. All other formats but `verbose_json` are text. */
+const plainFormats: ReadonlySet<string> = new Set(['', 'json', 'diarized_json'])
 /** Where a provider fetches the audio itself: Groq, xAI, Mistral. */
 const addressFields = ['url', 'file_url']
 
@@ -46,11 +51,11 @@ class TranscriptionReader extends OpenaiReader {
   /** Mistral counts tokens as well, but bills the seconds. */
   protected override measure(): AnswerMeasure {
     const counted = super.measure()
-    const billedSeconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds')
-    const seconds = billedSeconds ?? (counted.lines.length === 0 ? this.#duration : undefined)
+    const toldSeconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds')
+    const seconds = toldSeconds ?? (counted.lines.length === 0 ? this.#duration : undefined)
     if (seconds === undefined) return counted
     const line = this.line({})
-    addUsed(line.meters, 'audioSeconds', seconds)
+    addUsed(line.meters, 'audioSeconds', billedSeconds(seconds, this.context.providerKind))
     return { ...counted, lines: [line] }
   }
 }
@@ -63,18 +68,23 @@ export const transcriptions: Operation = {
   isFree: false,
   mainMeter: 'audioSeconds',
   interest: request,
-  factsFromJson: jsonFacts,
-  factsFromMultipart: formFacts,
+  factsFromJson: (scan, body) => jsonFacts(scan, body, 'perhaps'),
+  factsFromMultipart: (form, body) => formFacts(form, body, 'perhaps'),
   readUsage: (head, context) => new TranscriptionReader(head, context, answer),
 }
 
 /** `POST /audio/translations`; its plain answer has no usage at all. */
-export const translations: Operation = { ...transcriptions, name: 'translations' }
+export const translations: Operation = {
+  ...transcriptions,
+  name: 'translations',
+  factsFromJson: (scan, body) => jsonFacts(scan, body, 'never'),
+  factsFromMultipart: (form, body) => formFacts(form, body, 'never'),
+}
 
 /** @throws GatewayError body_invalid for JSON in which nobody sees the audio, and could not tell what it costs */
-function jsonFacts(scan: ScanResult, body: BodyLength): RequestFacts {
+function jsonFacts(scan: ScanResult, body: BodyLength, inJson: ReportsLength): RequestFacts {
   const facts = factsFrom(scan, body)
-  if (facts.media.length > 0) return withTold(facts, readString(scan, 'format'))
+  if (facts.media.length > 0) return withTold(facts, readString(scan, 'format'), inJson)
   throw new GatewayError(
     'body_invalid',
     'The request has no audio: send it in input_audio.data, or as a file in a form.',
@@ -83,17 +93,20 @@ function jsonFacts(scan: ScanResult, body: BodyLength): RequestFacts {
 }
 
 /** What a provider fetches itself may be as long as any. */
-function formFacts(form: MultipartResult, body: BodyLength): RequestFacts {
+function formFacts(form: MultipartResult, body: BodyLength, inJson: ReportsLength): RequestFacts {
   const facts = factsFromForm(form, body, 'audio')
   const fetched = addressFields
     .filter(name => (readFormField(form, name) ?? '') !== '')
     .map(path => ({ path, kind: 'audio', fieldKind: 'audio', bodyStart: 0, bodyBytes: 0 }) as const)
   const format = readFormField(form, 'response_format')
-  return withTold(fetched.length === 0 ? facts : { ...facts, media: [...facts.media, ...fetched] }, format)
+  const media = fetched.length === 0 ? facts.media : [...facts.media, ...fetched]
+  return withTold({ ...facts, media }, format, inJson)
 }
 
 /** The length of audio that the provider fetches is not known here. */
-function withTold(facts: RequestFacts, format: string | undefined): RequestFacts {
+function withTold(facts: RequestFacts, format = '', inJson: ReportsLength): RequestFacts {
   const isFetched = facts.media.some(({ bytes }) => bytes === undefined)
-  return isFetched && format !== 'verbose_json' ? { ...facts, isLengthUntold: true } : facts
+  if (format === 'verbose_json') return { ...facts, reportsLength: 'surely' }
+  const reportsLength = plainFormats.has(format) ? inJson : 'never'
+  return { ...facts, reportsLength, ...(isFetched && { isLengthUntold: true }) }
 }

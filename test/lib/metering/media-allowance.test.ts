@@ -25,11 +25,14 @@ const cases: readonly (readonly [what: string, part: MediaPart, expected: Meters
 ]
 for (const [what, media, expected] of cases) {
   await t.test(`${what} has its allowance`, async t => {
-    t.same(mediaAllowance([media], byToken), expected)
+    t.same(mediaAllowance([media], byToken, 'openai'), expected)
   })
 }
 
 await t.test('audio that is priced by the second is held by its length', async t => {
-  t.same(mediaAllowance([part('audio', { bytes: 5, seconds: 61.25 })], bySecond), { audioSeconds: 61.25 })
-  t.same(mediaAllowance([part('audio', { bytes: 16_000 })], bySecond), { audioSeconds: 2 })
+  t.same(mediaAllowance([part('audio', { bytes: 5, seconds: 61.25 })], bySecond, 'openai'), {
+    audioSeconds: 61.25,
+  })
+  t.same(mediaAllowance([part('audio', { bytes: 16_000 })], bySecond, 'openai'), { audioSeconds: 2 })
+  t.same(mediaAllowance([part('audio', { bytes: 5, seconds: 0.5 })], bySecond, 'groq'), { audioSeconds: 10 })
 })

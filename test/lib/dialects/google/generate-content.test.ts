@@ -245,7 +245,7 @@ await t.test('Imagen is charged by the images that came', async t => {
     { raiFilteredReason: 'no' },
     { bytesBase64Encoded: 'AAAA' },
   ]
-  t.same(readAnswer(predict, { predictions }, { facts }).lines, [{ meters: { images: 2 }, variant: '2K' }])
+  t.same(readAnswer(predict, { predictions }, { facts }).lines, [{ meters: { images: 2 }, variant: '2k' }])
   t.same(readAnswer(predict, { predictions: [] }, { facts }).lines, [])
 })
 

@@ -108,21 +108,24 @@ await t.test('a field that a form has twice is refused', async t => {
   t.throws(() => formFacts(imageEdits, [['n', 'many']]), { code: 'body_invalid', param: 'n' })
 })
 
-await t.test('speech is measured by the characters to speak', async t => {
-  const facts = factsOf(speech, { model: 'tts', input: 'Привет 🙂', voice: 'x' })
-  t.same(facts.units, { characters: 8 })
-  const audio = readAnswer(speech, '\xff\xfb\x90', { contentType: 'audio/mpeg', facts })
-  t.match(audio, { lines: [{ meters: { characters: 8 } }], hasOutput: true })
-  const usage = { input_tokens: 3, output_tokens: 30, total_tokens: 33 }
-  const stream = eventStream(
-    { type: 'speech.audio.delta', audio: 'AAAA' },
-    { type: 'speech.audio.done', usage },
-  )
-  const streamed = readAnswer(speech, stream, { contentType: 'text/event-stream', facts })
-  t.match(streamed, { isTerminal: true, lines: [{ meters: { characters: 8 } }] })
-  t.match(streamed.details, { inputTokens: 3, outputTokens: 30 })
-  t.same(readAnswer(speech, '', { contentType: 'audio/mpeg', facts }).lines, [])
-})
+await t.test(
+  'speech is measured by the characters to speak, and by its tokens where they are told',
+  async t => {
+    const facts = factsOf(speech, { model: 'tts', input: 'Привет 🙂', voice: 'x' })
+    t.same(facts.units, { characters: 8 })
+    const audio = readAnswer(speech, '\xff\xfb\x90', { contentType: 'audio/mpeg', facts })
+    t.match(audio, { lines: [{ meters: { characters: 8 } }], hasOutput: true })
+    const usage = { input_tokens: 3, output_tokens: 30, total_tokens: 33 }
+    const stream = eventStream(
+      { type: 'speech.audio.delta', audio: 'AAAA' },
+      { type: 'speech.audio.done', usage },
+    )
+    const streamed = readAnswer(speech, stream, { contentType: 'text/event-stream', facts })
+    const meters = { characters: 8, input: 3, audioOutput: 30 }
+    t.match(streamed, { isTerminal: true, lines: [{ meters }] })
+    t.same(readAnswer(speech, '', { contentType: 'audio/mpeg', facts }).lines, [])
+  },
+)
 
 await t.test('transcriptions are measured by tokens or by seconds', async t => {
   const tokens = {

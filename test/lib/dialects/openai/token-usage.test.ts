@@ -82,9 +82,10 @@ await t.test('Mistral counts audio beside the prompt', async t => {
     prompt_tokens: 9,
     completion_tokens: 201,
     total_tokens: 585,
+    prompt_audio_seconds: 4,
     prompt_tokens_details: { audio_tokens: 375 },
   }
-  t.same(measure(usage, 'mistral').meters, { audioInput: 375, input: 9, output: 201 })
+  t.same(measure(usage, 'mistral').meters, { audioInput: 375, audioSeconds: 4, input: 9, output: 201 })
   t.same(measure(usage, 'mistral').flags, [])
 })
 
