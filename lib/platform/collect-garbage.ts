@@ -8,6 +8,9 @@ interface Collection {
 }
 type Collect = (collection: Collection) => void
 
+/** Eleven days. */
+const reducerDelayMs = 1_000_000_000
+
 let collect: Collect | undefined
 
 /** Collects the young generation, which takes about a millisecond. */
@@ -25,9 +28,20 @@ export function sweepYoung(): void {
  */
 export function giveBackMemory(): void {
   collect ??= findCollector()
+  stopReducing()
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   setFlagsFromString('--semi-space-growth-factor=16')
-  setFlagsFromString('--memory-reducer-gc-count=0')
+}
+
+/**
+ * V8 is to reduce no heap by itself, in no thread. What it waits to begin or to go on with is put off, which Node 24 cannot.
+ * `--memory-reducer-gc-count=0` would end the process (`Check failed: state.started_gcs() <= MaxNumberOfGCs()`) where
+ * some thread's heap is being reduced by then, as after a start of half a minute.
+ */
+function stopReducing(): void {
+  setFlagsFromString('--no-memory-reducer')
+  const canPutOff = Number.parseInt(process.versions.node, 10) >= 26
+  if (canPutOff) setFlagsFromString(`--memory-reducer-delay-ms=${reducerDelayMs}`)
 }
 
 /**
