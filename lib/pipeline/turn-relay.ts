@@ -39,10 +39,6 @@ export class TurnRelay {
     exchange.answerEnd = this
   }
 
-  get hasBegun(): boolean {
-    return this.#taps !== undefined
-  }
-
   /**
    * One event of the response, as it is over HTTP.
    * @returns what the message has to wait for
