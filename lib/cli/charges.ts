@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
-import { answer, addCommand, CommandError, formatTable, UsageError } from './command.ts'
+import { answer, addCommand, CommandError, countOf, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { time, oneOf, wholeNumber } from './arguments.ts'
 import { found, readStore, readRecords } from './with-store.ts'
@@ -53,8 +53,8 @@ function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): v
         stdout,
         options,
         counted,
-        `${counted.charges} charges were worked out again and ${counted.differing} differ; ` +
-          `${counted.withProviderUsage} have the provider's own usage beside them\n`,
+        `${countOf(counted.charges, 'charge')} worked out again, ${counted.differing} of them different; ` +
+          `${counted.withProviderUsage} with the provider's own usage beside them\n`,
       )
       if (counted.differing > 0)
         throw new CommandError(`${counted.differing} charges are not what they should be`)

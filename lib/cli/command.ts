@@ -77,6 +77,11 @@ export function addCommand(parent: Command, definition: string, description: str
     .option('--json', 'print JSON')
 }
 
+/** `1 charge`, `2 charges`. */
+export function countOf(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
+}
+
 type Output = CliContext['stdout']
 
 /** Writes what a command found or did: JSON where that is asked for, else a text of whole lines. */

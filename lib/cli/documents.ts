@@ -8,7 +8,7 @@ import { monthFiles, zipFiles, type DocumentFile } from '../documents/month-file
 import { isMonth, lastDay, isDay, moscowDay } from '../ledger/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks } from '../money/kopecks.ts'
-import { answer, addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, addCommand, countOf, UsageError, type SharedOptions, type CliContext } from './command.ts'
 import { openHouseConfig } from './open-config.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
 import { closeMonth } from '../documents/month-close.ts'
@@ -43,7 +43,7 @@ function addExportCommands(documents: Command, { stdout }: CliContext): void {
       stdout.write(
         json === true
           ? `${JSON.stringify({ month, files: files.map(file => file.name) })}\n`
-          : `${files.length} files in ${out}\n`,
+          : `${countOf(files.length, 'file')} in ${out}\n`,
       )
     })
   addCommand(documents, 'advances', 'list what companies paid ahead in a month, for invoices of advances')
@@ -131,7 +131,7 @@ export function addDocumentCommands(program: Command, context: CliContext): void
         stdout.write(
           months.length === 0
             ? `${month} is closed already\n`
-            : `closed ${months.join(', ')}: ${made.length} documents\n`,
+            : `closed ${months.join(', ')}: ${countOf(made.length, 'document')}\n`,
         )
       }
     })
@@ -216,7 +216,7 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
         stdout,
         options,
         { from, to, opening: formatKopecks(statement.opening), closing, rows: statement.rows.length },
-        `${out}: ${statement.rows.length} rows; ${owed}\n`,
+        `${out}: ${countOf(statement.rows.length, 'row')}; ${owed}\n`,
       )
     })
 }

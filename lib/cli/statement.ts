@@ -8,7 +8,7 @@ import { formatKopecks } from '../money/kopecks.ts'
 import { seenText } from '../platform/seen-text.ts'
 import { statementBytesMax } from '../statements/statement.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
-import { answer, addCommand, CommandError, UsageError } from './command.ts'
+import { answer, addCommand, CommandError, countOf, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { textLengthsMax } from '../administration/text-lengths.ts'
 import { noteText, oneOf, operatorName } from './arguments.ts'
@@ -124,7 +124,7 @@ function summary({ documents, credited, queued, repeated }: ImportResult, isDryR
       one => `  ${one.amount} ₽  ${one.payerName}  ${one.reason}  ${one.account ?? one.id.slice(0, 12)}`,
     )
   const lines = [
-    `${documents} documents; ${credited.length} ${would}credited, ${queued.length} ${would}queued, ${repeated} known already`,
+    `${countOf(documents, 'document')}; ${credited.length} ${would}credited, ${queued.length} ${would}queued, ${repeated} known already`,
     ...(credited.length > 0 ? ['credited:', ...rows(credited)] : []),
     ...(queued.length > 0 ? ['queued, for a person to assign or return:', ...rows(queued)] : []),
   ]

@@ -20,7 +20,7 @@ await t.test('charges are worked out again beside an open store, and differences
 
   t.match(await recompute('--since', '2026-05-06'), {
     code: 0,
-    stdout: "2 charges were worked out again and 0 differ; 1 have the provider's own usage beside them\n",
+    stdout: "2 charges worked out again, 0 of them different; 1 with the provider's own usage beside them\n",
   })
   t.match(await recompute('--since', '2026-05-05', '--json'), {
     code: 0,
