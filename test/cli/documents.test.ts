@@ -154,7 +154,7 @@ await t.test(
     const period = ['--from', `${month}-01`, '--to', `${month}-28`, '--out', reconciled]
     t.match(await run('documents', 'reconcile', '--account', id, ...period), { code: 0 })
     const told = await runHere(['documents', 'reconcile', '--account', id, ...period, '--config', config])
-    t.match(told.stdout, /rows; \d+\.50 ₽ are owed to the company\n$/)
+    t.match(told.stdout, /: 1 row; \d+\.50 ₽ are owed to the company\n$/)
     t.match((await pdfPages(readFileSync(reconciled)))[0], 'Акт сверки взаимных расчётов')
     const out = join(folder, 'out')
     t.match(await run('documents', 'export', '--month', month, '--out', out), { code: 0 })

@@ -205,7 +205,7 @@ await t.test('limits of a key are changed with a reason, as by command', async t
     expiresAt: '2999-01-31T21:00:00.000Z',
   })
   const edited = await desk.get(path)
-  t.match(edited.text, 'value="150.500000"')
+  t.match(edited.text, 'value="150,5"')
 
   t.match(edited.text, 'value="2999-01-31"')
 
@@ -249,6 +249,9 @@ await t.test('a payment is refunded as far as it is not spent', async t => {
   const done = await desk.post(`${path}/refund`, { rub: '200', reason: 'по просьбе' }, { from: path })
   t.equal(done.location, `${path}?notice=done`)
   t.match((await desk.get(path)).text, 'по просьбе')
+
+  await area.run('payment', 'create', '--account', id, '--rub', '500', '--method', 'sbp')
+  t.match((await desk.get('/payments?state=pending')).text, '>СБП<')
 })
 
 await t.test('what was done stands in the log, and the ledger is in order', async t => {

@@ -158,7 +158,7 @@ async function noteTable(page: DeskPage, accountId: string): Promise<Html> {
     [
       { name: common.at, cell: one => shownTime(page, one.at) },
       { name: log.who, cell: one => one.operator },
-      { name: customer.note, cell: one => html`<bdi>${one.note}</bdi>` },
+      { name: customer.note, cell: one => html`<div class="words"><bdi>${one.note}</bdi></div>` },
     ],
     await readNotes(page.site.records, accountId, notesMax),
   )

@@ -5,8 +5,8 @@ import { keyListMax, textLengthsMax } from '../../administration/text-lengths.ts
 import { isAddressRange } from '../../config/scalars.ts'
 import { zonedTime } from '../../platform/clock.ts'
 import { standsForModel } from '../../models/stands-for-model.ts'
-import { formatRoubles } from '../../money/amount.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
+import { roublesTyped } from '../../web/http/typed-roubles.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { field, form, formProblems } from '../../web/view/form.ts'
@@ -41,15 +41,15 @@ function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
 }
 
 /** A key as its form shows it; nothing: no limit. */
-function typedOf(key: KeyRecord, zone: string) {
+function typedOf({ language, site }: DeskPage, key: KeyRecord) {
   const { name, budgetMicros, budgetPeriod = 'total', models = [], ipAddresses = [] } = key
   return {
     name,
-    budget: budgetMicros === undefined ? '' : formatRoubles(budgetMicros),
+    budget: roublesTyped(budgetMicros, language),
     period: budgetPeriod,
     models: models.join(', '),
     addresses: ipAddresses.join(', '),
-    expires: lastDayOf(key.expiresAt, zone),
+    expires: lastDayOf(key.expiresAt, site.config.timeZone),
   }
 }
 
@@ -125,7 +125,7 @@ function keyOf(context: PageContext, { site }: DeskPage): Promise<KeyRecord | un
 export async function showEditKey(context: PageContext, page: DeskPage): Promise<Response> {
   const key = await keyOf(context, page)
   if (key === undefined) return showFailure(context, page, 'notFound')
-  return context.html(view(page, key, { typed: typedOf(key, page.site.config.timeZone), errors: {} }))
+  return context.html(view(page, key, { typed: typedOf(page, key), errors: {} }))
 }
 
 /** What differs from the key as it is: a limit that nobody changed stays, whatever it was set to meanwhile. */

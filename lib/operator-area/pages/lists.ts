@@ -12,6 +12,7 @@ import {
   timeColumn,
   dayFilters,
   momentsOf,
+  wordsColumn,
 } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 import type { Movement } from '../../payments/movements.ts'
@@ -69,9 +70,9 @@ export function movementColumns(page: DeskPage): DeskList<Movement>['columns'] {
   return [
     timeColumn(page, one => one.at),
     { name: customer.kind, cell: one => named(customer.kinds, one.kind), csv: one => one.kind },
-    textColumn(common.reason, one => one.reason ?? ''),
     amountColumn(page, common.amount, one => one.amountMicros, { shown: smallMoney }),
     amountColumn(page, customer.after, one => one.balanceMicros, { shown: smallMoney }),
+    wordsColumn(common.reason, one => one.reason ?? ''),
   ]
 }
 
@@ -136,7 +137,7 @@ function actionColumns(page: DeskPage): DeskList<OperatorActionRow>['columns'] {
     textColumn(log.who, one => one.operator),
     textColumn(log.what, one => log.actions[one.action]),
     accountColumn(page, one => one.account_id),
-    textColumn(common.reason, one => one.reason),
+    wordsColumn(common.reason, one => one.reason),
   ]
 }
 

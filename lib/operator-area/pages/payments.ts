@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { textLengthsMax } from '../../administration/text-lengths.ts'
 import type { Payment } from '../../payments/payment-reader.ts'
-import { money } from '../../web/format.ts'
+import { money, named } from '../../web/format.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
@@ -37,7 +37,7 @@ function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
       csv: one => one.id,
     },
     accountColumn(page, one => one.account_id),
-    textColumn(texts.method, one => one.method_title ?? one.method ?? ''),
+    textColumn(texts.method, one => one.method_title ?? named(texts.methods, one.method ?? '')),
     textColumn(common.state, one => texts.states[one.state]),
     amountColumn(page, common.amount, one => one.amount_micros, { sort: 'amount' }),
     amountColumn(page, texts.refunded, one => one.refunded_micros, {

@@ -185,7 +185,11 @@ function changed(
         { name: preview.before, cell: one => decimal(one.before, language), isNumber: true },
         { name: preview.after, cell: one => decimal(one.after, language), isNumber: true },
         { name: preview.change, cell: one => percentOf(one, language), isNumber: true },
-        { name: '', cell: one => (one.unit === 'million' ? prices.perMillion : prices.perUnit) },
+        {
+          name: '',
+          cell: one =>
+            html`<span class="whole">${one.unit === 'million' ? prices.perMillion : prices.perUnit}</span>`,
+        },
       ],
       sorted.slice(0, shownMax),
     )}

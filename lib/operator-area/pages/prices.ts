@@ -204,7 +204,11 @@ function priceColumns({ texts: { prices }, language }: DeskPage): readonly Colum
   return [
     { name: prices.meter, cell: one => one.meter },
     { name: prices.price, cell: one => decimal(one.amount, language), isNumber: true },
-    { name: '', cell: one => (one.unit === 'million' ? prices.perMillion : prices.perUnit) },
+    {
+      name: '',
+      cell: one =>
+        html`<span class="whole">${one.unit === 'million' ? prices.perMillion : prices.perUnit}</span>`,
+    },
   ]
 }
 

@@ -17,7 +17,7 @@ import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { amountColumn, showList, textColumn } from '../view/desk-list.ts'
+import { amountColumn, showList, textColumn, wordsColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 import { refusalText } from '../view/said-by-code.ts'
 
@@ -86,7 +86,7 @@ export function transferList(page: DeskPage): DeskList<TransferRow> {
         cell: one => html`<bdi>${one.payer_name}</bdi> ${one.payer_inn}`,
         csv: one => `${one.payer_name} ${one.payer_inn}`,
       },
-      { name: transfers.purpose, cell: one => html`<bdi>${one.purpose}</bdi>`, csv: one => one.purpose },
+      wordsColumn(transfers.purpose, one => one.purpose),
       amountColumn(page, common.amount, one => one.amount_kopecks * microsPerKopeck, { sort: 'amount' }),
       {
         name: common.state,

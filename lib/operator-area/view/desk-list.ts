@@ -59,6 +59,11 @@ export function textColumn<Row>(name: string, cell: (row: Row) => string, sort?:
   return { name, cell, csv: cell, ...(sort !== undefined && { sort }) }
 }
 
+/** A column of what somebody wrote, which has room for words on a phone too. */
+export function wordsColumn<Row>(name: string, cell: (row: Row) => string): ListColumn<Row> {
+  return { name, cell: row => html`<div class="words"><bdi>${cell(row)}</bdi></div>`, csv: cell }
+}
+
 /** A moment where the operators are. */
 export function shownTime({ language, site }: DeskPage, ms: number): string {
   return time(ms, language, site.config.timeZone)
