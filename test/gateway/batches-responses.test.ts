@@ -63,7 +63,9 @@ await t.test('responses of a batch belong to whoever made it, from when the resu
 
   provider.forget()
   const next = { model: 'gpt-5-nano', input: 'Go on', previous_response_id: 'resp_a' }
-  t.equal((await call(other, 'POST', '/v1/responses', next)).status, 404)
+  const elsewhere = await call(other, 'POST', '/v1/responses', next)
+  t.match(JSON.parse(elsewhere.body.toString()), { error: { code: 'previous_response_not_found' } })
+  t.equal(elsewhere.status, 400)
   t.equal((await call(other, 'DELETE', '/v1/responses/resp_a')).status, 404)
   const byItem = { model: 'gpt-5-nano', input: [{ type: 'item_reference', id: 'rs_a' }] }
   t.equal((await call(other, 'POST', '/v1/responses', byItem)).status, 404)
