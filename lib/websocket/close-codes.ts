@@ -52,6 +52,7 @@ const passing: ReadonlySet<string> = new Set([
   'model_not_found',
   'object_not_found',
   'not_supported',
+  'previous_response_not_found',
 ])
 
 /** Whether no further message could fare better. */

@@ -124,6 +124,10 @@ const isFull = process.env['HOSTILE'] === 'full'
 const isAsked = (index: number, { isShared }: NamingRequest): boolean =>
   index % (isShared ? (isFull ? 8 : 128) : isFull ? 1 : 4) === 0
 
+/** A response to go on from is refused as OpenAI does; in a batch it is an object of a line as others are. */
+const isGoneOnFrom = ({ title }: NamingRequest): boolean =>
+  title.includes('previous_response_id') && !title.includes('requests.[]')
+
 /** What of an answer may not tell another's from what nobody has. */
 const plain = ({ body, requestId }: ClientAnswer): string =>
   body
@@ -167,7 +171,7 @@ for (const dialect of Object.values(dialects)) {
               forwarded: upstream.requests.length,
             },
             {
-              status: 404,
+              status: isGoneOnFrom(request) ? 400 : 404,
               isNotFound: true,
               isNamedAsSent: true,
               body: plain(foreign),

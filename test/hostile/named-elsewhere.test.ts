@@ -127,5 +127,11 @@ await t.test('an item of a session names no file of others, in whatever shape', 
     client.send({ type: 'conversation.item.create', item })
     await until(() => client.received.filter(text => text.includes('object_not_found')).length === index + 1)
   }
+  for (const count of [1, 2]) {
+    const item = { type: 'message', previous_response_id: 'resp_theirs' }
+    client.send({ type: 'conversation.item.create', item })
+    const isRefused = (text: string): boolean => text.includes('previous_response_not_found')
+    await until(() => client.received.filter(isRefused).length === count)
+  }
   t.equal(upstream.sessions[0]?.received.length, 0)
 })
