@@ -1,7 +1,7 @@
-import { mpeg, webm } from '../../test/fixtures/media/film-files.ts'
+import { mpeg, webm } from '../../test/fixtures/media/video-files.ts'
 import { mediaQuestion, type MediaFile } from '../../test/fixtures/media/media-question.ts'
 import { pdf, pdfBomb } from '../../test/fixtures/media/pdf-files.ts'
-import { adts, mp3, ogg } from '../../test/fixtures/media/sound-files.ts'
+import { adts, mp3, ogg } from '../../test/fixtures/media/audio-files.ts'
 import { pngOfSides } from '../../test/fixtures/small-images.ts'
 import type { HostileBody } from './hostile-body.ts'
 

@@ -57,7 +57,7 @@ const plainText = /^(?:text\/|application\/(?:json|xml|javascript|x-ndjson))/
 export function mediaBound(part: MediaPart, bounds: MediaBounds): readonly [meter: Meter, units: number] {
   const { windowTokens, price } = bounds
   if (isPricedByPage(price)) return ['pages', pagesOf(part) ?? pagesMax]
-  // What is heard of a film is its sound.
+  // What is heard of a video is its audio.
   if (isPricedBySecond(price) && (part.kind === 'audio' || part.kind === 'video'))
     return ['audioSeconds', billedSeconds(part.seconds ?? secondsAtMost(part), bounds.providerKind)]
   switch (part.kind) {

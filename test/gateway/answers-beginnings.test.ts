@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
 import { send } from '../fixtures/http-client.ts'
-import { wav } from '../fixtures/media/sound-files.ts'
+import { wav } from '../fixtures/media/audio-files.ts'
 import { chunked, headLines, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
-import { mp4, webmOfBlock, webmOfFrames } from '../fixtures/media/film-files.ts'
+import { mp4, webmOfBlock, webmOfFrames } from '../fixtures/media/video-files.ts'
 import { mediaQuestion } from '../fixtures/media/media-question.ts'
 import { pdf } from '../fixtures/media/pdf-files.ts'
 import {
@@ -11,7 +11,7 @@ import {
   wav,
   wavFormat,
   wavOfChunks,
-} from '../fixtures/media/sound-files.ts'
+} from '../fixtures/media/audio-files.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 

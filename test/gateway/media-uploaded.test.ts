@@ -1,7 +1,7 @@
 import { toFile } from 'openai'
 import t from 'tap'
 import { startFilesProvider } from '../fixtures/files-provider.ts'
-import { mp4 } from '../fixtures/media/film-files.ts'
+import { mp4 } from '../fixtures/media/video-files.ts'
 import { pdf } from '../fixtures/media/pdf-files.ts'
 import { anthropicClient, googleClient, openaiClient } from '../fixtures/sdk-clients.ts'
 import { checkError } from '../fixtures/sdk-errors.ts'

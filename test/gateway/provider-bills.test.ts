@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { send } from '../fixtures/http-client.ts'
-import { mp4 } from '../fixtures/media/film-files.ts'
-import { adts, flacOfFrames, mp3, ogg, wav } from '../fixtures/media/sound-files.ts'
+import { mp4 } from '../fixtures/media/video-files.ts'
+import { adts, flacOfFrames, mp3, ogg, wav } from '../fixtures/media/audio-files.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
@@ -219,13 +219,13 @@ const bills: Readonly<Record<string, Bill>> = {
     answer: { duration: 1, text: 'Words.' },
     roubles: 5,
   },
-  'the sound of a film': {
+  'the audio of a video': {
     ...transcribe('whisper', mp4(36), 'text'),
     answer: words,
     type: 'text/plain',
     roubles: 18,
   },
-  'a chat about a sound that is billed by the second': {
+  'a chat about audio that is billed by the second': {
     path: '/v1/chat/completions',
     body: {
       model: 'voxtral',

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { wav } from '../fixtures/media/sound-files.ts'
+import { wav } from '../fixtures/media/audio-files.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { png } from '../fixtures/small-images.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'

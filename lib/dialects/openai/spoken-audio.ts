@@ -13,7 +13,7 @@ const flacHeadBytes = 42
 const flacRateAt = 18
 const flacSync = 0xff
 
-/** Reads how long sound plays out of a window of it; answers how many of its bytes are done with. */
+/** Reads how long audio plays out of a window of it; answers how many of its bytes are done with. */
 type Walk = (window: Buffer) => number
 
 /**

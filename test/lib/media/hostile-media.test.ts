@@ -4,10 +4,10 @@ import { MediaBudget, spanSource, type MediaSource } from '../../../lib/media/me
 import { bodyInMemory } from '../../fixtures/body-in-memory.ts'
 import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
-import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
-import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'
+import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/video-files.ts'
+import { avi, flv, transport } from '../../fixtures/media/older-video-files.ts'
 import { pdf } from '../../fixtures/media/pdf-files.ts'
-import { adts, aiff, flac, flacOfFrames, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
+import { adts, aiff, flac, flacOfFrames, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/audio-files.ts'
 import { gifOfSides, jpegOfSides, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
 
 const seeds = [

@@ -11,8 +11,8 @@ import {
   mpeg,
   webm,
   webmOfFrames,
-} from '../../fixtures/media/film-files.ts'
-import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'
+} from '../../fixtures/media/video-files.ts'
+import { avi, flv, transport } from '../../fixtures/media/older-video-files.ts'
 import { pdf, pdfBomb, shortenedPdf } from '../../fixtures/media/pdf-files.ts'
 import {
   adts,
@@ -30,7 +30,7 @@ import {
   wav,
   wavFormat,
   wavOfChunks,
-} from '../../fixtures/media/sound-files.ts'
+} from '../../fixtures/media/audio-files.ts'
 import { gifOfSides, jpegOfSides, png, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
 
 interface Expected {
