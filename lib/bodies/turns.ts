@@ -91,8 +91,9 @@ export class Turns {
   }
 
   readonly #goOn = (): void => {
-    if (this.#queues.size === 0 || !this.#hasTime()) return
-    this.#nextWaiting()()
+    const [next] = this.#queues
+    if (next === undefined || !this.#hasTime()) return
+    this.#takeFrom(...next)()
     // What it does in promises and ticks counts. They come first: those that it set off, and those that these did.
     queueMicrotask(this.#goOnAfterPromises)
   }
@@ -103,16 +104,13 @@ export class Turns {
 
   readonly #goOnAtLast = (): void => process.nextTick(this.#goOn)
 
-  /** @returns the first piece of the owner whose turn it is, who comes behind all others then */
-  #nextWaiting(): Waiting {
-    for (const [owner, queue] of this.#queues) {
-      this.#queues.delete(owner)
-      const waiting = queue.shift() as Waiting
-      if (queue.length > 0) this.#queues.set(owner, queue)
-      else if (this.#queues.size === 0) this.#queues = new Map()
-      return waiting
-    }
-    throw new Error('Nobody waits for a turn.')
+  /** @returns the first piece of the owner, who comes behind all others then */
+  #takeFrom(owner: unknown, queue: Waiting[]): Waiting {
+    this.#queues.delete(owner)
+    const waiting = queue.shift() as Waiting
+    if (queue.length > 0) this.#queues.set(owner, queue)
+    else if (this.#queues.size === 0) this.#queues = new Map()
+    return waiting
   }
 }
 
