@@ -24,6 +24,9 @@ export interface Ending {
   readonly isUnreadable?: boolean
 }
 
+/** Of work whose request was sent. */
+export type SentEnding = Ending & { readonly wasSent: true }
+
 /** What the charge is made of. */
 export type Owed =
   /** Nothing was sent: the hold is released, and no charge made. */

@@ -3,10 +3,10 @@ import { isPricedBySecond, type Price, ratesOf, type Rates, unitRate } from '../
 import { type Meter, type UsageLine, unitMeters } from '../money/usage.ts'
 
 /** What is read costs at least what plain text does: from a cache at most that, into one at least. */
-const readAs: readonly (readonly [meter: Meter, other: Meter])[] = [
-  ['cacheWrite1h', 'cacheWrite5m'],
-  ['cacheWrite5m', 'input'],
-  ['cachedInput', 'input'],
+const readAs: readonly (readonly [meter: Meter, others: readonly Meter[]])[] = [
+  ['cacheWrite1h', ['cacheWrite5m', 'input']],
+  ['cacheWrite5m', ['input']],
+  ['cachedInput', ['input']],
 ]
 
 /** Usage as its price can charge it. */
@@ -25,10 +25,11 @@ export function payableUsage(told: UsageLine, price: Price): PayableUsage {
   const rates = ratesOf(price)
   const meters = { ...usage.meters }
   let isShort = false
-  for (const [meter, other] of readAs) {
+  for (const [meter, others] of readAs) {
     const units = meters[meter]
     if (units === undefined || !(units > 0) || isTokenPriced(rates, meter)) continue
-    if (other === 'input' && !isTokenPriced(rates, other)) continue
+    const other = others.find(one => isTokenPriced(rates, one))
+    if (other === undefined) continue
     isShort ||= meter !== 'cachedInput'
     meters[other] = (meters[other] ?? 0) + units
     delete meters[meter]

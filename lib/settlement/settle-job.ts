@@ -2,7 +2,7 @@ import type { Job } from '../ledger/job.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { UsageReading } from '../money/usage.ts'
-import type { Ending } from './decide-owed.ts'
+import type { SentEnding } from './decide-owed.ts'
 import { settle, isSameModel } from './settle.ts'
 
 /** How a job ended: as an answer about it says, or in a way that nobody saw. */
@@ -31,16 +31,14 @@ export function settleJob(job: Job, ending: JobEnding, prices: ReadonlyMap<strin
     own: { name: upstreamModel, price: priceOf(priceVersions['']) },
     priceOf: (model: string) => priceOf(versionOf(job, model)),
   }
-  const charge = settle(work, { ending: endingOf(ending), reported: reading }, ({ flags }) => ({
+  return settle(work, { ending: endingOf(ending), reported: reading }, ({ flags }) => ({
     lines: [{ meters: { output: Math.ceil((reading?.outputTextBytes ?? 0) / bytesPerToken) } }],
     source: 'estimated',
     flags: [...flags, 'estimate_rough'],
   }))
-  if (charge === undefined) throw new Error(`The job ${job.id} was submitted, and would leave no charge.`)
-  return charge
 }
 
-function endingOf(ending: JobEnding): Ending {
+function endingOf(ending: JobEnding): SentEnding {
   if (ending.reading === undefined) return { outcome: 'broken', wasSent: true, drain: 'none' }
   const { hasFailed, reading } = ending
   return { outcome: 'completed', wasSent: true, drain: 'none', reading: seen(reading, hasFailed) }
@@ -50,7 +48,7 @@ function endingOf(ending: JobEnding): Ending {
 function seen(
   { lines, hasError, outputTextBytes }: UsageReading,
   hasFailed: boolean,
-): NonNullable<Ending['reading']> {
+): NonNullable<SentEnding['reading']> {
   const hasOutput = outputTextBytes > 0 && !(hasFailed && hasError)
   return { lines, isTerminal: true, hasError: hasFailed && lines.length === 0, hasOutput }
 }

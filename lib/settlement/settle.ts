@@ -1,7 +1,7 @@
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import { type Price, ratesOf } from '../money/price.ts'
 import type { UsageLine, UsageReading } from '../money/usage.ts'
-import { decideOwed, type Ending, type Owed } from './decide-owed.ts'
+import { decideOwed, type Ending, type Owed, type SentEnding } from './decide-owed.ts'
 import { priceLine } from '../money/price-line.ts'
 import { payableUsage } from './payable-usage.ts'
 
@@ -43,8 +43,8 @@ interface Decided extends Omit<EstimatedLines, 'source'> {
 }
 
 /** How some work ended, and what was read of it. */
-interface WorkEnd {
-  readonly ending: Ending
+interface WorkEnd<E extends Ending = Ending> {
+  readonly ending: E
   readonly reported?: Reported | undefined
   /** What else is noted about it. */
   readonly flags?: readonly string[]
@@ -78,8 +78,14 @@ const aliases: ReadonlyMap<string, string> = new Map([
 /**
  * What some work owes, now that it is over: the one settlement of requests, turns of sessions and jobs.
  * @param estimate what was used as far as nobody has reported it; its flags include those of `owed`
- * @returns undefined when nothing was sent, so that the hold is to be released; a promise where `estimate` gives one
+ * @returns undefined when nothing was sent, so that the hold is to be released (whatever was sent leaves a charge); a
+ * promise where `estimate` gives one
  */
+export function settle(
+  work: Work,
+  end: WorkEnd<SentEnding>,
+  estimate: (owed: OwedEstimate) => EstimatedLines,
+): ChargeRequest
 export function settle(
   work: Work,
   end: WorkEnd,
