@@ -100,6 +100,7 @@ export class HoldGrower {
   #isGrowing = false
   /** What was seen while the hold grew: nothing else may come for long. */
   #seenMeanwhile: UsageReading | undefined
+  #hasFailed = false
 
   constructor(options: HoldGrowerOptions) {
     this.#options = options
@@ -120,7 +121,7 @@ export class HoldGrower {
     this.#isGrowing = true
     this.#grow({ likelyMicros, worstMicros }).then(
       () => this.#grown(),
-      (error: unknown) => this.#refused(error), // It stays so: nothing more is asked for.
+      (error: unknown) => this.#refused(error),
     )
   }
 
@@ -139,8 +140,15 @@ export class HoldGrower {
   #refused(error: unknown): void {
     const { onSpent, onFailure } = this.#options
     const reason = cutReason(error)
-    if (reason === undefined) onFailure(error)
-    else onSpent(reason)
+    if (reason !== undefined) {
+      onSpent(reason) // It stays so: nothing more is asked for.
+      return
+    }
+    if (!this.#hasFailed) onFailure(error)
+    this.#hasFailed = true
+    // Nobody has decided about the money: with what comes next the ledger is asked again.
+    this.#seenMeanwhile = undefined
+    this.#isGrowing = false
   }
 
   /** A slice ahead of what was seen, up to the cap; a provider that goes on beyond that is followed. */
@@ -153,15 +161,10 @@ export class HoldGrower {
   }
 
   /** What the response has cost until now, as far as that is known. */
-  #costOf({ lines }: UsageReading, { outputTokens }: SeenResponse): Micros {
+  #costOf({ lines }: UsageReading, { untoldTokens }: SeenText): Micros {
     const { price } = this.#options
-    if (lines.length === 0) return priceLine(price, { meters: { output: outputTokens } }).amountMicros
-    const [first, ...others] = lines
-    let micros = priceLine(price, {
-      ...first,
-      meters: { ...first?.meters, output: outputTokens },
-    }).amountMicros
-    for (const line of others) micros += priceLine(price, line).amountMicros
+    let micros = priceLine(price, { meters: { output: untoldTokens } }).amountMicros
+    for (const line of lines) micros += priceLine(price, line).amountMicros
     return micros
   }
 }
@@ -208,11 +211,16 @@ function refuse(error: unknown, basis: CostBasis): never {
   throw holdRefused(error, { subject: 'This request', waysToFit: room => waysToFit(basis, room) })
 }
 
+interface SeenText extends SeenResponse {
+  /** Of its text that no usage has told of, as such texts usually have. */
+  readonly untoldTokens: number
+}
+
 /**
  * What of a response was seen, for `costSeen`.
  * @param sampled what is known of its text already
  */
-export function seenResponse(reading: UsageReading, sampled = new SampledTokens()): SeenResponse {
+export function seenResponse(reading: UsageReading, sampled = new SampledTokens()): SeenText {
   const { lines, toolUses = 0 } = reading
   const text = unmeteredTokens(reading, sampled)
   let told = 0
@@ -226,6 +234,7 @@ export function seenResponse(reading: UsageReading, sampled = new SampledTokens(
   return {
     outputTokens: told + text.likely,
     outputTokensMost: told + text.most,
+    untoldTokens: text.likely,
     toolUses,
     read,
   }

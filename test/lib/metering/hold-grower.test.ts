@@ -1,6 +1,11 @@
 import t from 'tap'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
-import { BalanceInsufficientError, type HeldSums, type Hold } from '../../../lib/ledger/ledger.ts'
+import {
+  BalanceInsufficientError,
+  type HeldSums,
+  type Hold,
+  LedgerUnavailableError,
+} from '../../../lib/ledger/ledger.ts'
 import { exchangeCost, sliceTokens, type CostBasis } from '../../../lib/metering/exchange-cost.ts'
 import { HoldGrower } from '../../../lib/metering/place-hold.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
@@ -33,11 +38,12 @@ const readingOf = (tokens: number, more: Partial<UsageReading> = {}): UsageReadi
   ...more,
 })
 
-/** A hold that grows as far as there is money for its worst. */
-function growerWith(roomMicros: number) {
+/** A hold that grows as far as there is money for its worst, once the ledger can be had. */
+function growerWith(roomMicros: number, unavailableTimes = 0) {
   const grown: HeldSums[] = []
   const cuts: string[] = []
   const failures: unknown[] = []
+  let failuresLeft = unavailableTimes
   let { likelyMicros, worstMicros } = exchangeCost(basis)
   const mostMicros = worstMicros + roomMicros
   const hold: Hold = {
@@ -70,6 +76,7 @@ function growerWith(roomMicros: number) {
     ledger: {
       async growHold(_hold, totals) {
         await new Promise(resolve => setImmediate(resolve))
+        if (failuresLeft-- > 0) throw new LedgerUnavailableError('the store cannot be written')
         if (totals.worstMicros > mostMicros)
           throw new BalanceInsufficientError(totals.likelyMicros, totals.worstMicros, balance)
         grown.push(totals)
@@ -119,4 +126,28 @@ await t.test('usage that the provider reports counts in place of the text', asyn
   await progress(0, { lines, outputTextBytes: 600, unmeteredTextBytes: 0 })
   t.ok(hold.worstMicros >= (5000 + sliceTokens / 2) * tokenMicros)
   t.ok(hold.likelyMicros >= 5000 * tokenMicros)
+})
+
+await t.test('each line that was reported is likely by its own meters, and the text beside them', async t => {
+  const { progress, hold } = growerWith(Number.MAX_SAFE_INTEGER / 2)
+  const lines = [
+    { meters: { input: 10, output: 2000, imageOutput: 3000 } },
+    { model: 'advisor', meters: { input: 3000, output: 1000 } },
+  ]
+
+  await progress(500, { lines })
+
+  // Reading costs a rouble, writing ten; the text has 500 tokens.
+  t.equal(hold.likelyMicros, (3010 + 10 * (2000 + 3000 + 1000 + 500)) * 1_000_000)
+})
+
+await t.test('a ledger that cannot be had is reported once, and asked again until it decides', async t => {
+  const { progress, grown, cuts, failures } = growerWith(3000 * tokenMicros, 3)
+  for (let tokens = 0; tokens <= 2500; tokens += 100) await progress(tokens)
+  t.match(failures, [{ name: 'LedgerUnavailableError' }])
+  t.equal(failures.length, 1)
+  t.ok(grown.length > 0, 'the hold has grown since')
+  t.same(cuts, [])
+  for (let tokens = 2600; tokens <= 6000; tokens += 100) await progress(tokens)
+  t.same(cuts, ['balance_insufficient'], 'what there is no money for is cut all the same')
 })
