@@ -22,6 +22,12 @@ interface PostgresNodeOptions {
 const tickMs = 500
 
 /**
+ * How long the database may owe an answer. A connection that breaks is made anew in less; whoever waits for this node
+ * should not wait for longer.
+ */
+const answerMs = 3_000
+
+/**
  * A change with a lower number may be committed after one with a higher; so many are read again each time, and
  * what is announced whatever its number.
  */
@@ -42,6 +48,8 @@ export class PostgresNode {
   #beatAt = 0
   /** Keys that were announced and have not been read since. */
   #announced = new Set<string>()
+  /** Since when the database owes an answer; undefined while it owes none. */
+  #askedAt: number | undefined
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
   /** The database is out of reach, and that has been told. */
@@ -65,6 +73,11 @@ export class PostgresNode {
   get isHeard(): boolean {
     const { steadyClock, leaseMs } = this.#options
     return steadyClock.now() - this.#beatAt < leaseMs
+  }
+
+  /** Whether the database answers. Every tick asks it, so a node that has nothing to write knows too. */
+  get isAnswered(): boolean {
+    return this.#askedAt === undefined || this.#options.steadyClock.now() - this.#askedAt < answerMs
   }
 
   /** Says that this node is gone, where it can still be said. */
@@ -102,10 +115,12 @@ export class PostgresNode {
   }
 
   async #tick(): Promise<void> {
+    const { steadyClock, leaseMs } = this.#options
+    this.#askedAt ??= steadyClock.now()
     try {
       const client = this.#client ?? (await this.#connect())
       await this.#readKeys(client)
-      const { steadyClock, leaseMs } = this.#options
+      this.#askedAt = undefined
       if (steadyClock.now() - this.#beatAt < leaseMs / 3) return
       await this.#beat(client)
       // When the database was away, the others need the time of a lease to be heard of again.

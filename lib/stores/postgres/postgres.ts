@@ -192,7 +192,7 @@ async function assembleStore(
       },
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,
-      failure: () => queue.failure ?? (isHeard() ? undefined : lostTouch()),
+      failure: () => queue.failure ?? (node.isAnswered && node.isHeard ? undefined : lostTouch()),
       writesWaiting: () => queue.waiting,
       expireHolds: () => openHolds.endExpired(clock.now()),
       close: () => (closing ??= close()),
