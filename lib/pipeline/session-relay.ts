@@ -78,9 +78,9 @@ export class SessionRelay implements SessionSink {
     else this.#controls?.windUp(reason)
   }
 
+  /** What is in its gates still was cut there when the gateway began to wind up. */
   cut(reason: Error): void {
-    if (this.#phase === 'gates') this.#cutInGates(reason)
-    else this.#controls?.cut(reason)
+    this.#controls?.cut(reason)
   }
 
   /** A gate that waits for the client's first message would wait on. */

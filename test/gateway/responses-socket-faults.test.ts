@@ -101,6 +101,37 @@ await t.test('a provider that breaks off costs an estimate of what came, and the
   }
 })
 
+await t.test('a response that is too long, or goes on for too long, is cut and its client told', async t => {
+  const gateway = await startResponsesGateway(
+    t,
+    asked => {
+      tellSome(asked)
+      if (asked.body['input'] === 'long') for (let count = 0; count < 9; count += 1) tellSome(asked)
+    },
+    { config: { limits: { answerBytesMax: 2000, answerMs: 1000 } } },
+  )
+  for (const [count, input] of ['long', 'slow'].entries()) {
+    const client = await gateway.connect(t)
+    client.send({ ...create, input })
+
+    t.equal((await client.closed).code, 1011, input)
+    const passed = client.received.slice(0, -1)
+    t.ok(passed.length >= 2 && passed.join('').length <= 2000, `${passed.join('').length} bytes have passed`)
+    t.match(JSON.parse(client.received.at(-1) ?? ''), { type: 'error', status: 500 })
+    await until(() => gateway.upstream.sessions[count]?.socket.readyState === 3)
+    const charge = (await chargesOf(gateway, count + 1))[count]
+    t.match(charge, { outcome: 'broken', usageSource: 'estimated', flags: [] }, input)
+    const { input: read = 0, output = 0 } = charge?.usage ?? {}
+    const texts = passed.filter(text => text.includes('output_text.delta')).length
+    t.ok(
+      output >= 80 * texts && output <= 90 * (texts + 1),
+      `${output} tokens for ${texts} pieces of 80 words`,
+    )
+    t.equal(charge?.amount, ((read + 2 * output) / 1000).toFixed(6))
+  }
+  t.same(await gateway.breaches(), [])
+})
+
 await t.test('a client that leaves is read on for its usage, or pays an estimate', async t => {
   for (const onClientLeft of ['drain', 'abort'] as const) {
     for (const leave of ['terminate', 'close'] as const) {

@@ -180,6 +180,22 @@ await t.test(
     t.equal(session?.request.url, livePath)
     t.equal(session?.request.headers['x-goog-api-key'], 'google-credential')
     t.same(session?.received, ['{"setup":{"model":"models/gemini-live","a":"ä"}}'])
+
+    client.socket.close()
+    await client.closed
+    const before = gateway.logLines.length
+    const leaving = await openSession(t, url)
+    leaving.socket.terminate()
+    await until(() => gateway.logLines.length > before)
+    t.match(JSON.parse(gateway.logLines.at(-1) ?? ''), { msg: 'exchange', operation: 'live' })
+    const waiting = await openSession(t, url)
+    const closing = gateway.gateway.close(60_000)
+    t.equal((await waiting.closed).code, 1006, 'a drain waits for nobody who has not said a word')
+    await closing
+    t.same(waiting.received, [])
+    t.equal(gateway.upstream.sessions.length, 1, 'the provider has heard of neither')
+    t.same(await gateway.charges(), [])
+    t.same(await gateway.breaches(), [])
   },
 )
 

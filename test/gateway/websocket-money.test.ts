@@ -191,6 +191,56 @@ await t.test('audio that may start a response by itself is held for, once', asyn
   t.match(await settledCharges(gateway), [{ usage: usedMeters }], 'what was held for the next is given back')
 })
 
+/** Costs more than its account has left, when nothing could be held for it before. */
+const unheld: Readonly<
+  Record<string, { rub: number; detection: object | null; amount: string; flags: string[] }>
+> = {
+  'a response that nobody asked for is charged what there is, and ends the session': {
+    rub: 0.1,
+    detection: null,
+    amount: '0.100000',
+    flags: ['overrun'],
+  },
+  'what was said while a turn ran begins no other without money, and ends the session': {
+    rub: 1.4,
+    detection: { type: 'server_vad' },
+    amount: '0.150000',
+    flags: [],
+  },
+}
+for (const [name, { rub, detection, amount, flags }] of Object.entries(unheld)) {
+  await t.test(name, async t => {
+    const told = [
+      JSON.stringify({ type: 'session.created', session: { turn_detection: detection } }),
+      '{"type":"response.created","response":{"id":"r"}}',
+      JSON.stringify({ type: 'response.done', response: { id: 'r', usage } }),
+    ]
+    const gateway = await startSessionGateway(
+      t,
+      ({ socket }) => {
+        socket.send(told[0] ?? '')
+        let count = 0
+        socket.on('message', () => socket.send(told[(count += 1)] ?? ''))
+      },
+      { rub },
+    )
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    await client.next('session.created')
+    const message =
+      detection === null ? { type: 'noise' } : { type: 'input_audio_buffer.append', audio: 'AAAA' }
+
+    client.send(message)
+    await client.next('response.created')
+    client.send(message)
+
+    t.match(await client.closed, { code: 1008, reason: /likely costs/ })
+    t.same(client.received.slice(0, -1), told)
+    t.match(JSON.parse(client.received.at(-1) ?? ''), { error: { code: 'insufficient_quota' } })
+    t.match(await settledCharges(gateway), [{ outcome: 'completed', usage: usedMeters, amount, flags }])
+    t.same(await gateway.breaches(), [])
+  })
+}
+
 await t.test('a transcript is a charge of its own, by the price of its model', async t => {
   const transcript = {
     type: 'conversation.item.input_audio_transcription.completed',

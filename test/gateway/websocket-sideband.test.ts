@@ -77,6 +77,35 @@ await t.test('two connections beside one call charge each response once', async 
   t.same(await gateway.breaches(), [])
 })
 
+await t.test('a call of a model without a price goes on at the one before, or for nothing', async t => {
+  /** By the models that the provider names one after another. */
+  const rows = [
+    { models: ['gpt-realtime', 'unpriced'], model: 'gpt-realtime', amount: '0.150000', flags: [] },
+    { models: ['unpriced'], amount: '0.000000', flags: ['model_unpriced'] },
+  ]
+  const told = rows.map(({ models }, row) => [
+    ...models.map(model => JSON.stringify({ type: 'session.created', session: { model } })),
+    `{"type":"response.created","response":{"id":"resp_${row}"}}`,
+    JSON.stringify({ type: 'response.done', response: { id: `resp_${row}`, usage } }),
+  ])
+  let begun = 0
+  const gateway = await startCalls(t, ({ socket }) => {
+    for (const event of told[begun++] ?? []) socket.send(event)
+  })
+  await gateway.call()
+  for (const [row, { models: _models, ...charge }] of rows.entries()) {
+    const client = await openSession(t, gateway.sidebandUrl, { key: gateway.key })
+    await client.next('response.done')
+    t.same(client.received, told[row])
+    t.match((await gateway.charges()).at(-1), { outcome: 'completed', ...charge })
+    client.socket.close()
+    await client.closed
+  }
+  t.equal((await gateway.charges()).length, rows.length)
+  t.equal(gateway.logLines.filter(line => line.includes('"alarm":"model_unpriced"')).length, 3)
+  t.same(await gateway.breaches(), [])
+})
+
 await t.test("nobody gets beside another's call, ends it, or asks for a turn of a model unknown", async t => {
   const gateway = await startCalls(t, () => undefined)
   await gateway.call()
