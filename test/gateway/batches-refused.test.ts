@@ -81,7 +81,18 @@ async function checkRefusal(
 }
 
 const good = batchLine('a', 'gpt-5-nano')
-const wrongFiles: readonly (readonly [string, string, number, RegExp])[] = [
+const drawing = (...tools: readonly object[]): string =>
+  `${JSON.stringify({
+    custom_id: 'a',
+    method: 'POST',
+    url: '/v1/responses',
+    body: {
+      model: 'gpt-5-nano',
+      input: 'Draw.',
+      tools: tools.map(tool => ({ type: 'image_generation', ...tool })),
+    },
+  })}\n`
+const wrongFiles: readonly (readonly [string, string, number, RegExp, endpoint?: string])[] = [
   ['a line that is no JSON', `${good}{"custom_id": nope}\n${good}`, 400, /^line 2: .*not valid JSON/],
   [
     'a model without a price',
@@ -115,13 +126,20 @@ const wrongFiles: readonly (readonly [string, string, number, RegExp])[] = [
     404,
     /^line 2: .*file-foreign/,
   ],
+  [
+    'two tools that draw with different models',
+    drawing({}) + drawing({}, { model: 'gpt-image-1-mini' }),
+    400,
+    /^line 2: Two tools draw with gpt-image-1 and with gpt-image-1-mini, and no response tells/,
+    '/v1/responses',
+  ],
 ]
 
 await t.test('openai: what is wrong in a file is told with its line, when a batch is made of it', async t => {
   const started = await start(t)
-  for (const [what, lines, status, message] of wrongFiles) {
+  for (const [what, lines, status, message, endpoint = '/v1/chat/completions'] of wrongFiles) {
     await t.test(what, async t => {
-      const answer = await create(started.gateway, await upload(started.gateway, lines))
+      const answer = await create(started.gateway, await upload(started.gateway, lines), { endpoint })
       await checkRefusal(t, started, answer, status, message)
     })
   }

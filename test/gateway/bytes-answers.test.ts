@@ -186,12 +186,24 @@ await t.test(
     )
     const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
 
-    const answer = await send(`${gateway.url}/v1/chat/completions`, {
-      headers: ['authorization', `Bearer ${gateway.key}`],
-      body: dialectCalls[0]!.body(false),
-    })
+    const chat = dialectCalls[0]!.body(false)
+    const rows = [
+      ['/v1/chat/completions', chat, ['usage_unreadable', 'reasoning_estimated'], 100, '0.115000'],
+      // Three tokens; nothing is written, so nothing can have been written unseen.
+      ['/v1/embeddings', '{"model":"test-model","input":"It is sunny"}', ['usage_unreadable'], 0, '0.003000'],
+    ] as const
+    for (const [path, body, flags, output, amount] of rows) {
+      const answer = await send(gateway.url + path, {
+        headers: ['authorization', `Bearer ${gateway.key}`],
+        body,
+      })
 
-    t.equal(answer.body.toString(), 'Q')
-    t.match(await gateway.chargeOf(answer.requestId), { flags: ['usage_unreadable'], outcome: 'completed' })
+      t.match(answer, { status: 200, isWhole: true })
+      t.equal(answer.body.toString(), 'Q')
+      const charge = await gateway.chargeOf(answer.requestId)
+      t.match(charge, { outcome: 'completed', usageSource: 'estimated', usage: { output }, amount }, path)
+      t.same(charge?.flags, flags, path)
+    }
+    t.same(await gateway.breaches(), [])
   },
 )

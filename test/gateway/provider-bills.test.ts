@@ -2,8 +2,8 @@ import t, { type Test } from 'tap'
 import { send } from '../fixtures/http-client.ts'
 import { mp4 } from '../fixtures/media/video-files.ts'
 import { adts, flacOfFrames, mp3, ogg, wav } from '../fixtures/media/audio-files.ts'
-import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
-import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
 /** A million tokens cost so many roubles. */
 const spoken = { input: '600', output: '12000', audioOutput: '12000' }
@@ -43,17 +43,31 @@ interface Bill {
   /** The provider's answer, and its type where it is no JSON. */
   readonly answer: object | Buffer
   readonly type?: string
+  /** The provider breaks off behind it. */
+  readonly isCut?: true
   /** What the provider bills for it, in roubles. */
   readonly roubles: number
   readonly source?: 'provider' | 'estimated'
 }
 
+function bytesOf({ answer }: Pick<Bill, 'answer'>): Buffer {
+  return Buffer.isBuffer(answer) ? answer : Buffer.from(JSON.stringify(answer))
+}
+
 async function start(t: Test) {
-  let answer: Pick<Bill, 'answer' | 'type'> = { answer: {} }
+  let answer: Pick<Bill, 'answer' | 'type' | 'isCut'> = { answer: {} }
   const upstream = await startRawUpstream(t, () => {
-    const body = Buffer.isBuffer(answer.answer) ? answer.answer : JSON.stringify(answer.answer)
-    return plainAnswer(200, ['content-type', answer.type ?? 'application/json'], body)
+    const body = bytesOf(answer)
+    const headers = ['content-type', answer.type ?? 'application/json']
+    if (answer.isCut !== true) return plainAnswer(200, headers, body)
+    const head = headLines(200, [...headers, 'transfer-encoding', 'chunked'])
+    return { pieces: [head, ...chunked([body]).slice(0, -1)], before: isPassedOn, then: 'end' }
   })
+  /** Nothing is passed on before the hold is in the store. */
+  const isPassedOn = async (): Promise<void> => {
+    await until(async () => (await gateway.balance()).heldMicros > 0)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
   const dialects = {
     openai: { baseUrl: `${upstream.origin}/v1` },
     google: { baseUrl: `${upstream.origin}/v1beta` },
@@ -112,6 +126,13 @@ const told = events(
 )
 /** A minute, as tokens that are 12 roubles a thousand. */
 const minute = 15
+/** Its usage, which comes last, is missing; by its price a model's speech costs 15 roubles for so many characters. */
+const untold = {
+  answer: events({ type: 'speech.audio.delta', audio: 'AAAA' }),
+  type: 'text/event-stream',
+  roubles: minute,
+}
+const thousand = { stream_format: 'sse', input: 'One word. '.repeat(100) }
 
 const response = (more: object): object => ({
   id: 'resp_1',
@@ -184,6 +205,14 @@ const bills: Readonly<Record<string, Bill>> = {
     roubles: 15.05,
     source: 'provider',
   },
+  ...Object.fromEntries(
+    ['gpt-4o-mini-tts', 'tts-both', 'tts-1'].flatMap(model =>
+      [{}, { isCut: true as const }].map(cut => [
+        `speech of ${model} whose events ${cut.isCut === true ? 'are cut' : 'end'} before its usage`,
+        { ...speech(model, thousand), ...untold, ...cut },
+      ]),
+    ),
+  ),
   ...Object.fromEntries(
     (
       [
@@ -306,7 +335,12 @@ await t.test('no request costs more than is charged for it, nor more than its wo
     const most = await worst(bill)
     const { status, requestId, body } = await ask(bill)
     t.equal(status, 200, `${name}: ${body.toString().slice(0, 200)}`)
+    const told = bytesOf(bill)
+    t.ok(body.subarray(0, told.length).equals(told), `${name}: byte for byte`)
+    const error = body.subarray(told.length).toString()
+    t.equal(error.includes('upstream_failed'), bill.isCut === true, `${name}: ${error}`)
     const charge = await gateway.chargeOf(requestId)
+    t.equal(charge?.outcome, bill.isCut === true ? 'broken' : 'completed', name)
     const amount = Number(charge?.amount)
     t.ok(amount >= bill.roubles * 0.999, `${name}: ${amount} of ${bill.roubles}`)
     t.ok(amount <= bill.roubles * 1.02, `${name}: ${amount} for ${bill.roubles}`)

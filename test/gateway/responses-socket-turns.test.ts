@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   answerAtOnce,
   chargesOf,
+  rubPerMillion,
   startResponsesGateway,
   typesOf,
   usage,
@@ -64,6 +65,56 @@ await t.test(
     t.match(JSON.parse(lines[0] ?? ''), { connection: /^\w{26}$/, model: 'gpt-5', amount: '0.200000' })
   },
 )
+
+await t.test('images of a tool that nobody counted are billed by their quality, whole or cut', async t => {
+  const tools = [{ type: 'image_generation', quality: 'high' }]
+  const item = { type: 'image_generation_call', status: 'completed', quality: 'high', result: 'AAAA' }
+  const told: string[] = []
+  const gateway = await startResponsesGateway(
+    t,
+    asked => {
+      const { id, body, session } = asked
+      const say = (event: object): void => {
+        told.push(JSON.stringify(event))
+        session.socket.send(told.at(-1) ?? '')
+      }
+      say({ type: 'response.created', response: { id, status: 'in_progress', tools } })
+      for (const _image of [1, 2]) {
+        say({ type: 'response.image_generation_call.partial_image', partial_image_b64: 'AAAA' })
+        say({ type: 'response.image_generation_call.completed' })
+      }
+      if (body['input'] === 'cut') session.socket.terminate()
+      else
+        say({
+          type: 'response.completed',
+          response: { id, status: 'completed', tools, output: [item, item], usage },
+        })
+    },
+    {
+      config: {
+        models: {
+          'gpt-5': { provider: 'openai', contextTokensMax: 100_000, outputTokensMax: 1000, rubPerMillion },
+          'gpt-image-1': { provider: 'openai', rubPerMillion: { input: '500', imageOutput: '4000' } },
+        },
+      },
+    },
+  )
+  const client = await gateway.connect(t)
+  client.send({ ...create, tools, max_tool_calls: 2 })
+  await client.next('response.completed')
+  t.same(client.received, told)
+  client.send({ ...create, tools, max_tool_calls: 2, input: 'cut' })
+  await client.closed
+  t.same(client.received.slice(0, -1), told)
+
+  const [whole, cut] = await chargesOf(gateway, 2)
+  // Two images of 6,240 tokens each, and the 0.2 roubles of the response.
+  const used = { input: 100, output: 50, imageOutput: 12_480 }
+  t.match(whole, { outcome: 'completed', usage: used, amount: '50.120000', flags: ['drawing_uncounted'] })
+  t.match(cut, { outcome: 'broken', usageSource: 'estimated', usage: { imageOutput: 12_480 } })
+  t.ok(Number(cut?.amount) > 49.92 && Number(cut?.amount) < 50, String(cut?.amount))
+  t.same(await gateway.breaches(), [])
+})
 
 await t.test('the key is not passed on, and the credential is', async t => {
   const gateway = await startResponsesGateway(t, answerAtOnce)
