@@ -129,7 +129,7 @@ models:
       'at the list price, then, without a restart, at the imported one',
     )
     t.match(await run('verify'), /./)
-    t.match(await run('charges', 'recompute', '--since', '2020-01-01'), / 0 differ/)
+    t.match(await run('charges', 'recompute', '--since', '2020-01-01'), /, 0 of them different;/)
     t.ok(performance.now() - began < 300_000, 'within five minutes')
 
     const sold = (await run('models', '--all', '--json'))
