@@ -65,7 +65,10 @@ await t.test('a reload in the middle of a stream does not change its price', asy
   const after = await ask(gateway)
   t.equal((await gateway.chargeOf(after.requestId))?.amount, costOf(5000, 7000), 'the new one afterwards')
   const since = ['--since', '2020-01-01', '--config', file]
-  t.match(await runHere(['charges', 'recompute', ...since]), { code: 0, stdout: /^2 charges .*, 0 of them different;/ })
+  t.match(await runHere(['charges', 'recompute', ...since]), {
+    code: 0,
+    stdout: /^2 charges .*, 0 of them different;/,
+  })
   await checkMoney(t, gateway)
 })
 
