@@ -215,7 +215,14 @@ await t.test('limits of a key are changed with a reason, as by command', async t
   t.same(await shown(), none)
   t.equal((await ask()).status, 200)
   const { text } = await desk.get('/log?action=edit-key')
-  for (const word of ['просьба', 'вернули', 'budget 150.500000 day; ', '203.0.113.0/24']) t.match(text, word)
+  t.match(
+    text,
+    `${keyId}: модели: chat; бюджет: 150,50\u00a0₽ на день; срок: 01.02.2999, 00:00\u00a0МСК; адреса: 203.0.113.0/24 (просьба`,
+  )
+  t.match(
+    text,
+    `${keyId}: модели: без ограничения; бюджет: без ограничения; срок: без ограничения; адреса: без ограничения (вернули)`,
+  )
   t.equal((await desk.get(`/customers/nobody/keys/${keyId}`)).status, 404)
 })
 
@@ -263,11 +270,14 @@ await t.test('what was done stands in the log, and the ledger is in order', asyn
     'снятие блокировки',
     'завершение сеансов',
     'возврат платежа',
-    'счёт 17 &lt;b&gt;',
+    '100,50\u00a0₽: счёт 17 &lt;b&gt;',
+    '→ 0,00\u00a0₽: пустой ответ',
+    '200,00\u00a0₽: по просьбе',
     '@desk.example',
   ]) {
     t.match(text, word)
   }
+  t.notMatch(text, / from \d| to \d|\d\.\d{6} ₽/, 'no word or amount of ours in English')
   t.match((await desk.get('/')).text, 'Списано за запросы')
   t.match((await desk.get('/prices?q=chat')).text, />1\s000</)
   t.same(await area.verify(), [])

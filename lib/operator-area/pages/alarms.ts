@@ -12,6 +12,7 @@ import type { DeskPage, ShowDeskPage } from '../page.ts'
 import { alarmText, refusalOf } from '../view/said-by-code.ts'
 import { showList, timeColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
+import { alarmReason } from '../view/shown-reason.ts'
 
 const closeSchema = z.object({
   reason: fieldSchemas.reason(textLengthsMax.reason),
@@ -65,7 +66,7 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
         sort: 'state',
         cell: one =>
           html`<span class="badge ${one.state === 'open' ? 'bad' : ''}">${alarms.states[one.state]}</span>
-            ${one.closed_by ?? one.taken_by ?? ''} ${one.state === 'closed' ? (one.reason ?? '') : ''}`,
+            ${one.closed_by ?? one.taken_by ?? ''} ${one.state === 'closed' ? alarmReason(page, one) : ''}`,
         csv: one => one.state,
       },
       { name: '', cell: one => actions(page, one) },

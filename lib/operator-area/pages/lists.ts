@@ -15,6 +15,7 @@ import {
   wordsColumn,
 } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
+import { actionReason, movementReason } from '../view/shown-reason.ts'
 import type { Movement } from '../../payments/movements.ts'
 import { searchCharges } from '../../stores/records/desk-queries.ts'
 import type { ListedCharge } from '../../stores/records/desk-queries.ts'
@@ -72,7 +73,7 @@ export function movementColumns(page: DeskPage): DeskList<Movement>['columns'] {
     { name: customer.kind, cell: one => named(customer.kinds, one.kind), csv: one => one.kind },
     amountColumn(page, common.amount, one => one.amountMicros, { shown: smallMoney }),
     amountColumn(page, customer.after, one => one.balanceMicros, { shown: smallMoney }),
-    wordsColumn(common.reason, one => one.reason ?? ''),
+    wordsColumn(common.reason, one => movementReason(page, one)),
   ]
 }
 
@@ -137,7 +138,7 @@ function actionColumns(page: DeskPage): DeskList<OperatorActionRow>['columns'] {
     textColumn(log.who, one => one.operator),
     textColumn(log.what, one => log.actions[one.action]),
     accountColumn(page, one => one.account_id),
-    wordsColumn(common.reason, one => one.reason),
+    wordsColumn(common.reason, one => actionReason(page, one)),
   ]
 }
 

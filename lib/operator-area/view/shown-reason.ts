@@ -1,0 +1,144 @@
+import type { Movement } from '../../payments/movements.ts'
+import type { OperatorActionRow } from '../../stores/records/ledger-tables.ts'
+import type { AlarmRow } from '../../stores/records/operator-tables.ts'
+import { decimal, exactRoubles, named } from '../../web/format.ts'
+import type { DeskPage } from '../page.ts'
+import { shownTime } from './desk-list.ts'
+
+/**
+ * How the gateway writes a reason, and how a page shows it. Reasons are stored as commands print them, in English, and the
+ * log is append-only: pages translate what they read. Parts that a person typed stay as they are.
+ */
+interface OwnForm {
+  readonly form: RegExp
+  readonly shown: (page: DeskPage, ...parts: string[]) => string
+}
+
+const amount = String.raw`\d+\.\d+`
+
+/** `1500.000000` to the kopeck, or as exact as it is. */
+function roubles({ language }: DeskPage, text: string): string {
+  return exactRoubles(text.replace(/(\.\d\d\d*?)0+$/, '$1'), language)
+}
+
+/** `1500.000000 ₽: invoice 17` */
+const moved: OwnForm = {
+  form: new RegExp(`^(${amount}) ₽(:.*)$`, 's'),
+  shown: (page, sum = '', why = '') => roubles(page, sum) + why,
+}
+
+/** `key_1: models a, b; no budget (asked by email)`, of which the changes are translated one by one. */
+const keyEdit: OwnForm = {
+  form: /^(\S+: )(.*?)( \(.*)$/s,
+  shown: (page, key = '', changes = '', why = '') =>
+    key +
+    changes
+      .split('; ')
+      .map(change => translated(page, keyChanges, change))
+      .join('; ') +
+    why,
+}
+
+const keyChanges: readonly OwnForm[] = [
+  { form: /^name (.*)$/s, shown: ({ texts }, name = '') => `${texts.reasons.keyName}: ${name}` },
+  {
+    form: /^(models|addresses) (.*)$/s,
+    shown: ({ texts: { reasons } }, what = '', list = '') =>
+      `${named(reasons.keyLists, what)}: ${list === 'all' ? reasons.noLimit : list}`,
+  },
+  { form: /^no budget$/, shown: ({ texts: { reasons } }) => `${reasons.budget}: ${reasons.noLimit}` },
+  {
+    form: new RegExp(`^budget (${amount}) (total|day|week|month)$`),
+    shown: (page, sum = '', period = '') =>
+      `${page.texts.reasons.budget}: ${roubles(page, sum)} ${named(page.texts.reasons.periods, period)}`,
+  },
+  { form: /^no expiry$/, shown: ({ texts: { reasons } }) => `${reasons.expiry}: ${reasons.noLimit}` },
+  {
+    form: /^expires (\d{4}-\d\d-\d\dT[\d:.]+Z)$/,
+    shown: (page, at = '') => `${page.texts.reasons.expiry}: ${shownTime(page, Date.parse(at))}`,
+  },
+]
+
+/** What we write into the log beside what people type, by the action. */
+const actionForms: Readonly<Partial<Record<OperatorActionRow['action'], OwnForm>>> = {
+  credit: moved,
+  debit: moved,
+  'edit-key': keyEdit,
+  correct: {
+    form: new RegExp(`^([^ ,:]+)(?:, turn (\\d+))?: from (${amount}) to (${amount}) ₽(:.*)$`, 's'),
+    shown: (page, request = '', turn = '', from = '', to = '', why = '') => {
+      const { reasons } = page.texts
+      return `${request}${turn === '' ? '' : reasons.turn(turn)}: ${roubles(page, from)} → ${roubles(page, to)}${why}`
+    },
+  },
+  refund: {
+    form: new RegExp(`^([^ ,]+, )(${amount}) ₽(:.*)$`, 's'),
+    shown: (page, payment = '', sum = '', why = '') => payment + roubles(page, sum) + why,
+  },
+  'accept-rate': {
+    form: /^(\d{4}-\d\d-\d\d: )(\d+\.\d+)$/,
+    shown: ({ language }, day = '', rate = '') => day + decimal(rate, language),
+  },
+  'import-prices': {
+    form: /^(.*: )(\d+) models?$/s,
+    shown: ({ texts }, from = '', models = '') => from + texts.reasons.models(models),
+  },
+  'import-statement': {
+    form: /^(.*: )(\d+) credited, (\d+) queued$/s,
+    shown: ({ texts }, file = '', credited = '', queued = '') => file + texts.reasons.taken(credited, queued),
+  },
+  'close-month': {
+    form: /^(\d{4}-\d\d: )(\d+) documents$/,
+    shown: ({ texts }, month = '', documents = '') => month + texts.reasons.documents(documents),
+  },
+  'mark-document': {
+    form: /^(\S+: )(issued|sent|signed)$/,
+    shown: ({ texts }, id = '', state = '') => id + named(texts.documents.states, state),
+  },
+  'add-operator': {
+    form: /^(\S+: )(owner|finance|support)$/,
+    shown: ({ texts }, email = '', role = '') => email + named(texts.roles, role),
+  },
+}
+
+/** The reason of an operator's action: our own words in the language of the page, and what a person typed as it is. */
+export function actionReason(page: DeskPage, { action, reason }: OperatorActionRow): string {
+  const own = actionForms[action]
+  return own === undefined ? reason : translated(page, [own], reason)
+}
+
+/** Movements whose reason nobody typed, by their ids. */
+const ownMovement = /^(?:payment|refund-canceled|starting|transfer):/
+
+const movementForms: readonly OwnForm[] = [
+  { form: /^payment (\w+)$/, shown: ({ texts }, id = '') => texts.reasons.payment(id) },
+  { form: /^refund (\w+) was canceled$/, shown: ({ texts }, id = '') => texts.reasons.refundCanceled(id) },
+  { form: /^starting credit$/, shown: ({ texts }) => texts.reasons.startingCredit },
+  {
+    form: /^bank transfer taken back: (.*) of (\d{4}-\d\d-\d\d)$/s,
+    shown: ({ texts }, number = '', day = '') => texts.reasons.transferUndone(number, day),
+  },
+  {
+    form: /^bank transfer (.*) of (\d{4}-\d\d-\d\d)$/s,
+    shown: ({ texts }, number = '', day = '') => texts.reasons.transfer(number, day),
+  },
+]
+
+/** The reason of a movement of money, likewise. */
+export function movementReason(page: DeskPage, { id, reason }: Pick<Movement, 'id' | 'reason'>): string {
+  const text = reason ?? ''
+  return ownMovement.test(id) ? translated(page, movementForms, text) : text
+}
+
+/** What was done about a closed alarm, likewise; the gateway closes those that end by themselves. */
+export function alarmReason({ texts }: DeskPage, { closed_by, reason }: AlarmRow): string {
+  return closed_by === 'gateway' ? texts.reasons.alarmEnded : (reason ?? '')
+}
+
+function translated(page: DeskPage, forms: readonly OwnForm[], text: string): string {
+  for (const { form, shown } of forms) {
+    const match = form.exec(text)
+    if (match !== null) return shown(page, ...match.slice(1).map(part => part ?? ''))
+  }
+  return text
+}
