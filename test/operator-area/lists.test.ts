@@ -69,7 +69,6 @@ await t.test(
       ]) {
         t.equal((await desk.get(`${path}?${words}`)).status, 200, `${path}?${words}`)
       }
-      t.equal((await desk.get(`${path}?state=%27%20OR%201=1--&action=x&outcome=x`)).status, 200, path)
       t.equal((await desk.get(`${path}?page=9999999`)).status, 200)
     }
     for (const [path, name] of [
@@ -99,6 +98,29 @@ await t.test(
     }
   },
 )
+
+await t.test('a choice or a day that there is not lists nothing, and is said so', async t => {
+  for (const [address, label] of [
+    ['/customers?state=%27%20OR%201=1--', 'Состояние'],
+    ['/requests?outcome=x', 'Исход'],
+    ['/payments?state=x', 'Состояние'],
+    ['/transfers?state=x', 'Состояние'],
+    ['/documents?state=x', 'Состояние'],
+    ['/alarms?state=x', 'Состояние'],
+    ['/log?action=dance', 'Что'],
+    ['/log?action=toString', 'Что'],
+    ['/log?from=2020-02-31', 'С дня'],
+    ['/payments?to=yesterday', 'По день'],
+  ] as const) {
+    const { status, text } = await desk.get(address)
+    t.equal(status, 422, address)
+    t.match(text, `<p class="notice bad" role="alert">У фильтра «${label}» нет такого значения.</p>`)
+    t.same(rowsOf(text), [], address)
+    const table = await desk.get(address.replace('?', '.csv?'))
+    t.equal(table.status, 422, address)
+    t.equal(table.text, `У фильтра «${label}» нет такого значения.`)
+  }
+})
 
 await t.test('a table for spreadsheets has all rows, and no cell of it is run', async t => {
   const { status, text, headers } = await desk.get('/customers.csv?sort=balance&order=asc')
@@ -145,7 +167,6 @@ await t.test('payments and the log are narrowed to days, in either order', async
     t.equal(rowsOf((await desk.get(`${path}?from=${today}&to=${today}`)).text).length, all, path)
     t.equal(rowsOf((await desk.get(`${path}?from=2999-01-31`)).text).length, 0, path)
     t.equal(rowsOf((await desk.get(`${path}?to=2020-01-31`)).text).length, 0, path)
-    t.equal(rowsOf((await desk.get(`${path}?from=2020-02-31`)).text).length, all, 'is no day')
     const { text } = await desk.get(`${path}?from=${today}&sort=at&order=asc`)
     const cellsOf = (row: string): string => row.replaceAll(/<(?:input|form)[^>]*>/g, '')
     t.same(

@@ -138,21 +138,34 @@ const filterLengthMax = 200
 
 interface Asked extends ListQuery {
   readonly page: number
-  /** A filter is too long, or is no text that a store could have. */
-  readonly isRefused: boolean
+  /** What is wrong with a filter; then nothing is listed. */
+  readonly refused: string | undefined
 }
 
-function ask<Row>(context: PageContext, { columns, filters, firstSort }: DeskList<Row>): Asked {
+/** Why a filter cannot be used: a choice or a day that there is not, or no text that a store could have. */
+function filterProblem(
+  { texts: { common } }: DeskPage,
+  { label, options, isDay: mustBeDay = false }: ListFilter,
+  value: string,
+): string | undefined {
+  if (value.length > filterLengthMax || value.includes('\0')) return common.filterRefused
+  const isKnown = (options === undefined || Object.hasOwn(options, value)) && (!mustBeDay || isDay(value))
+  return isKnown || value === '' ? undefined : common.filterUnknown(label)
+}
+
+function ask<Row>(
+  context: PageContext,
+  page: DeskPage,
+  { columns, filters, firstSort }: DeskList<Row>,
+): Asked {
   const sorts = columns.flatMap(({ sort }) => (sort === undefined ? [] : [sort]))
   const wanted = context.req.query('sort') ?? ''
   const typedPage = Number(context.req.query('page') ?? '1')
   const number = Number.isInteger(typedPage) ? Math.min(Math.max(typedPage, 1), rowsMax / pageRows) : 1
-  const typed = filters.map(({ name, options, isDay: mustBeDay = false }) => {
-    const value = (context.req.query(name) ?? '').trim()
-    const isKnown = (options === undefined || Object.hasOwn(options, value)) && (!mustBeDay || isDay(value))
-    return [name, isKnown ? value : ''] as const
+  const typed = filters.map(filter => {
+    const value = (context.req.query(filter.name) ?? '').trim()
+    return { name: filter.name, value, problem: filterProblem(page, filter, value) }
   })
-  const isRefused = typed.some(([, value]) => value.length > filterLengthMax || value.includes('\0'))
   return {
     sort: sorts.includes(wanted) ? wanted : (firstSort ?? sorts[0] ?? ''),
     isDescending: context.req.query('order') !== 'asc',
@@ -160,8 +173,8 @@ function ask<Row>(context: PageContext, { columns, filters, firstSort }: DeskLis
     offset: (number - 1) * pageRows,
     // One more says whether there is a next page.
     limit: pageRows + 1,
-    filters: Object.fromEntries(typed.map(([name, value]) => [name, value.slice(0, filterLengthMax)])),
-    isRefused,
+    filters: Object.fromEntries(typed.map(({ name, value }) => [name, value.slice(0, filterLengthMax)])),
+    refused: typed.find(({ problem }) => problem !== undefined)?.problem,
   }
 }
 
@@ -234,28 +247,29 @@ export async function showList<Row>(
   list: DeskList<Row>,
   { above, below, isWrong = false }: Beside = {},
 ): Promise<Response> {
-  const asked = ask(context, list)
-  const rows = asked.isRefused ? [] : await list.read(asked)
+  const asked = ask(context, page, list)
+  const rows = asked.refused === undefined ? await list.read(asked) : []
   const shown = rows.slice(0, pageRows)
   const columns = list.columns.map(column => ({ ...column, name: head(list, column, asked) }))
   const content = html`<h1>${list.label}</h1>
     ${list.hint === undefined ? '' : html`<p class="quiet">${list.hint}</p>`} ${above ?? ''}
     <section class="card">
       ${filterForm(page, list, asked)}
-      ${asked.isRefused ? html`<p class="notice bad" role="alert">${page.texts.common.filterRefused}</p>` : ''}
+      ${asked.refused === undefined ? '' : html`<p class="notice bad" role="alert">${asked.refused}</p>`}
       ${dataTable({ label: list.label, empty: list.empty }, columns, shown)}
       ${pager(page, list, asked, rows.length > pageRows)}
     </section>
     ${below ?? ''}`
-  return context.html(layout(page, { title: list.label }, content), isWrong || asked.isRefused ? 422 : 200)
+  const isRefused = isWrong || asked.refused !== undefined
+  return context.html(layout(page, { title: list.label }, content), isRefused ? 422 : 200)
 }
 
 /** The rows of a list as a table for spreadsheets, as many as its pages have. */
 export function downloadList<Row>(makeList: (page: DeskPage) => DeskList<Row>) {
   return async (context: PageContext, page: DeskPage): Promise<Response> => {
     const list = makeList(page)
-    const asked = ask(context, list)
-    if (asked.isRefused) return context.text(page.texts.common.filterRefused, 422)
+    const asked = ask(context, page, list)
+    if (asked.refused !== undefined) return context.text(asked.refused, 422)
     const rows = await list.read({ ...asked, offset: 0, limit: rowsMax })
     const columns = list.columns.flatMap(({ name, csv }) => (csv === undefined ? [] : [{ name, csv }]))
     const table = [columns.map(one => one.name), ...rows.map(row => columns.map(one => one.csv(row)))]
