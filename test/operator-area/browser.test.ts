@@ -42,6 +42,9 @@ for (const [language, screen] of [
     const options = { ...screens[screen], locale: locales[language] }
     const { page, complaints } = await openWindow(chromium, options)
     const shot = (step: string) => shoot(page, `${language}-${screen}-${step}`)
+    // How much of it is cut off at its side, in pixels.
+    const hidden = (selector: string) =>
+      page.locator(selector).evaluate(element => element.scrollWidth - element.clientWidth)
 
     await page.goto(`${area.deskUrl}${pathname}${search}`)
     await page.fill('#newPassword', goodPassword)
@@ -79,12 +82,15 @@ for (const [language, screen] of [
 
     await page.goto(`${area.deskUrl}/transfers`)
     const paid = { number: language === 'ru' ? '41' : '42', date: '2026-11-20', amount: 70_000 }
-    const buffer = Buffer.from(statementOf([{ ...paid, purpose: 'за услуги' }]))
+    const purpose = 'Оплата за услуги доступа к моделям по договору оферты, без налога (НДС)'
+    const buffer = Buffer.from(statementOf([{ ...paid, purpose }]))
     await page.setInputFiles('#file', { name: 'kl_to_1c.txt', mimeType: 'text/plain', buffer })
     await page.click('form[action="/transfers/import"] button')
     await page.waitForSelector('.notice')
-    await shot('5-queue')
     await page.fill('form[action$="/assign"] [name="account"]', account)
+    await shot('5-queue')
+    t.equal(await hidden('form[action$="/assign"] [name="account"]'), 0, 'the whole id can be read')
+    if (screen === 'desktop') t.equal(await hidden('.table'), 0, 'all columns are in sight')
     await page.click('form[action$="/assign"] button')
     await page.waitForURL(/notice=done/)
 

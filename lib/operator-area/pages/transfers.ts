@@ -51,6 +51,7 @@ function decisions(page: DeskPage, { id, state, suggestions }: TransferRow): Htm
     transfers.assign,
     html`<input
       name="account"
+      class="mono"
       aria-label="${common.account}"
       placeholder="${common.account}"
       value="${first ?? ''}"
