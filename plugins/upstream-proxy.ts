@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { answerAddresses, AddressRewriter } from '../lib/dialects/rewrite-addresses.ts'
 import { StreamRestorer } from '../lib/dialects/openai/restore-stream.ts'
 import type { Target } from '../lib/models/target.ts'
-import { GatewayError, ShutDownError } from '../lib/pipeline/errors.ts'
+import { CutError, GatewayError } from '../lib/pipeline/errors.ts'
 import { EventSplitter } from '../lib/http/event-splitter.ts'
 import { headerValue } from '../lib/http/headers.ts'
 import type { Interest } from '../lib/http/json-scan.ts'
@@ -121,7 +121,7 @@ function upstreamPath(exchange: Exchange, { baseUrl, upstreamPath: path }: Targe
  */
 function cutBy(reason: Error | undefined): GatewayError {
   const isOwn = reason instanceof GatewayError && !reason.code.startsWith('upstream_')
-  return isOwn || reason instanceof ShutDownError
+  return isOwn || reason instanceof CutError
     ? reason
     : new GatewayError('upstream_failed', 'The provider broke off in the middle of its answer.', {
         cause: reason,

@@ -157,12 +157,15 @@ export class GatewayError extends Error {
   }
 }
 
-/** The gateway itself ended an exchange that its provider was at work on. */
-export class ShutDownError extends GatewayError {
+/** The gateway itself ended an exchange that its provider was at work on, and its client is told why. */
+export class CutError extends GatewayError {
+  constructor(message: string) {
+    super('upstream_failed', message)
+  }
+}
+
+export class ShutDownError extends CutError {
   constructor() {
-    super(
-      'upstream_failed',
-      'The gateway was shut down before the answer was whole. The request may have been worked on.',
-    )
+    super('The gateway was shut down before the answer was whole. The request may have been worked on.')
   }
 }

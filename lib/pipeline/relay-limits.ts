@@ -1,7 +1,18 @@
+import { CutError } from './errors.ts'
+
 /** How long, and how much, may be read. */
 export interface ReadLimits {
   readonly timeMs: number
   readonly bytesMax: number
+}
+
+/** Why a response is not relayed to its end. */
+export function beyondLimit(limit: 'time' | 'size', { timeMs, bytesMax }: ReadLimits): CutError {
+  const beyond =
+    limit === 'time' ? `went on for more than ${timeMs / 1000} s` : `has more than ${bytesMax} bytes`
+  return new CutError(
+    `The response ${beyond}, the most that the gateway passes on, and was cut. Ask for a shorter one.`,
+  )
 }
 
 /** How many responses may be read on at once for their usage after their clients have left. */

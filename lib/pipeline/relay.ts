@@ -3,7 +3,7 @@ import { cutOff } from './end-answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { AnswerSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
-import type { ReadLimits, RelayLimits } from './relay-limits.ts'
+import { beyondLimit, type ReadLimits, type RelayLimits } from './relay-limits.ts'
 
 /** What the relay asks of the pipeline at each step of an exchange. */
 export interface RelaySteps {
@@ -101,7 +101,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#tapReason !== undefined) this.cutAtEvent(this.#tapReason)
     this.#readBytes += chunk.length
     if (this.#readLimits !== undefined && this.#readBytes > this.#readLimits.bytesMax)
-      this.#endReading('The answer was too long.')
+      this.#endReading('size')
     if (this.#phase !== 'relaying') return
     if (this.exchange.hasClientLeft) return
     const bytes = this.exchange.rewriter === undefined ? chunk : this.exchange.rewriter.push(chunk)
@@ -272,15 +272,16 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   #limit(limits: ReadLimits): void {
     clearTimeout(this.#readTimer)
-    this.#readTimer = setTimeout(() => this.#endReading('The answer went on for too long.'), limits.timeMs)
+    this.#readTimer = setTimeout(() => this.#endReading('time'), limits.timeMs)
     this.#readTimer.unref()
     this.#readLimits = limits
     this.#readBytes = 0
   }
 
   /** No more is read. Nothing may have come yet of an answer that its client did not wait for. */
-  #endReading(message: string): void {
-    const reason = new Error(message)
+  #endReading(limit: 'time' | 'size'): void {
+    // An event that was to be the last one, and does not end, changes nothing about why.
+    const reason = this.#partingReason ?? beyondLimit(limit, this.#readLimits ?? this.#limits.answer)
     if (!this.#isDraining) {
       this.cutAtEvent(reason)
       return

@@ -1,7 +1,7 @@
 import type { Exchange } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { ResponseHead, Tap } from './plugin.ts'
-import type { ReadLimits } from './relay-limits.ts'
+import { beyondLimit, type ReadLimits } from './relay-limits.ts'
 
 /** What a turn asks of the pipeline at each step. */
 export interface TurnSteps {
@@ -47,7 +47,7 @@ export class TurnRelay {
     this.#taps ??= this.#begin()
     for (const tap of this.#taps) this.#feed(tap, event)
     this.#readBytes += event.length
-    if (this.#readBytes > this.#limits.bytesMax) this.cutAtEvent(new Error('The response was too long.'))
+    if (this.#readBytes > this.#limits.bytesMax) this.cutAtEvent(beyondLimit('size', this.#limits))
     return this.exchange.barrier
   }
 
@@ -76,7 +76,7 @@ export class TurnRelay {
   #begin(): readonly Tap[] {
     this.exchange.answerStatus = head.status
     this.exchange.moments.firstByteMs = performance.now()
-    const onLate = (): void => this.cutAtEvent(new Error('The response went on for too long.'))
+    const onLate = (): void => this.cutAtEvent(beyondLimit('time', this.#limits))
     this.#timer = setTimeout(onLate, this.#limits.timeMs)
     this.#timer.unref()
     return this.#steps.respond(this.exchange, head)

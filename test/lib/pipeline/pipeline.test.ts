@@ -197,7 +197,9 @@ await t.test('an answer that never ends is cut, by its time and by its size', as
   await forwardedTo(slow.upstream)
   slow.upstream.answer(undefined, 'once ')
   await until(() => slow.ends.length === 1)
-  t.match(slow.ends, [{ kind: 'broken', error: { message: 'The answer went on for too long.' } }])
+  t.match(slow.ends, [
+    { kind: 'broken', error: { message: /^The response went on for more than 0.4 s, the most/ } },
+  ])
   t.same(
     slow.upstream.calls.filter(call => call === 'abort'),
     ['abort'],
@@ -209,7 +211,9 @@ await t.test('an answer that never ends is cut, by its time and by its size', as
   await until(() => large.client.received().length > 6000)
   large.upstream.sink?.onData(Buffer.alloc(6000, 'x'))
   await until(() => large.ends.length === 1)
-  t.match(large.ends, [{ kind: 'broken', error: { message: 'The answer was too long.' } }])
+  t.match(large.ends, [
+    { kind: 'broken', error: { message: /^The response has more than 10000 bytes, the most/ } },
+  ])
   t.notMatch(large.client.received().toString(), /\r\n0\r\n\r\n$/, 'no clean end')
 })
 
@@ -276,6 +280,37 @@ await t.test('the error event of a cut stream follows a whole event and nothing 
     t.equal(parseAnswers(client.received())[0]?.body.toString() ?? '', expected, JSON.stringify(pieces))
   }
 })
+
+await t.test(
+  'an answer that is cut in the middle of an event which does not end is cut for its reason',
+  async t => {
+    const spent = new Error('The money is spent.')
+    for (const rest of ['', 'x'.repeat(1_048_576)]) {
+      const { client, upstream, ends } = await servePipeline(t, [
+        {
+          name: 'notice',
+          onResponse(exchange) {
+            exchange.cutNotice = { event: () => Buffer.from('data: cut\n\n'), events: new EventSplitter() }
+            return {
+              onData(chunk) {
+                if (chunk.includes('2')) exchange.answerEnd?.cutAtEvent(spent)
+              },
+            }
+          },
+        },
+      ])
+      await forwardedTo(upstream)
+      upstream.answer(undefined, 'data: 1\n\n', 'data: ', '2')
+      if (rest !== '') upstream.sink?.onData(Buffer.from(rest))
+      await until(() => ends.length === 1)
+
+      t.same(ends, [{ kind: 'broken', error: spent }], `${rest.length} bytes more`)
+      t.equal(await client.ended, 'reset')
+      t.match(client.received().toString(), /data: 1\n\n/)
+      t.notMatch(client.received().toString(), /data: cut/)
+    }
+  },
+)
 
 await t.test('plugins in a wrong order are refused with what to do about it', t => {
   const given: Fact[] = ['route']
