@@ -8,7 +8,7 @@ interface Collection {
 }
 type Collect = (collection: Collection) => void
 
-/** Eleven days. */
+/** Eleven days, since V8 has no value for never. */
 const reducerDelayMs = 1_000_000_000
 
 let collect: Collect | undefined
