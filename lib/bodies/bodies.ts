@@ -2,13 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../pipeline/errors.ts'
 import { writeInformation } from '../pipeline/write-information.ts'
 import { BodyBudget, BodyStore } from './body-store.ts'
-import { endInTurns, pushInTurns, type BodyScan } from './body-scan.ts'
+import { endInTurns, pushInTurns, turns, type BodyScan } from './turns.ts'
 import { BodyFailedError, ClientLeftError, ClientStream, tooSlow } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import type { SpoolFolder } from './spool-folder.ts'
-import { countFound } from './sweep.ts'
-import { turns } from './turns.ts'
+import { countFound } from '../platform/collect-garbage.ts'
 
 interface BodiesOptions {
   /** All bodies together, in memory and in files. */

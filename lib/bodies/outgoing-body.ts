@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
-import { BodyFailedError } from './client-stream.ts'
+import { BodyFailedError, type StreamedBody } from './client-stream.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
-import type { StreamedBody } from './streamed-body.ts'
 import assert from 'node:assert/strict'
 
 /** What goes to a provider: bytes at hand, a file with its splices, or a stream that can be sent once. */

@@ -1,4 +1,4 @@
-import { countPassed } from './sweep.ts'
+import { countPassed } from '../platform/collect-garbage.ts'
 
 /**
  * A request's body, or what it decodes to: whole, and readable until its exchange has ended. A short one

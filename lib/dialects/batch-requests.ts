@@ -2,10 +2,9 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
-import type { Meter, Meters } from '../money/usage.ts'
+import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 import { BatchTally } from './batch-tally.ts'
 import type { JsonPartsReader, RequestFacts } from './dialect.ts'
-import type { BatchedRequests } from './batched-requests.ts'
 import { span } from './interest.ts'
 import { filesInText, objectsIn } from './named-objects.ts'
 import { namedModelsIn } from './naming-members.ts'
@@ -13,6 +12,24 @@ import { containersIn } from './rented-containers.ts'
 import { findField, isSpelled, memberOf, readCount, readString, requireSpellings } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 import { cacheWriteIn, demandIn, modelsNamedAgain, wantedBatchTier } from './request-facts.ts'
+
+/** The requests of a batch: what they come to, or the uploaded file in which they stand. */
+export interface BatchedRequests {
+  readonly requests?: BatchFacts
+  readonly file?: NamedObject
+  /** Where all requests of the file must go. */
+  readonly endpoint?: string
+  /** Each of them must say so itself. */
+  readonly isSaidByEach?: true
+  /** The batch is made without any: they are added to it later. */
+  readonly isEmpty?: true
+  /** The ids under which their results will stand, where those of other requests stand among them. */
+  readonly requestIds?: readonly string[]
+  /** The model that the body names beside the one in the path or in the requests, and which must be the same. */
+  readonly model?: string
+  /** What a model must have a price for to be asked; that of the batch's operation unless said. */
+  readonly mainMeter?: Meter
+}
 
 const requestName = 'request'
 /** Each is measured and checked, and told apart by its place. */

@@ -1,4 +1,7 @@
 import type { BodyKind, Operation } from './dialect.ts'
+import type { Interest } from '../http/json-scan.ts'
+import { AnswerReader } from './answer-reader.ts'
+import { factsFrom } from './request-facts.ts'
 
 /** An operation that costs nothing and reports nothing: no hold, no charge. */
 export function freeOperation(
@@ -15,4 +18,21 @@ export const atOpenai: ReadonlySet<string> = new Set(['openai', 'sandbox'])
 /** An operation that is refused with 501 and this reason. */
 export function unsupportedOperation(name: string, reason: string): Operation {
   return { name, body: 'opaque', modelIn: 'none', isFree: true, mainMeter: 'requests', unsupported: reason }
+}
+
+/**
+ * A free operation whose answer names objects, so that they are recorded.
+ * @param answer where the names stand, by `names`
+ */
+export function objectOperation(
+  name: string,
+  answer: Interest,
+  options: Parameters<typeof freeOperation>[1] = {},
+): Operation {
+  return {
+    ...freeOperation(name, options),
+    ...(options.interest !== undefined && { factsFromJson: factsFrom }),
+    readUsage: (head, context) => new AnswerReader(head, context, answer),
+    namesObjects: true,
+  }
 }

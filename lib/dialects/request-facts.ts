@@ -3,7 +3,7 @@ import type { CountedText } from '../http/json-text.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
-import { askedMedia, framesIn, modalities, writesImages } from './asked-media.ts'
+import { askedMedia, framesIn, modalities, writesImages, readMedia } from './read-media.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
 import { filesInText, inTextName, namesObject, objectsIn } from './named-objects.ts'
 import { namedModel, namedModelsIn, searched } from './naming-members.ts'
@@ -18,7 +18,6 @@ import {
   textOf,
   wrongType,
 } from './read-field.ts'
-import { readMedia } from './read-media.ts'
 import { reasoningFindings, reasoningIn, reasoningMembers } from './asked-reasoning.ts'
 import { toolFindings, toolsIn } from './search-tools.ts'
 

@@ -2,7 +2,7 @@ import type { Interest } from '../http/json-scan.ts'
 import { AnswerReader } from './answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from './dialect.ts'
 import type { AnswerMeasure } from './measure.ts'
-import { objectOperation } from './object-operation.ts'
+import { objectOperation } from './free-operation.ts'
 
 /** Reads the answer to files that went into a store. No provider tells what it bills for them: their size does. */
 class StoredFilesReader extends AnswerReader {

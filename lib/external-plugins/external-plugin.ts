@@ -14,8 +14,7 @@ import type {
   PluginOutcome,
   TextReader,
 } from '../plugin-api/plugin-api.ts'
-import { ResponseTap } from './response-tap.ts'
-import { TextPieces } from './text-pieces.ts'
+import { ResponseTap, TextPieces } from './response-tap.ts'
 import { bodyPieces } from '../bodies/request-body.ts'
 import type { RequestBody } from '../bodies/request-body.ts'
 import type { MediaPart } from '../http/media-part.ts'

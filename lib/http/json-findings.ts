@@ -1,5 +1,5 @@
 import type { Base64Facts, Finding, Interest, JsonType } from './json-scan.ts'
-import { JsonScanError } from './json-grammar.ts'
+import { JsonScanError } from './json-frames.ts'
 import { PieceList } from './piece-list.ts'
 
 /** A finding whose value has begun and not ended. */

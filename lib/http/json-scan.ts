@@ -3,7 +3,7 @@ import type { MediaPart } from './media-part.ts'
 import type { CountedText } from './json-text.ts'
 
 export { fold } from './json-plan.ts'
-export { JsonScanError } from './json-grammar.ts'
+export { JsonScanError } from './json-frames.ts'
 export { JsonScanner }
 
 /**

@@ -1,7 +1,7 @@
 import { JsonFindings } from './json-findings.ts'
 import type { OpenFinding } from './json-findings.ts'
-import { JsonFrames } from './json-frames.ts'
 import {
+  JsonFrames,
   colonExpected,
   commaOrCloseExpected,
   describeUnexpected,
@@ -14,7 +14,7 @@ import {
   valueOrCloseExpected,
   JsonScanError,
   type JsonScanReason,
-} from './json-grammar.ts'
+} from './json-frames.ts'
 import { planOf } from './json-plan.ts'
 import type { Plan } from './json-plan.ts'
 import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'

@@ -1,6 +1,6 @@
 import type { RequestBody } from '../bodies/request-body.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { imageTokens } from '../money/image-tokens.ts'
+import { imageTokens } from '../dialects/openai/drawing-tool.ts'
 import { type Price, ratesOf, unitRate } from '../money/price.ts'
 import { addMeters } from '../money/usage.ts'
 import type { Meters, UsageLine, UsageReading } from '../money/usage.ts'

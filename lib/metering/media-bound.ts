@@ -1,4 +1,4 @@
-import { billedSeconds } from '../dialects/billed-seconds.ts'
+import { billedSeconds } from '../dialects/openai/transcriptions.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meter } from '../money/usage.ts'

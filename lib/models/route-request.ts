@@ -16,7 +16,7 @@ import { requirePriced } from './require-priced.ts'
 import type { ProviderConfig } from '../config/config.ts'
 import { filesRead } from './object-owner.ts'
 import { outgoingBody, jsonStringBytes, type Splice } from '../bodies/outgoing-body.ts'
-import { StreamedBody } from '../bodies/streamed-body.ts'
+import { StreamedBody } from '../bodies/client-stream.ts'
 
 /** What is looked at to decide on a request. */
 export interface RoutingContext extends BatchContext {

@@ -1,4 +1,4 @@
-import type { BodyScan } from '../bodies/body-scan.ts'
+import type { BodyScan } from '../bodies/turns.ts'
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { JsonScanError } from '../http/json-scan.ts'
 import { multipartBoundary, MultipartError, MultipartScanner } from '../http/multipart-scan.ts'

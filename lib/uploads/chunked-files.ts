@@ -1,7 +1,7 @@
 import { headerValue } from '../http/headers.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import type { WatchedFile } from './watched-file.ts'
-import { GoogleBatchInputReader } from '../dialects/google/batch-input.ts'
+import { GoogleBatchInputReader } from '../dialects/google/batches.ts'
 import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 
 /** Uploads that are measured at once: of those beyond, and of those that stay away, nothing is known. */

@@ -1,7 +1,7 @@
 import { toldProviderFirst, type ProviderConfig } from '../config/config.ts'
 import { ClientLeftError } from '../bodies/client-stream.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { TurnProtocol } from '../dialects/turns.ts'
+import type { TurnProtocol } from '../dialects/session.ts'
 import { headerValue } from '../http/headers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'

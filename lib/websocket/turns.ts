@@ -1,6 +1,6 @@
 import { nodeHttp } from '../platform/node-http.ts'
 import { memoryBody } from '../bodies/request-body.ts'
-import type { TurnEvent, TurnProtocol } from '../dialects/turns.ts'
+import type { TurnEvent, TurnProtocol } from '../dialects/session.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { eventOf } from '../http/event-splitter.ts'

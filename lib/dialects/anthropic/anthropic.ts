@@ -1,11 +1,36 @@
 import type { Dialect } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, objectOperation } from '../free-operation.ts'
 import { genericOperation } from '../generic.ts'
-import { RouteTable } from '../route-table.ts'
+import { RouteTable, type RouteRow } from '../route-table.ts'
 import { anthropicBatchRows, batchJobs } from './batches.ts'
-import { anthropicFileRows } from './files.ts'
 import { countTokens, messages } from './messages.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
+import { object } from '../interest.ts'
+import { names } from '../named-objects.ts'
+import { anthropicList } from './object-list.ts'
+
+/** `POST /files`, a form with the file in it. */
+const fileUpload = objectOperation('file-upload', object({ id: names('file') }), {
+  body: 'streamed',
+  carriesFile: 'form',
+})
+/** What a file is, and its content. */
+const storedFile = freeOperation('stored-file')
+const deletedFile = freeOperation('deleted-file', { isDeletion: true })
+const fileList = anthropicList('file-list', {
+  kind: 'file',
+  retrieval: storedFile,
+  path: id => `/files/${encodeURIComponent(id)}`,
+})
+
+/** Files, below `/v1`. */
+const anthropicFileRows: readonly RouteRow[] = [
+  { methods: ['POST'], path: '/files', operation: fileUpload },
+  { methods: ['GET'], path: '/files', operation: fileList },
+  { methods: ['GET'], path: '/files/{id}', operation: storedFile, object: 'file' },
+  { methods: ['DELETE'], path: '/files/{id}', operation: deletedFile, object: 'file' },
+  { methods: ['GET'], path: '/files/{id}/content', operation: storedFile, object: 'file' },
+]
 
 const models = freeOperation('models', { isModelList: true })
 

@@ -1,23 +1,46 @@
-import type { ScanResult, Interest } from '../../http/json-scan.ts'
+import type { ScanResult, Interest, Finding } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { BatchFacts } from '../../money/batch-facts.ts'
-import { InlineBatchReader } from '../batch-requests.ts'
+import { InlineBatchReader, addRequest, batchedRequest, type BatchedRequests } from '../batch-requests.ts'
 import type { Operation, UsageReaderContext } from '../dialect.ts'
-import type { BatchedRequests } from '../batched-requests.ts'
-import { type JobKind, jobOperations } from '../job-kind.ts'
+import { jobOperations, type JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { list, object, value, span } from '../interest.ts'
 import { readString } from '../read-field.ts'
 import type { RouteRow } from '../route-table.ts'
-import { batchRequestsMax, googleBatchedRequest } from './batch-input.ts'
 import { googleList } from './object-list.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import { BatchSum } from '../batch-sum.ts'
-import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
+import { BatchSum, batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
 import { UsageFields } from '../measure.ts'
-import { Grounding, groundingInterest } from './grounding.ts'
+import { Grounding, groundingInterest, generateContent } from './generate-content.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
+import { BatchLinesReader } from '../batch-lines.ts'
+import { embedContent } from './embed-content.ts'
+
+const batchRequestsMax = 100_000
+
+/** What a batch of either kind asks for, and for which model where it says so again. */
+const ofEither: Interest = {
+  members: new Map([
+    ...[generateContent, embedContent].flatMap(({ interest }) => [...(interest?.members ?? [])]),
+    ['model', value('model')],
+  ]),
+}
+
+/** One request inside a batch: `{request: {contents, generationConfig}, metadata}`. */
+const googleBatchedRequest = batchedRequest(object({ request: ofEither }))
+
+/** Reads JSON lines of `{key, request}`. The model is named when the batch is made. */
+export class GoogleBatchInputReader extends BatchLinesReader {
+  constructor() {
+    super(googleBatchedRequest, { requestsMax: batchRequestsMax, foldUnderscores: true })
+  }
+
+  protected override addLine(findings: readonly Finding[], at: string): void {
+    addRequest(this.tally, findings, { at, endpoint: '', model: '*' })
+  }
+}
 
 const requests = object({ requests: list(googleBatchedRequest) })
 const request = object({

@@ -2,7 +2,7 @@ import type { Interest } from '../../http/json-scan.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { googleTool, toolInterest, toolsInterest } from '../search-tools.ts'
 import { namesFile } from '../named-objects.ts'
-import { videoMembers } from '../asked-media.ts'
+import { videoMembers } from '../read-media.ts'
 
 /** Keys are folded without underscores, since Google takes snake and camel case. */
 function contentPart(): Interest {

@@ -1,10 +1,9 @@
 import { headerValues } from '../../http/headers.ts'
 import type { NamedObject } from '../../money/usage.ts'
 import type { Operation } from '../dialect.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation, unsupportedOperation, objectOperation } from '../free-operation.ts'
 import { object } from '../interest.ts'
 import { names } from '../named-objects.ts'
-import { objectOperation } from '../object-operation.ts'
 import type { RouteRow } from '../route-table.ts'
 import { googleList } from './object-list.ts'
 

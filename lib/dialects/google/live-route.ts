@@ -1,16 +1,178 @@
 import type { RouteMatch, Operation, RequestFacts } from '../dialect.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
-import { object, value, anyOf, list } from '../interest.ts'
+import { object, value, anyOf, list, span } from '../interest.ts'
 import { findField, readString, textOf } from '../read-field.ts'
 import { names, objectsIn } from '../named-objects.ts'
 import { namedModelsIn, searched, unread } from '../naming-members.ts'
 import { providerToolsIn } from '../search-tools.ts'
 import { content, tools, contents, part } from './content-request.ts'
-import { LiveReader } from './live-reader.ts'
-import { scanMessage } from '../session-message.ts'
-import type { Steps } from '../session-message.ts'
-import type { SessionNames } from '../session.ts'
+import {
+  scanMessage,
+  countOf,
+  encodedLength,
+  fieldsOf,
+  lengthOf,
+  parseMessage,
+  encodedSeconds,
+  type Steps,
+  type Fields,
+} from '../session-message.ts'
+import type { SessionNames, ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../session.ts'
+import { addUsed, UsageFields } from '../measure.ts'
+import { Grounding } from './generate-content.ts'
+import { generateNames, measureMetadata } from './usage-metadata.ts'
+
+const blob = object({ data: span('audio'), mimetype: value('audioType') })
+
+const clientInterest = object({
+  setup: span('setup'),
+  clientcontent: span('content'),
+  realtimeinput: object(
+    {
+      audio: blob,
+      video: object({ data: span('image') }),
+      mediachunks: list(blob),
+      text: span('inputText'),
+    },
+    span('input'),
+  ),
+  toolresponse: span('toolResponse'),
+})
+
+/** `total` is looked at here: thoughts may be outside of it. */
+const liveNames = { ...generateNames, output: 'responseTokenCount', total: '' }
+
+/** What Google counts for an image that is not large (wire.md 3.5). */
+const imageTokens = 258
+
+/** Samples of two bytes a second, where their type does not say how many: of what is heard, and what is spoken. */
+const heardHertz = 16_000
+const spokenHertz = 24_000
+const hertzMax = 48_000
+
+/** Reads Gemini Live: turns have no ids, and one runs at a time. */
+class LiveReader implements SessionReader {
+  readonly startsByItself = true
+  readonly isSpoken = true
+  readonly #model: string
+  #isInTurn = false
+  #grounding = new Grounding()
+
+  constructor(model: string) {
+    this.#model = model
+  }
+
+  *onClient(message: Buffer): Steps<ClientEvent> {
+    const scan = yield* scanMessage(message, clientInterest, { foldUnderscores: true })
+    if (findField(scan, 'setup') !== undefined) {
+      throw new GatewayError('body_invalid', 'A session is set up once, by its first message.', {
+        param: 'setup',
+      })
+    }
+    const isSaid = ['content', 'toolResponse'].some(name => findField(scan, name) !== undefined)
+    const starts = isSaid || findField(scan, 'input') !== undefined
+    const audio = encodedLength(scan, 'audio')
+    const images = countOf(scan, 'image')
+    const types = scan.findings.filter(
+      ({ name, type, raw }) => name === 'audioType' && type === 'string' && raw !== undefined,
+    )
+    return {
+      ...(starts && { starts: 'input' }),
+      audioSeconds: encodedSeconds(audio, bytesPerSecond(types.map(textOf), heardHertz)),
+      // Of what is shown or spoken the model reads no more than that.
+      textBytes: isSaid
+        ? message.length - audio - encodedLength(scan, 'image')
+        : encodedLength(scan, 'inputText'),
+      ...(images > 0 && { imageTokens: images * imageTokens }),
+    }
+  }
+
+  onServer(message: Buffer): readonly ServerEvent[] {
+    const event = parseMessage(message)
+    const content = fieldsOf(event['serverContent'])
+    const events: ServerEvent[] = []
+    const handle = fieldsOf(event['sessionResumptionUpdate'])['newHandle']
+    if (typeof handle === 'string' && handle !== '') {
+      events.push({ kind: 'named', object: { kind: 'session', id: handle } })
+    }
+    if (
+      !this.#isInTurn &&
+      ('modelTurn' in content || 'toolCall' in event || 'outputTranscription' in content)
+    ) {
+      this.#isInTurn = true
+      events.push({ kind: 'started' })
+    }
+    const output = outputOf(content)
+    if (output.textBytes + output.audioSeconds > 0) events.push({ kind: 'output', ...output })
+    takeGrounding(this.#grounding, content['groundingMetadata'])
+    const usage = usageOf(event['usageMetadata'], this.#grounding.count(this.#model))
+    if (content['turnComplete'] === true) {
+      this.#isInTurn = false
+      this.#grounding = new Grounding()
+      events.push({ kind: 'finished', ...(usage !== undefined && { usage }) })
+    } else if (usage !== undefined) events.push({ kind: 'usage', usage })
+    return events
+  }
+}
+
+function outputOf(content: Fields): { textBytes: number; audioSeconds: number } {
+  let textBytes = lengthOf(fieldsOf(content['outputTranscription'])['text'])
+  let audioSeconds = 0
+  const parts = fieldsOf(content['modelTurn'])['parts']
+  for (const part of itemsOf(parts)) {
+    const { text, inlineData } = fieldsOf(part)
+    textBytes += lengthOf(text)
+    const { data, mimeType } = fieldsOf(inlineData)
+    const types = typeof mimeType === 'string' ? [mimeType] : []
+    audioSeconds += encodedSeconds(lengthOf(data), bytesPerSecond(types, spokenHertz))
+  }
+  return { textBytes, audioSeconds }
+}
+
+/** By the lowest rate that one of the types tells, as in `audio/pcm;rate=16000`. */
+function bytesPerSecond(types: readonly string[], hertzDefault: number): number {
+  const told = types.map(type => Number(/;\s*rate=(\d{1,9})/.exec(type)?.[1] ?? 0)).filter(hertz => hertz > 0)
+  return Math.min(...(told.length > 0 ? told : [hertzDefault]), hertzMax) * 2
+}
+
+/** What the turn was looked up for; its usage does not tell. */
+function takeGrounding(grounding: Grounding, metadata: unknown): void {
+  const { webSearchQueries, imageSearchQueries, groundingChunks } = fieldsOf(metadata)
+  for (const [name, found] of [
+    ['query', webSearchQueries],
+    ['imageQuery', imageSearchQueries],
+  ] as const) {
+    for (const query of itemsOf(found)) grounding.take(name, query)
+  }
+  for (const chunk of itemsOf(groundingChunks)) if ('maps' in fieldsOf(chunk)) grounding.take('maps', chunk)
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function usageOf(usage: unknown, searches: number): TurnUsage | undefined {
+  if (typeof usage !== 'object' || usage === null) return undefined
+  const flags = new Set<string>()
+  const fields = new UsageFields(usage, flags)
+  const measured = measureMetadata(fields, liveNames)
+  if (measured === undefined) return undefined
+  addUsed(measured.meters, 'searches', searches)
+  const total = fields.count('totalTokenCount')
+  const spoken =
+    (fields.count('promptTokenCount') ?? 0) +
+    (fields.count('responseTokenCount') ?? 0) +
+    (fields.count('toolUsePromptTokenCount') ?? 0)
+  const withThoughts = spoken + (fields.count('thoughtsTokenCount') ?? 0)
+  if (total !== undefined && total !== spoken && total !== withThoughts) fields.flag('usage_inconsistent')
+  return {
+    lines: [{ meters: measured.meters }],
+    raw: JSON.stringify(usage),
+    details: measured.details,
+    flags: [...flags],
+  }
+}
 
 /** With a token in place of a key the method has another name; tokens are made elsewhere. */
 const livePath =
@@ -73,7 +235,7 @@ const message = searched({
  * What a message of Gemini Live names; what its setup names is read with it.
  * @throws GatewayError body_invalid, field_ambiguous
  */
-function* liveNames(data: Buffer): Steps<SessionNames> {
+function* namesOfMessage(data: Buffer): Steps<SessionNames> {
   const scan = yield* scanMessage(data, message, { foldUnderscores: true })
   return { objects: objectsIn(scan), models: namedModelsIn(scan) }
 }
@@ -98,7 +260,7 @@ const live: Operation = {
   session: {
     beginsWithMessage: true,
     createReader: ({ model }) => new LiveReader(model),
-    namesIn: liveNames,
+    namesIn: namesOfMessage,
   },
 }
 

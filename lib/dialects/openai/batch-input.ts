@@ -10,7 +10,7 @@ import { drawingModels } from './drawing-tool.ts'
 import { embeddings } from './embeddings.ts'
 import { imageEdits, imageGenerations, imagesIn } from './images.ts'
 import { moderations } from './moderations.ts'
-import { withoutEchoes } from './item-echoes.ts'
+import { withoutEchoes } from './response-input.ts'
 import { responses } from './responses.ts'
 import { xaiVideoGenerations } from './xai-videos.ts'
 

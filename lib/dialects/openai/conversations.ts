@@ -1,14 +1,12 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { atOpenai, freeOperation } from '../free-operation.ts'
+import { atOpenai, freeOperation, objectOperation } from '../free-operation.ts'
 import { list, object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
-import { objectOperation } from '../object-operation.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
-import { withoutEchoes } from './item-echoes.ts'
-import { inputItem } from './response-input.ts'
+import { withoutEchoes, inputItem } from './response-input.ts'
 
 const conversation = object({ id: names('conversation') })
 /** A request with items, which may name files, and items that the provider has kept. */

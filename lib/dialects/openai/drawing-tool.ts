@@ -4,7 +4,6 @@ import { textOf } from '../read-field.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { measureTokens } from './openai-reader.ts'
 import type { UsageFields } from '../measure.ts'
-import { imageTokens } from '../../money/image-tokens.ts'
 import type { UsageLine, Meters } from '../../money/usage.ts'
 
 /** What the tool `image_generation` draws with unless it is told otherwise. */
@@ -65,4 +64,16 @@ export function imageMeters(meters: Meters, usage: UsageFields | undefined): Met
 export function imageVariant(size: unknown, quality: unknown): string | undefined {
   const parts = [size, quality].filter(part => typeof part === 'string' && part !== '' && part !== 'auto')
   return parts.length === 0 ? undefined : parts.join('/').toLowerCase()
+}
+
+/** Of images in OpenAI's table, the larger shape of each quality. */
+const tokensByQuality = new Map([
+  ['low', 408],
+  ['medium', 1584],
+  ['high', 6240],
+])
+
+/** The tokens of an image that nobody has counted. */
+export function imageTokens(quality: string | undefined): number {
+  return tokensByQuality.get(quality ?? '') ?? 1584
 }

@@ -1,13 +1,15 @@
-import type { Operation } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import type { Operation, AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
+import { freeOperation, objectOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
-import { names } from '../named-objects.ts'
-import { objectOperation } from '../object-operation.ts'
+import { names, objectsIn } from '../named-objects.ts'
 import { openaiList } from './object-list.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
-import { readBatchResponses } from './batch-responses.ts'
+import { JsonLines, type JsonLine } from '../../http/json-lines.ts'
+import { readAgain, type NamedObject, type UsageReading } from '../../money/usage.ts'
+import { batchReading, lastUsage, lastValue, BatchSum } from '../batch-results.ts'
+import { measureTokens } from './openai-reader.ts'
 
 const file = object({ id: names('file') })
 
@@ -60,3 +62,76 @@ export const openaiFileRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/uploads/{id}/complete', operation: uploadComplete, object: 'upload' },
   { methods: ['POST'], path: '/uploads/{id}/cancel', operation: uploadCancel, object: 'upload' },
 ]
+
+/** What can be asked for later of a line of an output file. */
+const line = object({
+  response: object({
+    body: object({
+      object: value('object'),
+      id: value('id'),
+      store: value('store'),
+      usage: value('usage'),
+      output: list(object({ id: names('item'), container_id: names('container') })),
+    }),
+  }),
+})
+
+const lineOptions = { valueBytesMax: 4096, findingsMax: 20_000, rejectDuplicates: false }
+/** Of one file, which may hold fifty thousand responses. */
+const namesMax = 250_000
+
+/**
+ * Reads the results of a batch while a client fetches them, for the names of the responses that its provider
+ * has kept: whoever made the batch can go on from them.
+ */
+class BatchResponsesReader implements UsageReader {
+  readonly isTerminal = false
+  readonly #providerKind: string
+  readonly #lines = new JsonLines(line, lineOptions, read => this.#take(read))
+  #objects: NamedObject[] = []
+  #named = 0
+
+  constructor(providerKind: string) {
+    this.#providerKind = providerKind
+  }
+
+  push(chunk: Buffer): void {
+    this.#lines.push(chunk)
+  }
+
+  takeObjects(): readonly NamedObject[] {
+    const objects = this.#objects
+    this.#objects = []
+    return objects
+  }
+
+  end(): UsageReading {
+    this.#lines.end()
+    return batchReading(new BatchSum(), new Set(), { isTerminal: false })
+  }
+
+  #take({ error, findings }: JsonLine): void {
+    // What is not whole may be something else, such as the definition of a tool.
+    if (error !== undefined || lastValue(findings, 'object') !== 'response') return
+    const id = lastValue(findings, 'id')
+    if (typeof id !== 'string' || lastValue(findings, 'store') === false) return
+    const usage = lastUsage(findings, 'usage', new Set())
+    const used = usage && measureTokens(usage, this.#providerKind)?.meters
+    // No charge is of this response alone.
+    const facts = { context: readAgain(used ?? {}) }
+    for (const named of [{ kind: 'response', id, facts } as const, ...objectsIn({ findings })]) {
+      if (this.#named === namesMax) return
+      this.#named += 1
+      this.#objects.push(named)
+    }
+  }
+}
+
+/** Of a file that a batch of the account's has made. Parts of one may begin and end anywhere, so they tell nothing. */
+export function readBatchResponses(
+  { status }: AnswerHead,
+  { object: file, providerKind }: UsageReaderContext,
+): UsageReader | undefined {
+  const isOfBatch = status === 200 && file?.facts?.resultsOf !== undefined
+  return isOfBatch ? new BatchResponsesReader(providerKind) : undefined
+}

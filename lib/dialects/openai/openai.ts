@@ -27,10 +27,9 @@ import { moderations } from './moderations.ts'
 import { ocr } from './ocr.ts'
 import { responsesConnection } from './responses-connection.ts'
 import { rerank } from './rerank.ts'
-import { speech } from './speech.ts'
+import { speech, xaiVoiceRows } from './speech.ts'
 import { transcriptions, translations } from './transcriptions.ts'
 import { xaiVideoRows } from './xai-videos.ts'
-import { xaiVoiceRows } from './xai-voice.ts'
 
 const models = freeOperation('models', { isModelList: true })
 const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']

@@ -5,7 +5,7 @@ import { freeOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, readString } from '../read-field.ts'
-import type { TurnEvent, TurnProtocol } from '../turns.ts'
+import type { TurnEvent, TurnProtocol } from '../session.ts'
 import { lastTypes, requestMembers, responses, responsesFacts } from './responses.ts'
 
 /** As OpenAI's SDKs check it. */

@@ -13,8 +13,7 @@ import { searchMembers, toolsInterest } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { containersIn, containersLine, rentsContainers, unseenLine } from '../rented-containers.ts'
 import { OpenaiReader, countsSearches } from './openai-reader.ts'
-import { withoutEchoes } from './item-echoes.ts'
-import { inputItem, storedPrompt, tool } from './response-input.ts'
+import { withoutEchoes, inputItem, storedPrompt, tool } from './response-input.ts'
 
 /** The members of a request for a response. */
 export const requestMembers = {

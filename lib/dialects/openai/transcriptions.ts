@@ -2,10 +2,9 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { billedSeconds } from '../billed-seconds.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
-import { addUsed, type AnswerMeasure, UsageFields } from '../measure.ts'
+import { addUsed, UsageFields, type AnswerMeasure } from '../measure.ts'
 import { readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
@@ -109,4 +108,12 @@ function withTold(facts: RequestFacts, format = '', inJson: ReportsLength): Requ
   if (format === 'verbose_json') return { ...facts, reportsLength: 'surely' }
   const reportsLength = plainFormats.has(format) ? inJson : 'never'
   return { ...facts, reportsLength, ...(isFetched && { isLengthUntold: true }) }
+}
+
+/** https://console.groq.com/docs/speech-to-text: what is shorter is billed as so many seconds. */
+const leastSeconds: ReadonlyMap<string, number> = new Map([['groq', 10]])
+
+/** For how many seconds of audio a provider bills so many, by the provider's kind. */
+export function billedSeconds(seconds: number, providerKind: string): number {
+  return Math.max(leastSeconds.get(providerKind) ?? 0, seconds)
 }

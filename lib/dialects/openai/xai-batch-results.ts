@@ -1,6 +1,5 @@
-import { BatchSum } from '../batch-sum.ts'
+import { BatchSum, batchReading } from '../batch-results.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import { batchReading } from '../batch-results.ts'
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { type AnswerMeasure, UsageFields } from '../measure.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { BatchSum } from '../../../lib/dialects/batch-sum.ts'
+import { BatchSum } from '../../../lib/dialects/batch-results.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import type { Price } from '../../../lib/money/price.ts'
 

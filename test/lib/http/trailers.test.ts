@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answerTrailers } from '../../../lib/http/trailers.ts'
+import { answerTrailers } from '../../../lib/http/headers.ts'
 
 const asked = ['host', 'a', 'TE', 'trailers']
 const buffers = (fields: readonly string[]): Buffer[] => fields.map(field => Buffer.from(field, 'latin1'))

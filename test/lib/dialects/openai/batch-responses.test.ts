@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readBatchResponses } from '../../../../lib/dialects/openai/batch-responses.ts'
+import { readBatchResponses } from '../../../../lib/dialects/openai/files.ts'
 import type { NamedObject, ObjectFacts } from '../../../../lib/money/usage.ts'
 
 const facts = { isStreaming: false, candidates: 1, textBytes: 0, media: [], objects: [] }
