@@ -20,7 +20,7 @@ export interface StoreOptions {
   /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
   readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
-  /** The store stops to take writes, for this reason, or takes them again. */
+  /** The store cannot be used any more, for this reason, or can be again. */
   readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
 }
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import { openRecordReader } from '../../lib/stores/open-store.ts'
 import { startCuttingProxy } from '../fixtures/cutting-proxy.ts'
 import { startPostgres } from '../fixtures/postgres-server.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
@@ -29,6 +30,15 @@ async function startIdleNode(t: Test, store: string) {
       const text = await (await fetch(`${test.gateway.adminUrl}/metrics`)).text()
       return /^gateway_store_up (\d)$/m.exec(text)?.[1]
     },
+    /** The alarms of the store that were raised, in their order. */
+    alarms: () => test.logLines.flatMap(line => /"alarm":"(store_\w+)"/.exec(line)?.[1] ?? []),
+    /** Those that stand in the store, and how. */
+    async alarmRows() {
+      const reader = await openRecordReader({ kind: 'postgres', url: store })
+      const rows = await reader.all(reader.build.selectFrom('alarms').select(['kind', 'state', 'count']))
+      await reader.close()
+      return rows
+    },
   }
 }
 
@@ -47,11 +57,18 @@ await t.test('an idle node whose database is stopped is not ready until the data
   await node.becomes(503, awayMs)
   t.same(await node.ready(), bad)
   t.equal(await node.storeUp(), '0')
+  await until(() => node.alarms().length > 0, awayMs)
+  t.same(node.alarms(), ['store_unavailable'], 'nobody had to ask it for something')
 
   await server.start()
   await node.becomes(200, awayMs)
   t.same(await node.ready(), good)
   t.equal(await node.storeUp(), '1')
+  await until(() => node.alarms().length > 1, awayMs)
+  t.same(node.alarms(), ['store_unavailable', 'store_available'])
+  const closed = [{ kind: 'store_unavailable', state: 'closed', count: 1 }]
+  await until(async () => (await node.alarmRows()).some(({ state }) => state === 'closed'))
+  t.same(await node.alarmRows(), closed)
   t.same(await node.breaches(), [])
 })
 
@@ -70,6 +87,8 @@ await t.test('an idle node whose database says nothing any more is not ready', a
     'no probe waits for the database',
   )
   t.equal(await node.storeUp(), '0')
+  await until(() => node.alarms().length > 0, awayMs)
+  t.same(node.alarms(), ['store_unavailable'])
 })
 
 await t.test('an idle node stays ready while its connections break and are made anew', async t => {
@@ -85,5 +104,6 @@ await t.test('an idle node stays ready while its connections break and are made 
   }
 
   t.same([...seen], [200])
+  t.same(node.alarms(), [])
   t.same(await node.breaches(), [])
 })

@@ -22,7 +22,8 @@ import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresWriter } from './postgres-writer.ts'
 import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import type { Store, StoreOptions } from '../store.ts'
-import { storePatienceMs, storeQueue, type WriteQueue } from '../shared/write-queue.ts'
+import { storeQueue } from '../shared/store-health.ts'
+import { storePatienceMs } from '../shared/write-queue.ts'
 import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
@@ -158,17 +159,20 @@ async function assembleStore(
   const keys = new MemoryKeyDirectory()
   const writer = new PostgresWriter(options)
   let closing: Promise<void> | undefined
-  const queue: WriteQueue<PostgresOperation> = storeQueue(
-    { waitingMax, ...options },
-    () => closing !== undefined,
-    operations => void writer.run(operations).then(report => queue.onReport(report)),
-  )
+  const { queue, health } = storeQueue<PostgresOperation>({
+    waitingMax,
+    ...options,
+    send: operations => void writer.run(operations).then(report => queue.onReport(report)),
+    isClosing: () => closing !== undefined,
+    lost: () => (node.isAnswered && node.isHeard ? undefined : lostTouch()),
+  })
   const queries = postgresQueries(pool)
   const isHeard = (): boolean => node.isHeard
   const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard, riskRule })
   const openHolds = new PostgresOpenHolds(queries, ledger)
   const node = nodeOf(options, { owner, keys, openHolds })
   const close = async (): Promise<void> => {
+    health.close()
     try {
       await queue.flush()
     } finally {
@@ -180,6 +184,7 @@ async function assembleStore(
   }
   try {
     await node.start()
+    health.watch()
     return {
       ledger,
       accounts: new PostgresAccounts({ pool, keys, clock, owner, riskRule }),
@@ -192,7 +197,7 @@ async function assembleStore(
       },
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,
-      failure: () => queue.failure ?? (node.isAnswered && node.isHeard ? undefined : lostTouch()),
+      failure: () => health.failure(),
       writesWaiting: () => queue.waiting,
       expireHolds: () => openHolds.endExpired(clock.now()),
       close: () => (closing ??= close()),

@@ -1,14 +1,12 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
-import type { StoreOptions } from '../store.ts'
 import type { BatchReport, StoreOperation } from './store-operation.ts'
 import { GatheringBatch, type OperationOwner, type Ticket } from './write-batch.ts'
 
 /** How long an operation that nobody waits for may wait for others to be written with it. */
 const unhurriedMs = 250
 
-/** Between attempts to write while the store refuses. */
-const storeRetryMs = 250
+const retryMsDefault = 250
 /** How long an exchange waits for a store that is out of order, unless said. */
 export const storePatienceMs = 60_000
 
@@ -22,9 +20,10 @@ interface KeptOperation<Operation> {
 interface WriteQueueOptions<Operation> {
   /** Sends operations to the writer, whose answer comes back by `onReport`. */
   readonly send: (operations: readonly Operation[]) => void
-  /** Called when the store stops or starts to take writes. */
-  readonly onAvailable: (error: LedgerUnavailableError | undefined) => void
-  readonly retryMs: number
+  /** Called when the store has stopped or started to take writes. */
+  readonly onChange: () => void
+  /** Between attempts to write while the store refuses; a quarter of a second unless said. */
+  readonly retryMs?: number
   /** From this many operations waiting on, the queue calls itself full. */
   readonly waitingMax: number
 }
@@ -103,7 +102,7 @@ export class WriteQueue<Operation = StoreOperation> {
     else {
       const { code, message } = report.error
       // A full disk may have room again. Until then everything waits in memory.
-      this.#retryTimer = setTimeout(() => this.#retry(), this.#options.retryMs)
+      this.#retryTimer = setTimeout(() => this.#retry(), this.#options.retryMs ?? retryMsDefault)
       this.#failed(batch, new LedgerUnavailableError(`the store cannot be written: ${message} (${code})`))
       this.#onIdle?.()
     }
@@ -212,30 +211,8 @@ export class WriteQueue<Operation = StoreOperation> {
   }
 
   #setFailure(error: LedgerUnavailableError | undefined): void {
-    if ((error === undefined) !== (this.failure === undefined)) this.#options.onAvailable(error)
+    const isChange = (error === undefined) !== (this.failure === undefined)
     this.failure = error
+    if (isChange) this.#options.onChange()
   }
-}
-
-/** Opens the queue of a store, which says in the log when it stops and starts to take writes, until it is closing. */
-export function storeQueue<Operation>(
-  {
-    log,
-    onAvailable,
-    waitingMax,
-  }: Pick<StoreOptions, 'log' | 'onAvailable'> & { readonly waitingMax: number },
-  isClosing: () => boolean,
-  send: (operations: readonly Operation[]) => void,
-): WriteQueue<Operation> {
-  return new WriteQueue({
-    send,
-    onAvailable(error) {
-      if (isClosing()) return
-      if (error === undefined) log?.info({}, 'the store can be written again')
-      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
-      onAvailable?.(error)
-    },
-    retryMs: storeRetryMs,
-    waitingMax,
-  })
 }

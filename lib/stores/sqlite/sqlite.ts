@@ -23,7 +23,8 @@ import type {
   WriterOptions,
 } from '../shared/store-operation.ts'
 import type { Store, StoreOptions } from '../store.ts'
-import { storePatienceMs, storeQueue, type WriteQueue } from '../shared/write-queue.ts'
+import { storeQueue } from '../shared/store-health.ts'
+import { storePatienceMs, type WriteQueue } from '../shared/write-queue.ts'
 import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
@@ -174,7 +175,8 @@ function assembleStore(
   const { book, keys, spending } = loadMemory(file, snapshot, riskRule)
   let closing: Promise<void> | undefined
   const send = (operations: readonly StoreOperation[]): void => worker.postMessage(operations)
-  const queue: WriteQueue = storeQueue({ waitingMax, ...options }, () => closing !== undefined, send)
+  const isClosing = (): boolean => closing !== undefined
+  const { queue, health } = storeQueue({ waitingMax, ...options, send, isClosing })
   const exited = connect(worker, queue)
   void exited.then(() => {
     if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))
@@ -217,7 +219,7 @@ function assembleStore(
     },
     recovery: { releasedHolds: snapshot.releasedHolds },
     isNew: snapshot.isNew,
-    failure: () => queue.failure,
+    failure: () => health.failure(),
     writesWaiting: () => queue.waiting,
     expireHolds: async () => ledger.expireHolds(),
     close: () => (closing ??= close()),

@@ -14,9 +14,9 @@ const dropped = { isKept: false }
 function openQueue(retryMs = 5, waitingMax = 1000) {
   const sent: string[] = []
   const states: boolean[] = []
-  const queue = new WriteQueue({
+  const queue: WriteQueue = new WriteQueue({
     send: operations => sent.push(operations.map(one => (one.kind === 'price' ? one.hash : '')).join()),
-    onAvailable: error => states.push(error === undefined),
+    onChange: () => states.push(queue.failure === undefined),
     retryMs,
     waitingMax,
   })
