@@ -72,10 +72,11 @@ export class ClientSocket {
   }
 
   /**
-   * The message that a session begins with; it is kept for who sends it on.
-   * @throws GatewayError request_timeout, request_invalid, and what reading throws
+   * The message that a session begins with; it is kept for who sends it on. Undefined where the client left before it.
+   * @throws GatewayError request_timeout
+   * @throws SessionError for what is no WebSocket
    */
-  async firstMessage(timeoutMs: number): Promise<Message> {
+  async firstMessage(timeoutMs: number): Promise<Message | undefined> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(
@@ -91,12 +92,17 @@ export class ClientSocket {
     }
   }
 
-  async #nextData(): Promise<Message> {
-    for (;;) {
-      const { value, done } = await this.peer.messages.next()
-      if (done === true || value.kind === 'close')
-        throw new SessionError(1000, 'The client left before its setup.')
-      if (value.kind === 'data') return value
+  async #nextData(): Promise<Message | undefined> {
+    try {
+      for (;;) {
+        const { value, done } = await this.peer.messages.next()
+        if (done === true || value.kind === 'close') return undefined
+        if (value.kind === 'data') return value
+      }
+    } catch (error) {
+      if (error instanceof SessionError) throw error
+      // Its connection broke.
+      return undefined
     }
   }
 }

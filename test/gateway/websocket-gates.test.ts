@@ -187,7 +187,11 @@ await t.test(
     const leaving = await openSession(t, url)
     leaving.socket.terminate()
     await until(() => gateway.logLines.length > before)
-    t.match(JSON.parse(gateway.logLines.at(-1) ?? ''), { msg: 'exchange', operation: 'live' })
+    t.match(JSON.parse(gateway.logLines.at(-1) ?? ''), {
+      msg: 'exchange',
+      operation: 'live',
+      outcome: 'aborted',
+    })
     const waiting = await openSession(t, url)
     const closing = gateway.gateway.close(60_000)
     t.equal((await waiting.closed).code, 1006, 'a drain waits for nobody who has not said a word')
