@@ -147,7 +147,7 @@ function priceShare(
 function namedIn({ namedModels = {}, drawsWith = {} }: BatchShare): Parameters<typeof priceNamedModels>[1] {
   return {
     namedModels: Object.entries(namedModels).map(([name, { at: place }]) => ({ name, at: place })),
-    drawsWith: Object.keys(drawsWith),
+    drawingModels: Object.keys(drawsWith),
   }
 }
 

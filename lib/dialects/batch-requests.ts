@@ -47,7 +47,7 @@ export interface BatchedRequest {
   readonly mainMeter?: Meter
   readonly isFree?: boolean
   readonly mayRunTools?: boolean
-  readonly drawsWith?: readonly string[] | undefined
+  readonly drawsWith?: string | undefined
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
   readonly imagesGiven?: number

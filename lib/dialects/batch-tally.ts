@@ -17,7 +17,7 @@ export interface BatchRequest {
   readonly isFree?: boolean
   readonly mayRunTools?: boolean
   readonly cacheWrite?: RequestFacts['cacheWrite']
-  readonly drawsWith?: readonly string[] | undefined
+  readonly drawsWith?: string | undefined
   readonly namedModels?: readonly NamedModel[]
   readonly searches?: number
   readonly tools?: readonly ProviderTool[]
@@ -89,7 +89,7 @@ export class BatchTally {
     }
     if (request.units !== undefined) share.units = addMeters(request.units, share.units)
     for (const { name } of request.namedModels ?? []) this.#name(name, request.at, share)
-    for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
+    if (request.drawsWith !== undefined) this.#draw(request.drawsWith, request.at, share)
     if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
     this.#addWork(request, share)
     const explained = (request.explainedTools ?? 0) + (request.tools?.length ?? 0)

@@ -71,8 +71,8 @@ export interface RequestFacts {
   readonly isLengthUntold?: true
   /** Whether the response to a transcription reports how long its audio is; `perhaps` where not every provider does. */
   readonly reportsLength?: 'surely' | 'perhaps' | 'never'
-  /** Other models that the provider's tools may draw with. */
-  readonly drawsWith?: readonly string[]
+  /** Another model, which the provider's tools may draw with. */
+  readonly drawsWith?: string
   /** Which of several responses that come over one connection at once. */
   readonly lane?: string
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */

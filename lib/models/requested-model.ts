@@ -179,6 +179,12 @@ export function isAllowed(allowed: readonly string[] | undefined, name: string):
   return allowed.some(entry => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name))
 }
 
+/** Those beside the one that answers. One request draws with one model, and the requests of a batch with several. */
+interface NamedBeside {
+  readonly namedModels?: readonly NamedModel[] | undefined
+  readonly drawingModels?: readonly string[]
+}
+
 /**
  * What the models cost that a request names beside the one that answers: an advisor, a fallback or a tool is billed by
  * its own model.
@@ -186,19 +192,19 @@ export function isAllowed(allowed: readonly string[] | undefined, name: string):
  */
 export function priceNamedModels(
   context: NamingContext,
-  { namedModels = [], drawsWith = [] }: Pick<RequestFacts, 'namedModels' | 'drawsWith'>,
+  { namedModels = [], drawingModels = [] }: NamedBeside,
   model: ResolvedModel | undefined,
 ): readonly NamedPrice[] {
   const providerName = context.route.providerName ?? model?.entry.providers[0]
   const places = new Map([
-    ...drawsWith.map(name => [name, 'tools'] as const),
+    ...drawingModels.map(name => [name, 'tools'] as const),
     ...namedModels.map(({ name, at }) => [name, at] as const),
   ])
   return [...places].flatMap(([name, at]) => {
     const found = resolveNamed(context, { name, at }, providerName)
     const price = priceInForce(found.entry.prices, context.exchange.startedAt)
     if (price !== undefined) {
-      const isDrawing = drawsWith.includes(name)
+      const isDrawing = drawingModels.includes(name)
       return [{ names: [name, found.upstreamName], price, isDrawing, model: found.entry }]
     }
     if (context.isUnpriced) return []

@@ -106,9 +106,11 @@ function modelled(
 ): ModelledRequest {
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const isAlone = facts.namedModels === undefined && facts.drawsWith === undefined
+  const { namedModels, drawsWith } = facts
+  const isAlone = namedModels === undefined && drawsWith === undefined
   const naming = { exchange, route, directory, isUnpriced: price === undefined }
-  const named = isAlone ? [] : priceNamedModels(naming, facts, model)
+  const drawingModels = drawsWith === undefined ? [] : [drawsWith]
+  const named = isAlone ? [] : priceNamedModels(naming, { namedModels, drawingModels }, model)
   return { exchange, route, scanned, facts, model, price, named }
 }
 

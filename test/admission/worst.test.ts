@@ -37,12 +37,12 @@ function read({ path, body }: Attack): {
   if (price === undefined) throw new Error(`${upstreamModelName} has no price`)
   const providerKind = name === 'google' ? 'google' : kind
   const named = [
-    ...(facts.drawsWith ?? []),
+    ...(facts.drawsWith === undefined ? [] : [facts.drawsWith]),
     ...(facts.namedModels ?? []).map(({ name: one }) => one),
   ].flatMap(model => {
     const other = directory.resolve(model, undefined)?.entry
     const own = other?.prices[0]
-    const isDrawing = facts.drawsWith?.includes(model) === true
+    const isDrawing = facts.drawsWith === model
     return own === undefined ? [] : [{ names: [model], price: own, isDrawing, model: other }]
   })
   return {

@@ -6,7 +6,7 @@ import { anyOf, object, value } from '../interest.ts'
 import { readString } from '../read-field.ts'
 import { chat } from './chat.ts'
 import { completions, countPrompts } from './completions.ts'
-import { drawingModels } from './drawing-tool.ts'
+import { drawingModel } from './drawing-tool.ts'
 import { embeddings } from './embeddings.ts'
 import { imageEdits, imageGenerations, imagesIn } from './images.ts'
 import { moderations } from './moderations.ts'
@@ -93,7 +93,7 @@ export class BatchInputReader extends BatchLinesReader {
       ...(operation?.defaultModel !== undefined && { model: operation.defaultModel }),
       ...unitsOf(operation, scan),
       mayRunTools: operation === responses,
-      drawsWith: operation === responses ? drawingModels(scan) : undefined,
+      drawsWith: operation === responses ? drawingModel(scan) : undefined,
       prompts: operation === completions ? countPrompts(scan) : 1,
       capMembers: (operation && capMembers.get(operation)) ?? [],
     })

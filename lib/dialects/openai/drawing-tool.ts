@@ -13,7 +13,7 @@ const drawsWithUnlessSaid = 'gpt-image-1'
  * The model that a request's tools draw with; undefined where they draw nothing.
  * @throws GatewayError body_invalid for two, of which no response tells which one has drawn
  */
-export function drawingModels(scan: ScanResult): readonly string[] | undefined {
+export function drawingModel(scan: ScanResult): string | undefined {
   let model: string | undefined
   const named = new Map<string, string>()
   for (const finding of scan.findings) {
@@ -25,7 +25,7 @@ export function drawingModels(scan: ScanResult): readonly string[] | undefined {
     if (model !== undefined && model !== drawsWith) throw severalModels(model, drawsWith)
     model = drawsWith
   }
-  return model === undefined ? undefined : [model]
+  return model
 }
 
 function severalModels(one: string, other: string): GatewayError {

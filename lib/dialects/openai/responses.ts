@@ -10,7 +10,7 @@ import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { searchMembers, toolsInterest } from '../search-tools.ts'
-import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
+import { drawingModel, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { containersIn, containersLine, rentsContainers, unseenLine } from '../rented-containers.ts'
 import { OpenaiReader, countsSearches } from './openai-reader.ts'
 import { withoutEchoes, inputItem, storedPrompt, tool } from './response-input.ts'
@@ -161,7 +161,7 @@ class ResponsesReader extends OpenaiReader {
 
   /** The model that draws, as the response tells it, or the request. */
   get #model(): string | undefined {
-    return this.#drawsWith ?? this.context.facts.drawsWith?.[0]
+    return this.#drawsWith ?? this.context.facts.drawsWith
   }
 
   /** What its stored prompt has rented. */
@@ -265,7 +265,7 @@ export function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts
   // The answer comes at once and without usage; the client may never ask for the rest.
   const startsJob = readBoolean(scan, 'background') === true
   const isForgotten = readBoolean(scan, 'store') === false
-  const drawsWith = drawingModels(scan)
+  const drawsWith = drawingModel(scan)
   return {
     ...facts,
     showsTools: true,

@@ -204,7 +204,7 @@ t.test('models that the requests name beside their own are held for as often', a
                 ...each,
                 candidates: 1,
                 tools: [{ type: 'imagegeneration' }],
-                drawsWith: ['drawing'],
+                drawsWith: 'drawing',
               }
             : {
                 ...each,
