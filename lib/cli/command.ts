@@ -62,19 +62,23 @@ export class CommandError extends Error {
   }
 }
 
-/** Options that every command has. */
+/** Options that every command with a result has. */
 export interface SharedOptions {
   readonly config?: string
   readonly json?: boolean
 }
 
-/** A command with the options that all share. `definition` is its name with its arguments. */
-export function addCommand(parent: Command, definition: string, description: string): Command {
+/** A command that reads the configuration. `definition` is its name with its arguments. */
+export function addConfigCommand(parent: Command, definition: string, description: string): Command {
   return parent
     .command(definition)
     .description(description)
     .option('-c, --config <file>', 'the configuration (default: config/gateway.yaml, or GATEWAY_CONFIG)')
-    .option('--json', 'print JSON')
+}
+
+/** One that also has a result, with the options that all such share. */
+export function addCommand(parent: Command, definition: string, description: string): Command {
+  return addConfigCommand(parent, definition, description).option('--json', 'print JSON')
 }
 
 /** `1 charge`, `2 charges`. */

@@ -10,7 +10,7 @@ import { demoScreen } from '../gateway/demo-account.ts'
 import type { Demo } from '../gateway/demo-account.ts'
 import type { OwnedLog } from '../observability/log.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import { addCommand, CommandError } from './command.ts'
+import { addConfigCommand, CommandError } from './command.ts'
 import type { SharedOptions, CliContext, RunningGateway } from './command.ts'
 import { openConfig } from './open-config.ts'
 import type { Log } from '../platform/log.ts'
@@ -79,7 +79,7 @@ class Ending {
 
 /** `serve`: runs the gateway until it is told to end. */
 export function addServeCommand(program: Command, context: CliContext): void {
-  addCommand(
+  addConfigCommand(
     program,
     'serve',
     'run the gateway; SIGTERM drains it, SIGHUP reads the configuration again',

@@ -27,7 +27,7 @@ export function parseYaml(text: string): YamlDocument {
     return { line, column: col }
   }
   const syntaxErrors: (Partial<Place> & { message: string })[] = [
-    ...document.errors,
+    ...withoutEchoes(document.errors),
     ...document.warnings,
   ].map(({ code, message, pos: [offset] }) => ({
     message: code === 'DUPLICATE_KEY' ? `${keyAt(text, offset)} stands twice in one map` : message,
@@ -65,6 +65,22 @@ export function parseJson(text: string): YamlDocument {
   }
   let document: YamlDocument | undefined
   return { value, syntaxErrors: [], locate: path => (document ??= parseYaml(text)).locate(path) }
+}
+
+/** Errors behind which the parser has lost the structure, and takes what is right for wrong. */
+const derailing: ReadonlySet<string> = new Set([
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'BLOCK_IN_FLOW',
+  'MISSING_CHAR',
+  'MULTILINE_IMPLICIT_KEY',
+  'UNEXPECTED_TOKEN',
+])
+
+/** One comma or bracket that is missing is told once: what is told of the structure after it may be its echo. */
+function withoutEchoes(errors: Document.Parsed['errors']): Document.Parsed['errors'] {
+  const first = errors.find(({ code }) => derailing.has(code))
+  return errors.filter(error => error === first || !derailing.has(error.code))
 }
 
 /** A key as it is written: the rest of its line up to the colon. */

@@ -11,6 +11,7 @@ const wrongUsage: readonly (readonly [words: string[], message: RegExp])[] = [
   [['account'], /Usage: gateway account/],
   [['chekc'], /unknown command 'chekc'\n\(Did you mean check\?\)/],
   [['check', '--colour'], /unknown option '--colour'/],
+  [['serve', '--json'], /unknown option '--json'/],
   [['check', 'extra'], /too many arguments/],
   [['balance'], /required option '--account <id>'/],
   [['account', 'credit', '--rub', '1', '--reason', 'r'], /missing required argument 'account'/],
