@@ -207,8 +207,10 @@ function meterFor(
   const request = exchange.get('request')
   const known = target.object?.facts
   const contentType = headerValue(head.headers, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  // https://ai.google.dev/gemini-api/docs/priority-inference
+  const servedTier = headerValue(head.headers, 'x-gemini-service-tier')?.toLowerCase()
   const reader = operation.readUsage(
-    { status: head.status, contentType },
+    { status: head.status, contentType, servedTier },
     {
       providerKind: target.provider.kind,
       facts: job === undefined ? request : jobRequestFacts(job),

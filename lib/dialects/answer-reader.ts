@@ -59,6 +59,7 @@ export class AnswerReader implements UsageReader, AnswerSink {
     this.context = context
     this.#objectKind = objectKind
     this.#usages = new KeptUsages(interest)
+    this.tier = head.servedTier
     this.#bytes = new AnswerBytes(head.contentType, interest, this)
   }
 

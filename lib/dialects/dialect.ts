@@ -158,6 +158,8 @@ export interface AnswerHead {
   readonly status: number
   /** Lower-case, without parameters; empty when absent. */
   readonly contentType: string
+  /** The tier that the headers name. */
+  readonly servedTier?: string | undefined
 }
 
 /**

@@ -1,8 +1,10 @@
 import { measureLines } from './anthropic/message-lines.ts'
 import { AnswerReader } from './answer-reader.ts'
+import { isStandardTier, tierUnnamed } from './asked-tier.ts'
 import type { Operation } from './dialect.ts'
 import { content, contents } from './google/content-request.ts'
 import { generateNames, interactionNames, measureMetadata } from './google/usage-metadata.ts'
+import { tierName } from '../money/consumed-cost.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
 import {
   addDetail,
@@ -77,12 +79,18 @@ const document = object({
   model: value('model'),
   error: value('error'),
   type: value('type'),
+  service_tier: value('tier'),
   text,
   usage: value('usage'),
   usagemetadata: value('usageMetadata'),
   x_groq: object({ usage: value('usage') }),
-  response: object({ usage: value('usage'), model: value('model'), error: value('error') }),
-  interaction: object({ usage: value('usage'), model: value('model') }),
+  response: object({
+    service_tier: value('tier'),
+    usage: value('usage'),
+    model: value('model'),
+    error: value('error'),
+  }),
+  interaction: object({ service_tier: value('tier'), usage: value('usage'), model: value('model') }),
   meta: value('usageMeta'),
   message,
   delta: anyOf(text, object({ text, message, usage: value('usage') })),
@@ -116,7 +124,16 @@ class GenericReader extends AnswerReader {
     const measure = this.#measureUsage()
     // What an unknown answer consists of is not known either: it is worth something unless it is an error.
     if (measure.lines.length === 0 && !this.hasError) this.hasOutput = true
-    return measure
+    const { servedTier } = this
+    if (servedTier === undefined) return measure
+    return { ...measure, lines: measure.lines.map(line => ({ tier: servedTier, ...line })) }
+  }
+
+  protected override get servedTier(): string | undefined {
+    const told =
+      this.tier ?? this.usage()?.text('service_tier') ?? this.usage('usageMetadata')?.text('serviceTier')
+    if (told === undefined) return tierUnnamed(this.context)
+    return isStandardTier(told) ? undefined : tierName(told)
   }
 
   #measureUsage(): AnswerMeasure {

@@ -58,7 +58,7 @@ export function jobPrices(exchange: Exchange): ReadonlyMap<string, Price> {
 function factsOf(exchange: Exchange): JobFacts {
   const { upstreamModelName, batch } = exchange.get('target')
   const request = exchange.get('request')
-  const { candidates, batch: requests } = request
+  const { candidates, batch: requests, wantedTier } = request
   const { units, unitsVariant, imagesGiven } = { ...request, ...batch?.made }
   const tools = toolTypes(request, exchange.get('target'))
   return {
@@ -69,6 +69,7 @@ function factsOf(exchange: Exchange): JobFacts {
     ...(imagesGiven !== undefined && { imagesGiven }),
     ...(candidates > 1 && { candidates }),
     ...(tools.length > 0 && { tools }),
+    ...(wantedTier !== undefined && { wantedTier }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),
     ...(requests?.requestIds !== undefined && { requestIds: requests.requestIds }),
   }
@@ -76,7 +77,16 @@ function factsOf(exchange: Exchange): JobFacts {
 
 /** What a reader of a job's answers knows of the request that submitted it. */
 export function jobRequestFacts({ facts }: Job): RequestFacts {
-  const { upstreamModel, units, variant, imagesGiven, candidates = 1, endpoint, requestIds } = facts
+  const {
+    upstreamModel,
+    units,
+    variant,
+    imagesGiven,
+    candidates = 1,
+    endpoint,
+    requestIds,
+    wantedTier,
+  } = facts
   return {
     ...(upstreamModel !== '' && { model: upstreamModel }),
     isStreaming: false,
@@ -87,6 +97,7 @@ export function jobRequestFacts({ facts }: Job): RequestFacts {
     ...(units !== undefined && { units }),
     ...(variant !== undefined && { unitsVariant: variant }),
     ...(imagesGiven !== undefined && { imagesGiven }),
+    ...(wantedTier !== undefined && { wantedTier }),
     startsJob: true,
     batch: { ...(endpoint !== undefined && { endpoint }), ...(requestIds !== undefined && { requestIds }) },
   }

@@ -1,6 +1,7 @@
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { rentsContainers } from '../dialects/rented-containers.ts'
-import { tierName } from '../money/consumed-cost.ts'
+import { mayCostMore } from '../dialects/asked-tier.ts'
+import { factorName, tierName } from '../money/consumed-cost.ts'
 import type { Target } from './target.ts'
 import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
@@ -29,14 +30,6 @@ export function requirePriced(
   if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
 }
 
-/** Tiers that cost more, by the kinds of providers that serve them. */
-const expensiveTiers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  // https://developers.openai.com/api/docs/pricing, https://ai.google.dev/gemini-api/docs/priority-inference
-  ['priority', new Set(['openai', 'google', 'xai'])],
-  // https://platform.claude.com/docs/en/build-with-claude/fast-mode
-  ['fast', new Set(['anthropic'])],
-])
-
 /**
  * A tier that is served at more than the usual price, and without a factor here, would be charged at that.
  * @throws GatewayError not_supported
@@ -48,11 +41,11 @@ export function requirePricedTier(
 ): void {
   for (const asked of wanted?.split('+') ?? []) {
     const name = tierName(asked)
-    if (expensiveTiers.get(name)?.has(providerKind) !== true || factors[name] !== undefined) continue
+    if (!mayCostMore(name, providerKind) || factorName(name, factors) !== undefined) continue
     throw new GatewayError(
       'not_supported',
       `The tier "${name}" has no price for this model here, so it is not served. The operator sets it: factors, "${name}".`,
-      { param: name === 'fast' ? 'speed' : 'service_tier' },
+      { param: name === 'fast' && providerKind === 'anthropic' ? 'speed' : 'service_tier' },
     )
   }
 }

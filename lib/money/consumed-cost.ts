@@ -149,9 +149,23 @@ function waysToRead(price: Price, meters: Meters, cacheWrite: Consumed['cacheWri
   return ways
 }
 
+/** Whether a tier costs no more than the usual price, by its name in prices. */
+export function isPlainTier(name: string): boolean {
+  return plainTiers.has(name)
+}
+
 /** A tier as prices name it, by the name that it is asked for. */
 export function tierName(asked: string): string {
   return asked.toLowerCase().replace(/^service_tier_/, '')
+}
+
+/**
+ * The name that a tier's factor has in a price; undefined where it has none. OpenAI's priority tier is called fast as well.
+ * https://openai.com/api-fast-mode/
+ */
+export function factorName(tier: string, factors: Price['factors']): string | undefined {
+  if (factors[tier] !== undefined) return tier
+  return tier === 'fast' && factors['priority'] !== undefined ? 'priority' : undefined
 }
 
 /**

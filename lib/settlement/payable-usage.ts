@@ -1,4 +1,4 @@
-import { mostExpensiveVariant } from '../money/consumed-cost.ts'
+import { factorName, mostExpensiveVariant } from '../money/consumed-cost.ts'
 import { isPricedBySecond, type Price, ratesOf, type Rates, unitRate } from '../money/price.ts'
 import { type Meter, type UsageLine, unitMeters } from '../money/usage.ts'
 
@@ -21,7 +21,7 @@ interface PayableUsage {
  * what comes in a size or quality without one as the most expensive that has. Else any such use would be free.
  */
 export function payableUsage(told: UsageLine, price: Price): PayableUsage {
-  const usage = paidOnce(told, price)
+  const usage = inNamedTier(paidOnce(told, price), price)
   const rates = ratesOf(price)
   const meters = { ...usage.meters }
   let isShort = false
@@ -55,6 +55,18 @@ function paidOnce(usage: UsageLine, price: Price): UsageLine {
   if (meters.audioSeconds !== undefined && meters.audioInput !== undefined)
     delete meters[isPricedBySecond(price) ? 'audioInput' : 'audioSeconds']
   return { ...usage, meters }
+}
+
+function inNamedTier(usage: UsageLine, { factors }: Price): UsageLine {
+  const { tier } = usage
+  if (tier === undefined) return usage
+  return {
+    ...usage,
+    tier: tier
+      .split('+')
+      .map(name => factorName(name, factors) ?? name)
+      .join('+'),
+  }
 }
 
 function isTokenPriced({ levels }: Rates, meter: Meter): boolean {

@@ -22,11 +22,16 @@ async function start(
   {
     like,
     factors = { flex: '0.5', priority: '2', fast: '2', us: '1.1' },
-  }: { readonly like?: string; readonly factors?: Readonly<Record<string, string>> } = {},
+    headers = [],
+  }: {
+    readonly like?: string
+    readonly factors?: Readonly<Record<string, string>>
+    readonly headers?: readonly string[]
+  } = {},
 ) {
   const upstream = await startRawUpstream(t, () =>
     answer === undefined
-      ? plainAnswer(200, ['content-type', 'application/json'], document)
+      ? plainAnswer(200, ['content-type', 'application/json', ...headers], document)
       : {
           pieces: [
             headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
@@ -108,6 +113,14 @@ await t.test('a more expensive tier without a factor is refused where its provid
     ['anthropic', '/v1/messages', { ...chat, max_tokens: 9, speed: 'fast' }, [], 'speed'],
     ['google', generate, { contents: [], serviceTier: 'SERVICE_TIER_PRIORITY' }, [], 'service_tier'],
     ['google', generate, { contents: [] }, vertex, 'service_tier'],
+    ['openai', '/v1/chat/completions', { ...chat, service_tier: 'fast' }, [], 'service_tier'],
+    // One that came after this was written.
+    ['openai', '/v1/responses', { model: 'm', input: 'Hi', service_tier: 'ultrafast' }, [], 'service_tier'],
+    ['xai', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
+    ['openrouter', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
+    ['fireworks', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
+    ['fireworks', '/v1/messages', { ...chat, max_tokens: 9, service_tier: 'priority' }, [], 'service_tier'],
+    ['fireworks', '/somebody/v1/things', { model: 'm', service_tier: 'priority' }, [], 'service_tier'],
   ] as const) {
     const { upstream, gateway, ask } = await start(t, 10, undefined, priority, {
       like,
@@ -117,12 +130,12 @@ await t.test('a more expensive tier without a factor is refused where its provid
     t.equal(refused.status, 501, path)
     t.match(refused.body.toString(), /has no price for this model here/)
     if (like !== 'google')
-      t.match(JSON.parse(refused.body.toString()), { error: like === 'openai' ? { param } : {} })
+      t.match(JSON.parse(refused.body.toString()), { error: path.endsWith('/messages') ? {} : { param } })
     t.equal(upstream.requests.length, 0)
     t.same(await gateway.charges(), [])
   }
   const { ask } = await start(t, 10, undefined, priority, { like: 'openai', factors: {} })
-  for (const tier of ['default', 'auto', 'flex'])
+  for (const tier of ['default', 'auto', 'flex', 'scale', 'standard'])
     t.equal((await ask('/v1/chat/completions', { ...chat, service_tier: tier })).status, 200, tier)
 })
 
@@ -227,4 +240,113 @@ await t.test('searches cost the same in every tier', async t => {
   const { gateway, ask } = await start(t, 10, undefined, document)
   const { requestId } = await ask('/v1/messages', { ...chat, max_tokens: 100, speed: 'fast' })
   t.match(await gateway.chargeOf(requestId), { amount: '3.220000', flags: [], usage: { searches: 3 } })
+})
+
+const chatOf = (tier: object): string =>
+  JSON.stringify({ ...JSON.parse(priority), service_tier: null, ...tier })
+const responseOf = (tier: object): string =>
+  JSON.stringify({
+    object: 'response',
+    model: 'm',
+    status: 'completed',
+    output: [],
+    usage: { input_tokens: 10, output_tokens: 100, total_tokens: 110 },
+    ...tier,
+  })
+const contentOf = (tier: object): string =>
+  JSON.stringify({
+    candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 100, totalTokenCount: 110, ...tier },
+  })
+const interactionOf = (tier: object): string =>
+  JSON.stringify({
+    id: 'i',
+    status: 'completed',
+    usage: { total_input_tokens: 10, total_output_tokens: 100, total_tokens: 110 },
+    ...tier,
+  })
+const messageOf = (usage: object): string =>
+  JSON.stringify({
+    type: 'message',
+    model: 'm',
+    content: [{ type: 'text', text: 'x' }],
+    usage: { input_tokens: 10, output_tokens: 100, ...usage },
+  })
+const asksPriority = { service_tier: 'priority' }
+const asksFlex = { service_tier: 'flex' }
+const inChat = '/v1/chat/completions'
+
+await t.test('a tier that the response does not name is charged as it was asked for', async t => {
+  for (const [like, path, body, document, factor] of [
+    ['fireworks', inChat, { ...chat, ...asksPriority }, chatOf({}), 2],
+    ['fireworks', '/v1/completions', { model: 'm', prompt: 'Hi', ...asksPriority }, chatOf({}), 2],
+    ['fireworks', '/v1/messages', { ...chat, max_tokens: 100, ...asksPriority }, messageOf({}), 2],
+    ['fireworks', '/somebody/v1/things', { model: 'm', ...asksPriority }, chatOf({}), 2],
+    ['anthropic', '/v1/messages', { ...chat, max_tokens: 100, speed: 'fast' }, messageOf({}), 2],
+    ['google', inChat, { ...chat, ...asksPriority }, chatOf({}), 2],
+    ['google', generate, { contents: [], serviceTier: 'SERVICE_TIER_PRIORITY' }, contentOf({}), 2],
+    ['google', '/v1beta/interactions', { model: 'm', input: 'Hi', ...asksPriority }, interactionOf({}), 2],
+    ['openai', '/v1/responses', { model: 'm', input: 'Hi', ...asksPriority }, responseOf({}), 2],
+    // What it names is what was served.
+    ['fireworks', inChat, { ...chat, ...asksPriority }, chatOf({ service_tier: 'default' }), 1],
+    [
+      'anthropic',
+      '/v1/messages',
+      { ...chat, max_tokens: 100, speed: 'fast' },
+      messageOf({ speed: 'standard' }),
+      1,
+    ],
+    ['google', generate, { contents: [], ...asksPriority }, contentOf({ serviceTier: 'standard' }), 1],
+    [
+      'google',
+      '/v1beta/interactions',
+      { model: 'm', input: 'Hi', ...asksPriority },
+      interactionOf({ service_tier: 'standard' }),
+      1,
+    ],
+    // Whoever asks for less need not get it, and some providers know no tiers.
+    ['fireworks', inChat, { ...chat, ...asksFlex }, chatOf({}), 1],
+    ['google', generate, { contents: [], ...asksFlex }, contentOf({}), 1],
+    ['mistral', inChat, { ...chat, ...asksPriority }, chatOf({}), 1],
+    ['openai', inChat, { ...chat, service_tier: 'auto' }, chatOf({}), 1],
+  ] as const) {
+    const { gateway, ask } = await start(t, 10, undefined, document, { like })
+    const { status, requestId } = await ask(path, body)
+    t.equal(status, 200, `${like} ${path}`)
+    const charge = await gateway.chargeOf(requestId)
+    t.equal(Number(charge?.amount), 0.10001 * factor, `${like} ${path} ${JSON.stringify(body)}`)
+    t.same(await gateway.breaches(), [])
+  }
+})
+
+await t.test("Google's header says which tier was served where nothing else does", async t => {
+  for (const [served, factor] of [
+    ['standard', 1],
+    ['priority', 2],
+  ] as const) {
+    const { gateway, ask } = await start(t, 10, undefined, contentOf({}), {
+      like: 'google',
+      headers: ['x-gemini-service-tier', served],
+    })
+    const { requestId } = await ask(generate, { contents: [], ...asksPriority })
+    t.equal(Number((await gateway.chargeOf(requestId))?.amount), 0.10001 * factor, served)
+  }
+})
+
+await t.test("OpenAI's fast tier is its priority tier by another name", async t => {
+  const factors = { flex: '0.5', priority: '2' }
+  for (const [tier, served] of [
+    ['fast', 'fast'],
+    ['fast', 'priority'],
+    ['priority', 'fast'],
+  ]) {
+    const { gateway, ask } = await start(t, 10, undefined, chatOf({ service_tier: served }), {
+      like: 'openai',
+      factors,
+    })
+    const { status, requestId } = await ask(inChat, { ...chat, service_tier: tier })
+    t.equal(status, 200, `${tier} ${served}`)
+    t.match(await gateway.chargeOf(requestId), { amount: '0.200020', flags: [] }, `${tier} ${served}`)
+    t.same(await gateway.breaches(), [])
+  }
 })

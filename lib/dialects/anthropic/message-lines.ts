@@ -43,8 +43,13 @@ function addCacheWrites(meters: Measure['meters'], later: UsageFields, earlier: 
 /**
  * What a message comes to, in lines by model: compaction, advisors and fallbacks are billed beside the
  * message, each at its own model, and are in `iterations` only.
+ * @param unnamedTier what is charged where the usage names no tier and no speed
  */
-export function measureLines(later: UsageFields, earlier: UsageFields = empty): AnswerMeasure {
+export function measureLines(
+  later: UsageFields,
+  earlier: UsageFields = empty,
+  unnamedTier?: string,
+): AnswerMeasure {
   const whole = measureMessage(later, earlier)
   if (whole === undefined) return { lines: [], details: {} }
   const iterations = later.has('iterations') ? later.items('iterations') : earlier.items('iterations')
@@ -57,7 +62,9 @@ export function measureLines(later: UsageFields, earlier: UsageFields = empty): 
   if (byModel.size === 0) byModel.set('', whole.meters)
   const [main = {}] = byModel.values()
   addUsed(main, 'searches', countSearches(later) ?? countSearches(earlier))
-  const tier = [readTier(later, earlier), readGeography(later, earlier)].filter(Boolean).join('+')
+  const tier = [readTier(later, earlier, unnamedTier), readGeography(later, earlier)]
+    .filter(Boolean)
+    .join('+')
   const lines = [...byModel].map(([model, meters]): UsageLine => ({
     ...(model !== '' && { model }),
     meters,
@@ -91,9 +98,16 @@ function countSearches(usage: UsageFields): number | undefined {
 }
 
 /** The fast mode is more expensive than any tier of service, so it wins. */
-function readTier(later: UsageFields, earlier: UsageFields): string | undefined {
-  if ((later.text('speed') ?? earlier.text('speed')) === 'fast') return 'fast'
+function readTier(
+  later: UsageFields,
+  earlier: UsageFields,
+  unnamedTier: string | undefined,
+): string | undefined {
+  const speed = later.text('speed') ?? earlier.text('speed')
+  if (speed === 'fast') return speed
   const tier = later.text('service_tier') ?? earlier.text('service_tier')
+  if (speed === undefined && unnamedTier !== undefined && (tier === undefined || unnamedTier === 'fast'))
+    return unnamedTier
   return tier === 'standard' ? undefined : tier
 }
 

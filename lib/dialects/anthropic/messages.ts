@@ -1,5 +1,6 @@
 import type { ObjectKind } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
+import { tierUnnamed } from '../asked-tier.ts'
 import type { Operation, BodyLength, RequestFacts } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value, base64 } from '../interest.ts'
@@ -168,7 +169,7 @@ class MessagesReader extends AnswerReader {
     if (last === undefined) return { lines: [], details: {} }
     // The opening event knows the prompt, and of the output only how it begins.
     if (last === start) this.flags.add('usage_partial')
-    const measure = this.#withContainer(measureLines(last, start))
+    const measure = this.#withContainer(measureLines(last, start, tierUnnamed(this.context)))
     if (!this.#isRefusal || this.hasOutput || this.#hasThought) return measure
     // A refusal before any output shows its usage and is not billed.
     this.isFree = true

@@ -121,7 +121,7 @@ class GenerateContentReader extends AnswerReader {
     const last = usage.number('candidatesTokenCount') ?? 0
     if (last < this.#candidatesMost) this.flags.add('usage_decreased')
     addUsed(measure.meters, 'searches', this.#grounding.count(this.model))
-    const tier = readTier(usage)
+    const tier = readTier(usage, this.tier, this.context)
     return {
       lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
       details: measure.details,

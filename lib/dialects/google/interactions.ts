@@ -91,7 +91,7 @@ class InteractionsReader extends AnswerReader {
     const measure = usage && measureMetadata(usage, interactionNames)
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
     addUsed(measure.meters, 'searches', countSearches(usage))
-    const tier = this.tier === undefined || this.tier === 'standard' ? readTier(usage) : this.tier
+    const tier = readTier(usage, this.tier, this.context)
     return {
       lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
       details: measure.details,

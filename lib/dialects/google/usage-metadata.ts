@@ -1,3 +1,5 @@
+import { tierUnnamed } from '../asked-tier.ts'
+import type { UsageReaderContext } from '../dialect.ts'
 import { addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
 
 /** The names of one family of counts: Google's two APIs count the same things under different names. */
@@ -128,14 +130,18 @@ function tokensOf(usage: UsageFields, names: CountNames, lists: readonly string[
   return tokens
 }
 
-/** The tier served: `serviceTier`, or Vertex's `trafficType` such as ON_DEMAND_FLEX. */
-export function readTier(usage: UsageFields): string | undefined {
-  const served = (
-    usage.text('serviceTier') ??
-    usage.text('service_tier') ??
-    usage.text('trafficType') ??
-    ''
-  ).toLowerCase()
+/**
+ * The tier served: `serviceTier`, or Vertex's `trafficType` such as ON_DEMAND_FLEX.
+ * @param named by the response, beside its usage
+ */
+export function readTier(
+  usage: UsageFields,
+  named: string | undefined,
+  context: UsageReaderContext,
+): string | undefined {
+  const told = usage.text('serviceTier') ?? usage.text('service_tier') ?? usage.text('trafficType') ?? named
+  if (told === undefined) return tierUnnamed(context)
+  const served = told.toLowerCase()
   for (const tier of ['flex', 'priority', 'batch']) if (served.includes(tier)) return tier
   return undefined
 }

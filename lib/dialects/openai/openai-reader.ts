@@ -1,10 +1,9 @@
 import type { UsageLine } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
+import { isStandardTier, tierUnnamed } from '../asked-tier.ts'
 import { type AnswerMeasure, addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
 
 const doneMark = '[DONE]'
-/** What OpenAI, xAI, Groq and Mistral call the tier that is not special. */
-const standardTiers: ReadonlySet<string> = new Set(['', 'default', 'standard', 'auto', 'on_demand'])
 
 /** Reads an answer whose usage is OpenAI's token object. */
 export class OpenaiReader extends AnswerReader {
@@ -13,7 +12,8 @@ export class OpenaiReader extends AnswerReader {
   }
 
   protected override get servedTier(): string | undefined {
-    return this.tier === undefined || standardTiers.has(this.tier) ? undefined : this.tier
+    if (this.tier === undefined) return tierUnnamed(this.context)
+    return isStandardTier(this.tier) ? undefined : this.tier
   }
 
   protected override measure(): AnswerMeasure {
