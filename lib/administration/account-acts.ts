@@ -4,7 +4,7 @@ import type { Micros } from '../money/amount.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { Records, RecordReader } from '../stores/records/records.ts'
 import { actionStep } from './operator-log.ts'
-import type { AccountNoteRow, NoteTables } from '../stores/records/customer-tables.ts'
+import type { AccountNoteRow, UserConsentRow } from '../stores/records/customer-tables.ts'
 
 /** Money that an operator books in or out. */
 interface OperatorMovement {
@@ -141,7 +141,7 @@ export function readNotes(
 export function readConsents(
   records: RecordReader,
   accountId: string,
-): Promise<readonly (NoteTables['user_consents'] & { readonly email: string })[]> {
+): Promise<readonly (UserConsentRow & { readonly email: string })[]> {
   return records.all(
     records.build
       .selectFrom('user_consents')

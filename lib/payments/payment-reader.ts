@@ -1,10 +1,10 @@
-import type { PaymentRow, ReceiptRow, RefundRow, Stored } from '../stores/records/payment-tables.ts'
+import type { PaymentRow, ReceiptRow, RefundRow } from '../stores/records/payment-tables.ts'
 import type { Compilable, RecordReader } from '../stores/records/records.ts'
 
 /** A payment, refund or receipt as it is stored. */
-export type Payment = Stored<PaymentRow>
-export type Refund = Stored<RefundRow>
-export type Receipt = Stored<ReceiptRow>
+export type Payment = PaymentRow
+export type Refund = RefundRow
+export type Receipt = ReceiptRow
 
 /** Which payments are asked for; absent means all. */
 interface PaymentFilter {

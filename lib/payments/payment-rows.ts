@@ -1,7 +1,6 @@
 import { actionSteps } from '../administration/operator-log.ts'
-import type { Insertable, PaymentRow, ReceiptRow, RefundRow } from '../stores/records/payment-tables.ts'
 import { newId } from '../platform/new-id.ts'
-import type { RecordStep, Records } from '../stores/records/records.ts'
+import type { NewRow, RecordStep, Records } from '../stores/records/records.ts'
 import { PaymentReader, type Payment, type Receipt, type Refund } from './payment-reader.ts'
 import type { AutoTopUpRows } from './auto-top-up-rows.ts'
 import type { ProviderPayment } from './payment-provider.ts'
@@ -9,10 +8,10 @@ import type { PaymentDecision } from './payment-rules.ts'
 
 /** A receipt as it begins; one with a request is made by it, others came with their payment or refund. */
 type NewReceipt = Pick<
-  ReceiptRow,
+  Receipt,
   'kind' | 'account_id' | 'payment_id' | 'refund_id' | 'state' | 'amount_micros'
 > &
-  Partial<Pick<ReceiptRow, 'month' | 'request'>> & { readonly now: number }
+  Partial<Pick<Receipt, 'month' | 'request'>> & { readonly now: number }
 
 /** Reads and changes payments; each change takes the row in the state that it was read in. */
 export class PaymentRows extends PaymentReader {
@@ -30,11 +29,11 @@ export class PaymentRows extends PaymentReader {
     await this.#records.write(steps)
   }
 
-  addPayment(row: Insertable<PaymentRow>): RecordStep {
+  addPayment(row: NewRow<'payments'>): RecordStep {
     return { write: this.#build.insertInto('payments').values(row) }
   }
 
-  changePayment({ id, state }: Payment, change: Partial<Insertable<PaymentRow>>): RecordStep {
+  changePayment({ id, state }: Payment, change: Partial<NewRow<'payments'>>): RecordStep {
     const own = this.#build.updateTable('payments').set(change).where('id', '=', id)
     return { write: own.where('state', '=', state), rows: 1 }
   }
@@ -80,7 +79,7 @@ export class PaymentRows extends PaymentReader {
     return { write, rows: 1 }
   }
 
-  addRefund(row: Insertable<RefundRow>): RecordStep {
+  addRefund(row: NewRow<'refunds'>): RecordStep {
     return { write: this.#build.insertInto('refunds').values(row) }
   }
 
@@ -88,7 +87,7 @@ export class PaymentRows extends PaymentReader {
     return actionSteps(this.#records, action)
   }
 
-  changeRefund({ id, state }: Refund, change: Partial<Insertable<RefundRow>>): RecordStep {
+  changeRefund({ id, state }: Refund, change: Partial<NewRow<'refunds'>>): RecordStep {
     const own = this.#build.updateTable('refunds').set(change).where('id', '=', id)
     return { write: own.where('state', '=', state), rows: 1 }
   }
@@ -114,7 +113,7 @@ export class PaymentRows extends PaymentReader {
     return { write }
   }
 
-  changeReceipt({ id, next_poll_at }: Receipt, change: Partial<Insertable<ReceiptRow>>): RecordStep {
+  changeReceipt({ id, next_poll_at }: Receipt, change: Partial<NewRow<'receipts'>>): RecordStep {
     const own = this.#build.updateTable('receipts').set(change).where('id', '=', id)
     return { write: own.where('next_poll_at', '=', next_poll_at), rows: 1 }
   }

@@ -1,12 +1,11 @@
 import type { Test } from 'tap'
 import { newId } from '../../lib/platform/new-id.ts'
-import type { PaymentTables } from '../../lib/stores/records/payment-tables.ts'
-import type { RecordStep, Records } from '../../lib/stores/records/records.ts'
+import type { NewRow, RecordStep, Records } from '../../lib/stores/records/records.ts'
 import { accountWith, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 function insertPayment(records: Records, id: string, accountId: string): RecordStep {
-  const row: Omit<PaymentTables['payments'], 'refunded_micros' | 'offset_micros' | 'polls'> = {
+  const row: NewRow<'payments'> = {
     id,
     account_id: accountId,
     provider: 'yookassa',

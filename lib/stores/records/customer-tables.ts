@@ -1,5 +1,56 @@
 import type { Consent } from '../../accounts/user-rows.ts'
+import type { RowOf } from '../shared/row-of.ts'
 import type { TableWords } from '../shared/store-schema.ts'
+
+/** Columns of the tables below. */
+export const customerColumns = {
+  /** An invitation to an account that is neither accepted nor declined yet. */
+  invitations: {
+    account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
+    /** In lower case, as users have it. */
+    email: 'TEXT NOT NULL',
+    role: `TEXT NOT NULL CHECK (role IN ('accountant'))`,
+    invited_by: 'TEXT NOT NULL REFERENCES users (id)',
+    created_at: 'BIGINT NOT NULL',
+    expires_at: 'BIGINT NOT NULL',
+  },
+  /** What an operator noted about a customer; customers do not see it. */
+  account_notes: {
+    id: 'TEXT PRIMARY KEY',
+    account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
+    /** Milliseconds since the epoch. */
+    at: 'BIGINT NOT NULL',
+    operator: 'TEXT NOT NULL',
+    note: 'TEXT NOT NULL',
+  },
+  /** An account that was given its starting credit. The email stands as a digest of its normal form. */
+  starting_credits: {
+    email_digest: 'TEXT PRIMARY KEY',
+    account_id: 'TEXT NOT NULL UNIQUE REFERENCES accounts (id)',
+    /** Days since the epoch in Moscow, and the place among the credits of the day. */
+    day: 'INTEGER NOT NULL',
+    place: 'INTEGER NOT NULL',
+    amount_micros: 'BIGINT NOT NULL CHECK (amount_micros > 0)',
+    at: 'BIGINT NOT NULL',
+  },
+  /** A charge's correction: what of it was given back, or taken again of what had been given back. */
+  charge_corrections: {
+    exchange_id: 'TEXT NOT NULL',
+    sequence: 'BIGINT NOT NULL',
+    /** 1 for the first correction of the charge. */
+    revision: 'BIGINT NOT NULL CHECK (revision > 0)',
+    account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
+    /** Given back; negative: taken again. */
+    amount_micros: 'BIGINT NOT NULL CHECK (amount_micros <> 0)',
+    /** Milliseconds since the epoch. */
+    at: 'BIGINT NOT NULL',
+    operator: 'TEXT NOT NULL',
+    /** The account sees it. */
+    reason: 'TEXT NOT NULL',
+  },
+} as const
+
+export type AccountNoteRow = RowOf<typeof customerColumns.account_notes>
 
 /** A user's right to act for an account. */
 interface MembershipRow {
@@ -9,142 +60,46 @@ interface MembershipRow {
   readonly created_at: number
 }
 
-/** An invitation to an account that is neither accepted nor declined yet. */
-interface InvitationRow {
-  readonly account_id: string
-  /** In lower case, as users have it. */
-  readonly email: string
-  readonly role: 'accountant'
-  readonly invited_by: string
-  readonly created_at: number
-  readonly expires_at: number
-}
-
-/** Tables of the users that act for accounts. */
-export interface MemberTables {
-  readonly memberships: MembershipRow
-  readonly invitations: InvitationRow
-}
-
-/** Invitations. */
-export function memberTables({ integer, options }: TableWords): string {
-  return `
-CREATE TABLE invitations (
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  email TEXT NOT NULL,
-  role TEXT NOT NULL CHECK (role IN ('accountant')),
-  invited_by TEXT NOT NULL REFERENCES users (id),
-  created_at ${integer} NOT NULL,
-  expires_at ${integer} NOT NULL,
-  PRIMARY KEY (account_id, email)
-)${options};
-CREATE INDEX invitations_by_email ON invitations (email);
-`
-}
-
-/** What an operator noted about a customer; customers do not see it. */
-export interface AccountNoteRow {
-  readonly id: string
-  readonly account_id: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly operator: string
-  readonly note: string
-}
-
 /** What a user agreed to, to be read. */
-interface UserConsentRow extends Consent {
+export interface UserConsentRow extends Consent {
   readonly id: string
   readonly user_id: string
 }
 
-/** What operators know of customers beside their money. */
-export interface NoteTables {
-  readonly account_notes: AccountNoteRow
+/** Users that act for accounts, and what they agreed to. */
+export interface MemberTables {
+  readonly memberships: MembershipRow
   readonly user_consents: UserConsentRow
 }
 
-/** Notes, append-only. */
-export function noteTables({ integer, options, appendOnly }: TableWords): string {
+/** Invitations. */
+export function memberTables({ table }: TableWords): string {
   return `
-CREATE TABLE account_notes (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  at ${integer} NOT NULL,
-  operator TEXT NOT NULL,
-  note TEXT NOT NULL
-)${options};
+${table(customerColumns, 'invitations', ['PRIMARY KEY (account_id, email)'])}
+CREATE INDEX invitations_by_email ON invitations (email);
+`
+}
+
+/** Notes, append-only. */
+export function noteTables({ table, appendOnly }: TableWords): string {
+  return `
+${table(customerColumns, 'account_notes')}
 CREATE INDEX account_notes_by_account ON account_notes (account_id, at);
 ${appendOnly('account_notes')}
 `
 }
 
-/** An account that was given its starting credit. The email stands as a digest of its normal form. */
-interface StartingCreditRow {
-  readonly email_digest: string
-  readonly account_id: string
-  /** Days since the epoch in Moscow, and the place among the credits of the day. */
-  readonly day: number
-  readonly place: number
-  readonly amount_micros: number
-  readonly at: number
-}
-
-/** The table of starting credits. */
-export interface StartingCreditTables {
-  readonly starting_credits: StartingCreditRow
-}
-
 /** Starting credits. */
-export function startingCreditTables({ integer, options }: TableWords): string {
+export function startingCreditTables({ table }: TableWords): string {
   return `
-CREATE TABLE starting_credits (
-  email_digest TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL UNIQUE REFERENCES accounts (id),
-  day INTEGER NOT NULL,
-  place INTEGER NOT NULL,
-  amount_micros ${integer} NOT NULL CHECK (amount_micros > 0),
-  at ${integer} NOT NULL,
-  UNIQUE (day, place)
-)${options};
+${table(customerColumns, 'starting_credits', ['UNIQUE (day, place)'])}
 `
 }
 
-/** A charge's correction: what of it was given back, or taken again of what had been given back. */
-interface CorrectionRow {
-  readonly exchange_id: string
-  readonly sequence: number
-  /** 1 for the first correction of the charge. */
-  readonly revision: number
-  readonly account_id: string
-  /** Given back; negative: taken again. */
-  readonly amount_micros: number
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly operator: string
-  /** The account sees it. */
-  readonly reason: string
-}
-
-/** The table of corrections. */
-export interface CorrectionTables {
-  readonly charge_corrections: CorrectionRow
-}
-
 /** Corrections, append-only. */
-export function correctionTables({ integer, options, appendOnly }: TableWords): string {
+export function correctionTables({ table, appendOnly }: TableWords): string {
   return `
-CREATE TABLE charge_corrections (
-  exchange_id TEXT NOT NULL,
-  sequence ${integer} NOT NULL,
-  revision ${integer} NOT NULL CHECK (revision > 0),
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  amount_micros ${integer} NOT NULL CHECK (amount_micros <> 0),
-  at ${integer} NOT NULL,
-  operator TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  PRIMARY KEY (exchange_id, sequence, revision)
-)${options};
+${table(customerColumns, 'charge_corrections', ['PRIMARY KEY (exchange_id, sequence, revision)'])}
 CREATE INDEX entries_of_corrections ON entries (account_id, at) WHERE kind = 'correction';
 ${appendOnly('charge_corrections')}
 `

@@ -1,32 +1,29 @@
 import type { RecordReader, Records } from './records.ts'
+import type { RowOf } from '../shared/row-of.ts'
 import type { TableWords } from '../shared/store-schema.ts'
 
-/** How often exchanges failed by one code, of all nodes. */
-export interface ErrorCount {
-  /** When the period began in which they are counted; milliseconds since the epoch. */
-  readonly at: number
-  readonly code: string
-  readonly count: number
-}
+/** Columns of the tables below. */
+export const errorCountColumns = {
+  /** How often exchanges failed by one code, of all nodes. */
+  error_counts: {
+    /** When the period began in which they are counted; milliseconds since the epoch. */
+    at: 'BIGINT NOT NULL',
+    code: 'TEXT NOT NULL',
+    count: 'BIGINT NOT NULL',
+  },
+} as const
 
-/** The table of errors by code. */
-export interface ErrorCountTables {
-  readonly error_counts: ErrorCount
-}
+/** How often exchanges failed by one code within a period. */
+export type ErrorCount = RowOf<typeof errorCountColumns.error_counts>
 
 /** The days of every time zone begin with such a period. */
 export const errorCountPeriodMs = 900_000
 const keptMs = 8 * 86_400_000
 
 /** Counts of errors. */
-export function errorCountTables({ integer, options }: TableWords): string {
+export function errorCountTables({ table }: TableWords): string {
   return `
-CREATE TABLE error_counts (
-  at ${integer} NOT NULL,
-  code TEXT NOT NULL,
-  count ${integer} NOT NULL,
-  PRIMARY KEY (at, code)
-)${options};
+${table(errorCountColumns, 'error_counts', ['PRIMARY KEY (at, code)'])}
 `
 }
 

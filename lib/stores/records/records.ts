@@ -1,13 +1,14 @@
-import type { Compilable, Kysely } from 'kysely'
+import type { Compilable, Generated, Insertable, Kysely } from 'kysely'
+import type { Columns, RowOf } from '../shared/row-of.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
 import type { MovementOperation } from '../shared/store-operation.ts'
-import type { AlarmTables, OperatorTables, ProviderTables, RateTables } from './operator-tables.ts'
-import type { AutoTopUpTables } from './auto-top-up-tables.ts'
-import type { CorrectionTables, MemberTables, NoteTables, StartingCreditTables } from './customer-tables.ts'
-import type { DocumentEmailTables, DocumentTables, FacsimileTables } from './document-tables.ts'
-import type { ErrorCountTables } from './error-count-table.ts'
+import type { OperatorTables, operatorColumns } from './operator-tables.ts'
+import type { autoTopUpColumns } from './auto-top-up-tables.ts'
+import type { MemberTables, customerColumns } from './customer-tables.ts'
+import type { documentColumns } from './document-tables.ts'
+import type { errorCountColumns } from './error-count-table.ts'
 import type { LedgerTables } from './ledger-tables.ts'
-import type { PaymentTables } from './payment-tables.ts'
+import type { paymentColumns } from './payment-tables.ts'
 
 export type { Compilable }
 
@@ -67,21 +68,24 @@ export function rowsMessage(step: number, found: number, expected: number): stri
   return `step ${step} of the transaction found ${found} rows, not ${expected}`
 }
 
-/** All tables of business rows, by name. A domain declares its own in a file of this folder. */
-export interface RecordTables
-  extends
-    PaymentTables,
-    AutoTopUpTables,
-    AlarmTables,
-    CorrectionTables,
-    LedgerTables,
-    DocumentTables,
-    DocumentEmailTables,
-    ErrorCountTables,
-    FacsimileTables,
-    MemberTables,
-    NoteTables,
-    OperatorTables,
-    ProviderTables,
-    RateTables,
-    StartingCreditTables {}
+type Described = typeof paymentColumns &
+  typeof autoTopUpColumns &
+  typeof customerColumns &
+  typeof documentColumns &
+  typeof errorCountColumns &
+  typeof operatorColumns
+
+/** What has a default need not be given. */
+type TableOf<Table extends Columns> = {
+  readonly [Column in keyof Table]: Table[Column] extends `${string} DEFAULT ${string}`
+    ? Generated<RowOf<Table>[Column]>
+    : RowOf<Table>[Column]
+}
+
+/** All tables of business rows, by name. A domain describes its own in a file of this folder. */
+export type RecordTables = { readonly [Name in keyof Described]: TableOf<Described[Name]> } & LedgerTables &
+  MemberTables &
+  OperatorTables
+
+/** A row as it is written first: what may be null or has a default can be left out. */
+export type NewRow<Name extends keyof RecordTables> = Readonly<Insertable<RecordTables[Name]>>

@@ -1,3 +1,4 @@
+import type { Columns } from './row-of.ts'
 import { StoreError } from './store-queries.ts'
 
 /** Statements that are taken together or not at all, and the schema's version after them. */
@@ -72,6 +73,13 @@ export interface TableWords {
   readonly hotOptions: string
   /** The same for large rows, and for those with numbers of the database's own. */
   readonly largeOptions: string
+  /** Creates one of described tables, by its columns and by rules that are of no single one. */
+  readonly table: <Name extends string>(
+    tables: Readonly<Record<Name, Columns>>,
+    name: Name,
+    rules?: readonly string[],
+    options?: string,
+  ) => string
   readonly refuse: (refusal: Refusal) => string
   /** Refuses every change of what was once written. */
   readonly appendOnly: (table: string, message?: string) => string
@@ -87,14 +95,25 @@ function refuseOnPostgres({ name, table, when, message }: Refusal): string {
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('${message}');`
 }
 
+function createTable(name: string, columns: Columns, rules: readonly string[], options: string): string {
+  const lines = [...Object.entries(columns).map(([column, sql]) => `${column} ${sql}`), ...rules]
+  return `CREATE TABLE ${name} (\n  ${lines.join(',\n  ')}\n)${options};`
+}
+
+const sqliteOptions = ' STRICT, WITHOUT ROWID'
+
 /** As SQLite has it. */
 export const sqliteWords: TableWords = {
   kind: 'sqlite',
   integer: 'INTEGER',
   ofAccount: ' REFERENCES accounts (id)',
-  options: ' STRICT, WITHOUT ROWID',
-  hotOptions: ' STRICT, WITHOUT ROWID',
+  options: sqliteOptions,
+  hotOptions: sqliteOptions,
   largeOptions: ' STRICT',
+  table: (tables, name, rules = [], options = sqliteOptions) =>
+    createTable(name, tables[name], rules, options)
+      .replaceAll(' BIGINT', ' INTEGER')
+      .replace(' GENERATED ALWAYS AS IDENTITY', ''),
   refuse: refuseOnSqlite,
   appendOnly: (table, message = `${table} are append-only`) =>
     [
@@ -114,6 +133,7 @@ export const postgresWords: TableWords = {
   options: '',
   hotOptions: ' WITH (fillfactor = 50)',
   largeOptions: '',
+  table: (tables, name, rules = [], options = '') => createTable(name, tables[name], rules, options),
   refuse: refuseOnPostgres,
   appendOnly: (table, message = `${table} are append-only`) =>
     refuseOnPostgres({ name: `${table}_stay`, table, when: 'UPDATE OR DELETE', message }),
