@@ -1,10 +1,11 @@
 import { AccountError } from '../accounts/accounts.ts'
+import type { Consent } from '../accounts/user-rows.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { Records, RecordReader } from '../stores/records/records.ts'
 import { actionStep } from './operator-log.ts'
-import type { AccountNoteRow, UserConsentRow } from '../stores/records/customer-tables.ts'
+import type { AccountNoteRow } from '../stores/records/customer-tables.ts'
 
 /** Money that an operator books in or out. */
 interface OperatorMovement {
@@ -141,7 +142,7 @@ export function readNotes(
 export function readConsents(
   records: RecordReader,
   accountId: string,
-): Promise<readonly (UserConsentRow & { readonly email: string })[]> {
+): Promise<readonly (Consent & { readonly email: string })[]> {
   return records.all(
     records.build
       .selectFrom('user_consents')

@@ -1,4 +1,4 @@
-import type { OperatorActionRow } from '../stores/records/ledger-tables.ts'
+import type { OperatorActionRow } from '../stores/records/operator-tables.ts'
 import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
 import { newId } from '../platform/new-id.ts'
 

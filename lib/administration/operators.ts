@@ -24,13 +24,7 @@ interface InvitedOperator {
 
 /** All operators, by email. */
 export function listOperators(records: RecordReader): Promise<readonly OperatorRow[]> {
-  const { build } = records
-  return records.all(
-    build
-      .selectFrom('operators')
-      .select(['id', 'email', 'name', 'role', 'created_at', 'email_verified', 'two_factor_enabled'])
-      .orderBy('email'),
-  )
+  return records.all(records.build.selectFrom('operators').selectAll().orderBy('email'))
 }
 
 /** An operator by id; undefined when there is none any more. */

@@ -1,8 +1,7 @@
 import { withoutKeys, withoutSecrets } from '../observability/log-secrets.ts'
 import { AccountError } from '../accounts/accounts.ts'
 import { actionStep } from '../administration/operator-log.ts'
-import type { OperatorActionRow } from '../stores/records/ledger-tables.ts'
-import type { AlarmRow } from '../stores/records/operator-tables.ts'
+import type { AlarmRow, OperatorActionRow } from '../stores/records/operator-tables.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 
 const textLengthMax = 500

@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
 import { findActions } from '../administration/operator-log.ts'
 import { zonedTime } from '../platform/clock.ts'
-import { operatorActions } from '../stores/records/ledger-tables.ts'
 import { answer, answerList, addCommand, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { dayOf, nameText, oneOf, operatorName } from './arguments.ts'
 import { openTimeZone, openOperatorArea } from './open-config.ts'
 import { readRecords, withRecords } from './with-store.ts'
 import { addOperator, listOperators, removeOperator } from '../administration/operators.ts'
-import type { OperatorRow } from '../stores/records/operator-tables.ts'
+import { operatorActions, type OperatorRow } from '../stores/records/operator-tables.ts'
 
 interface LogOptions extends SharedOptions {
   readonly account?: string

@@ -20,7 +20,7 @@ import type { Movement } from '../../payments/movements.ts'
 import { searchCharges } from '../../stores/records/desk-queries.ts'
 import type { ListedCharge } from '../../stores/records/desk-queries.ts'
 import { findActions } from '../../administration/operator-log.ts'
-import type { OperatorActionRow } from '../../stores/records/ledger-tables.ts'
+import type { OperatorActionRow } from '../../stores/records/operator-tables.ts'
 import { dataTable } from '../../web/view/data-table.ts'
 
 /** Customers, those that came last first. */

@@ -1,6 +1,5 @@
 import type { Movement } from '../../payments/movements.ts'
-import type { OperatorActionRow } from '../../stores/records/ledger-tables.ts'
-import type { AlarmRow } from '../../stores/records/operator-tables.ts'
+import type { AlarmRow, OperatorActionRow } from '../../stores/records/operator-tables.ts'
 import { decimal, exactRoubles, named } from '../../web/format.ts'
 import type { DeskPage } from '../page.ts'
 import { shownTime } from './desk-list.ts'

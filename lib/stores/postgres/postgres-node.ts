@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { keyRecord } from '../shared/stored-keys.ts'
 import { connectPostgres, endPostgres } from './postgres-connection.ts'
 import type { PostgresClient } from './postgres-connection.ts'
-import type { KeyRow } from '../shared/store-operation.ts'
+import type { KeyRow } from '../shared/ledger-columns.ts'
 
 interface PostgresNodeOptions {
   readonly url: string

@@ -4,17 +4,14 @@ import { baselineTables } from '../shared/store-tables.ts'
 import { applyOperations } from './postgres-apply.ts'
 
 const columns = {
-  held: `  held_micros BIGINT NOT NULL DEFAULT 0 CHECK (held_micros >= 0),
-  worst_micros BIGINT NOT NULL DEFAULT 0,
-`,
-  neverOverspent: `,
-  CONSTRAINT never_overspent CHECK (kind = 'house' OR balance_micros >= held_micros)`,
+  held: {
+    held_micros: 'BIGINT NOT NULL DEFAULT 0 CHECK (held_micros >= 0)',
+    worst_micros: 'BIGINT NOT NULL DEFAULT 0',
+  },
+  neverOverspent: [`CONSTRAINT never_overspent CHECK (kind = 'house' OR balance_micros >= held_micros)`],
   accountOptions: postgresWords.hotOptions,
-  keyVersion: `,
-  version BIGINT NOT NULL DEFAULT 0`,
-  chargeId: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
-  resolvedBy: `
-  resolved_by TEXT,`,
+  keyVersion: { version: 'BIGINT NOT NULL DEFAULT 0' },
+  resolvedBy: { resolved_by: 'TEXT' },
 }
 
 const refuseChange = `CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,4 +1,3 @@
-import type { Consent } from '../../accounts/user-rows.ts'
 import type { RowOf } from '../shared/row-of.ts'
 import type { TableWords } from '../shared/store-schema.ts'
 
@@ -51,26 +50,6 @@ export const customerColumns = {
 } as const
 
 export type AccountNoteRow = RowOf<typeof customerColumns.account_notes>
-
-/** A user's right to act for an account. */
-interface MembershipRow {
-  readonly user_id: string
-  readonly account_id: string
-  readonly role: 'owner' | 'accountant'
-  readonly created_at: number
-}
-
-/** What a user agreed to, to be read. */
-export interface UserConsentRow extends Consent {
-  readonly id: string
-  readonly user_id: string
-}
-
-/** Users that act for accounts, and what they agreed to. */
-export interface MemberTables {
-  readonly memberships: MembershipRow
-  readonly user_consents: UserConsentRow
-}
 
 /** Invitations. */
 export function memberTables({ table }: TableWords): string {

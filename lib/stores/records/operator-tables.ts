@@ -1,8 +1,50 @@
-import type { RowOf } from '../shared/row-of.ts'
+import type { RowOf, SqlOf } from '../shared/row-of.ts'
 import type { TableWords } from '../shared/store-schema.ts'
+import type { signInTables } from '../shared/user-tables.ts'
+
+/** What operators can do, each with a line in the log. */
+export const operatorActions = [
+  'block',
+  'unblock',
+  'edit-key',
+  'revoke-key',
+  'delete-account',
+  'correct',
+  'credit',
+  'debit',
+  'refund',
+  'end-sessions',
+  'accept-rate',
+  'import-prices',
+  'import-statement',
+  'assign-transfer',
+  'return-transfer',
+  'undo-transfer',
+  'close-month',
+  'correct-document',
+  'mark-document',
+  'cancel-invoice',
+  'add-operator',
+  'remove-operator',
+  'take-alarm',
+  'close-alarm',
+  'pause-provider',
+  'resume-provider',
+  'try-provider',
+] as const
 
 /** Columns of the tables below. */
 export const operatorColumns = {
+  /** What operators did. */
+  operator_actions: {
+    id: 'TEXT PRIMARY KEY',
+    at: 'BIGINT NOT NULL',
+    operator: 'TEXT NOT NULL',
+    action: 'TEXT NOT NULL' as SqlOf<(typeof operatorActions)[number]>,
+    /** Empty where it was nobody's account. */
+    account_id: 'TEXT NOT NULL',
+    reason: 'TEXT NOT NULL',
+  },
   /** What an operator has to look at: `open`, then `taken` by somebody, then `closed`; raised again, it is open again. */
   alarms: {
     id: 'TEXT PRIMARY KEY',
@@ -65,41 +107,17 @@ export type AlarmRow = RowOf<typeof operatorColumns.alarms>
 export type AlarmMessageRow = RowOf<typeof operatorColumns.alarm_messages>
 export type RateRow = RowOf<typeof operatorColumns.exchange_rates>
 
-/** What an operator may do: everything, money, or nothing but look. */
-export type OperatorRole = 'owner' | 'finance' | 'support'
+export type OperatorActionRow = RowOf<typeof operatorColumns.operator_actions>
+export type OperatorRow = RowOf<typeof signInTables.operators>
+export type OperatorRole = OperatorRow['role']
 
-/** Somebody who works in the operator's pages. Times are milliseconds since the epoch. */
-export interface OperatorRow {
-  readonly id: string
-  readonly email: string
-  readonly name: string | null
-  readonly role: OperatorRole
-  readonly created_at: number
-  readonly email_verified: number
-  readonly two_factor_enabled: number
-}
-
-interface OperatorVerificationRow {
-  readonly id: string
-  readonly identifier: string
-  readonly value: string
-  readonly expires_at: number
-  readonly created_at: number
-  readonly updated_at: number
-}
-
-interface OfOperator {
-  readonly id: string
-  readonly user_id: string
-}
-
-/** The tables of operators. */
-export interface OperatorTables {
-  readonly operators: OperatorRow
-  readonly operator_verifications: OperatorVerificationRow
-  readonly operator_sessions: OfOperator
-  readonly operator_passwords: OfOperator
-  readonly operator_two_factors: OfOperator
+/** What operators did, append-only. */
+export function operatorActionTables({ table, appendOnly }: TableWords): string {
+  return `
+${table(operatorColumns, 'operator_actions')}
+CREATE INDEX operator_actions_by_account ON operator_actions (account_id, at);
+${appendOnly('operator_actions')}
+`
 }
 
 /** Alarms and what was told of them. */

@@ -2,12 +2,13 @@ import type { Compilable, Generated, Insertable, Kysely } from 'kysely'
 import type { Columns, RowOf } from '../shared/row-of.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
 import type { MovementOperation } from '../shared/store-operation.ts'
-import type { OperatorTables, operatorColumns } from './operator-tables.ts'
+import type { operatorColumns } from './operator-tables.ts'
 import type { autoTopUpColumns } from './auto-top-up-tables.ts'
-import type { MemberTables, customerColumns } from './customer-tables.ts'
+import type { customerColumns } from './customer-tables.ts'
 import type { documentColumns } from './document-tables.ts'
 import type { errorCountColumns } from './error-count-table.ts'
-import type { LedgerTables } from './ledger-tables.ts'
+import type { ledgerColumns } from '../shared/ledger-columns.ts'
+import type { consentColumns, signInTables } from '../shared/user-tables.ts'
 import type { paymentColumns } from './payment-tables.ts'
 
 export type { Compilable }
@@ -68,7 +69,10 @@ export function rowsMessage(step: number, found: number, expected: number): stri
   return `step ${step} of the transaction found ${found} rows, not ${expected}`
 }
 
-type Described = typeof paymentColumns &
+type Described = typeof ledgerColumns &
+  typeof signInTables &
+  typeof consentColumns &
+  typeof paymentColumns &
   typeof autoTopUpColumns &
   typeof customerColumns &
   typeof documentColumns &
@@ -83,9 +87,7 @@ type TableOf<Table extends Columns> = {
 }
 
 /** All tables of business rows, by name. A domain describes its own in a file of this folder. */
-export type RecordTables = { readonly [Name in keyof Described]: TableOf<Described[Name]> } & LedgerTables &
-  MemberTables &
-  OperatorTables
+export type RecordTables = { readonly [Name in keyof Described]: TableOf<Described[Name]> }
 
 /** A row as it is written first: what may be null or has a default can be left out. */
 export type NewRow<Name extends keyof RecordTables> = Readonly<Insertable<RecordTables[Name]>>

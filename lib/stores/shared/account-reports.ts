@@ -9,7 +9,7 @@ import type {
 import { chargeColumns, chargeReport, type ChargeRow } from './report-rows.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { keyRecord } from './stored-keys.ts'
-import type { KeyRow } from './store-operation.ts'
+import type { KeyRow } from './ledger-columns.ts'
 
 /** Rows that one query looks through, and that are made into reports at a time: nothing else waits longer. */
 const scanRows = 250

@@ -3,9 +3,9 @@ import { keyDigest, newKeyValue } from '../../accounts/memory-key-directory.ts'
 import type { Micros } from '../../ledger/ledger.ts'
 import { amountMicrosMax } from '../../money/amount.ts'
 import { newId } from '../../platform/new-id.ts'
-import type { KeyRow, MovementOperation } from './store-operation.ts'
+import type { KeyRow } from './ledger-columns.ts'
+import type { MovementOperation } from './store-operation.ts'
 import type { SqlStatement } from './user-tables.ts'
-import type { TableWords } from './store-schema.ts'
 
 const emailPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 const emailLengthMax = 254
@@ -82,22 +82,6 @@ export function checkKey({
   if (expiresAt !== null && !Number.isSafeInteger(expiresAt)) {
     throw new AccountError('expiry_invalid', `${expiresAt} is not a time in milliseconds`)
   }
-}
-
-/** What operators did, append-only. */
-export function operatorActionTables({ integer, options, appendOnly }: TableWords): string {
-  return `
-CREATE TABLE operator_actions (
-  id TEXT PRIMARY KEY,
-  at ${integer} NOT NULL,
-  operator TEXT NOT NULL,
-  action TEXT NOT NULL,
-  account_id TEXT NOT NULL,
-  reason TEXT NOT NULL
-)${options};
-CREATE INDEX operator_actions_by_account ON operator_actions (account_id, at);
-${appendOnly('operator_actions')}
-`
 }
 
 /** An account with the time of its block; the last statement of a block answers it. */

@@ -1,69 +1,34 @@
+import { ledgerColumns } from './ledger-columns.ts'
+import type { Columns } from './row-of.ts'
 import type { TableWords } from './store-schema.ts'
 
-/** Columns that a store of several nodes has beside the others, each with its comma. */
+/** What a store of several nodes has beside the others. */
 export interface NodeColumns {
   /** What decides an admission by one row. */
-  readonly held: string
-  readonly neverOverspent: string
+  readonly held: Columns
+  readonly neverOverspent: readonly string[]
   readonly accountOptions: string
   /** By which nodes notice changes of keys. */
-  readonly keyVersion: string
-  readonly chargeId: string
+  readonly keyVersion: Columns
   /** Which operation ended a job, so that one that is sent again is answered as it was done. */
-  readonly resolvedBy: string
+  readonly resolvedBy: Columns
 }
 
-/**
- * Accounts know what they owe, what they have paid in their life, and what they overran before debts were kept, which is
- * the house's loss for good: `written_off_micros`.
- */
-export function accountTables(words: TableWords, columns: NodeColumns): string {
-  const { integer, options } = words
+/** Accounts, who acts for them, and at what prices. */
+export function accountTables({ table }: TableWords, columns: NodeColumns): string {
   const { held, neverOverspent, accountOptions } = columns
+  const { created_at, ...others } = ledgerColumns.accounts
+  const rules = [`CHECK (kind = 'house' OR balance_micros >= 0)`, ...neverOverspent]
   return `
-CREATE TABLE users (
-  id TEXT PRIMARY KEY,
-  email TEXT NOT NULL UNIQUE,
-  name TEXT,
-  created_at ${integer} NOT NULL,
-  email_verified ${integer} NOT NULL DEFAULT 0,
-  image TEXT,
-  updated_at ${integer},
-  two_factor_enabled ${integer} NOT NULL DEFAULT 0,
-  language TEXT
-)${options};
+${table(ledgerColumns, 'users')}
 
-CREATE TABLE accounts (
-  id TEXT PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('customer', 'house')),
-  name TEXT,
-  email TEXT UNIQUE,
-  balance_micros ${integer} NOT NULL DEFAULT 0,
-  debt_micros ${integer} NOT NULL DEFAULT 0 CHECK (debt_micros >= 0),
-  paid_micros ${integer} NOT NULL DEFAULT 0,
-  written_off_micros ${integer} NOT NULL DEFAULT 0,
-  alert_below_micros ${integer} CHECK (alert_below_micros > 0),
-  blocked_at ${integer},
-${held}  created_at ${integer} NOT NULL,
-  CHECK (kind = 'house' OR balance_micros >= 0)${neverOverspent}
-)${accountOptions};
+${table({ accounts: { ...others, ...held, created_at } }, 'accounts', rules, accountOptions)}
 CREATE INDEX accounts_in_debt ON accounts (id) WHERE debt_micros > 0;
 
-CREATE TABLE memberships (
-  user_id TEXT NOT NULL REFERENCES users (id),
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  role TEXT NOT NULL CHECK (role IN ('owner', 'accountant')),
-  created_at ${integer} NOT NULL,
-  PRIMARY KEY (user_id, account_id)
-)${options};
+${table(ledgerColumns, 'memberships', ['PRIMARY KEY (user_id, account_id)'])}
 CREATE INDEX memberships_by_account ON memberships (account_id);
 
-CREATE TABLE prices (
-  hash TEXT PRIMARY KEY,
-  model TEXT NOT NULL,
-  body TEXT NOT NULL,
-  created_at ${integer} NOT NULL
-)${options};
+${table(ledgerColumns, 'prices')}
 
 INSERT INTO accounts (id, kind, name, created_at) VALUES
   ('house:cash', 'house', 'Money in', 0),
@@ -73,186 +38,68 @@ INSERT INTO accounts (id, kind, name, created_at) VALUES
 }
 
 /** Keys, and what each has spent by day. */
-export function keyTables({ integer, options, hotOptions }: TableWords, { keyVersion }: NodeColumns): string {
+export function keyTables({ table, hotOptions }: TableWords, { keyVersion }: NodeColumns): string {
   return `
-CREATE TABLE keys (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  digest TEXT NOT NULL UNIQUE,
-  name TEXT NOT NULL,
-  last_four TEXT NOT NULL,
-  models TEXT,
-  budget_micros ${integer} CHECK (budget_micros >= 0),
-  budget_period TEXT CHECK (budget_period IN ('total', 'day', 'week', 'month')),
-  expires_at ${integer},
-  ip_addresses TEXT,
-  revoked_at ${integer},
-  blocked_at ${integer},
-  created_at ${integer} NOT NULL${keyVersion}
-)${options};
+${table({ keys: { ...ledgerColumns.keys, ...keyVersion } }, 'keys')}
 CREATE INDEX keys_by_account ON keys (account_id);
 
-CREATE TABLE key_spending (
-  key_id TEXT NOT NULL,
-  day INTEGER NOT NULL,
-  spent_micros ${integer} NOT NULL,
-  last_at ${integer} NOT NULL DEFAULT 0,
-  PRIMARY KEY (key_id, day)
-)${hotOptions};
+${table(ledgerColumns, 'key_spending', ['PRIMARY KEY (key_id, day)'], hotOptions)}
 `
 }
 
 /** What exchanges set aside. */
-export function holdTables({ integer, ofAccount, options, refuse }: TableWords): string {
+export function holdTables({ table, ofAccount, refuse }: TableWords): string {
   return `
-CREATE TABLE holds (
-  exchange_id TEXT NOT NULL,
-  sequence INTEGER NOT NULL,
-  account_id TEXT NOT NULL${ofAccount},
-  key_id TEXT NOT NULL,
-  amount_micros ${integer} NOT NULL CHECK (amount_micros >= 0),
-  worst_micros ${integer} NOT NULL DEFAULT 0,
-  state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'charged', 'released', 'expired')),
-  owner TEXT NOT NULL,
-  created_at ${integer} NOT NULL,
-  expires_at ${integer} NOT NULL,
-  resolved_at ${integer},
-  PRIMARY KEY (exchange_id, sequence),
-  CHECK ((state = 'open') = (resolved_at IS NULL))
-)${options};
+${table({ holds: { ...ledgerColumns.holds, ...ofAccount } }, 'holds', [
+  'PRIMARY KEY (exchange_id, sequence)',
+  `CHECK ((state = 'open') = (resolved_at IS NULL))`,
+])}
 ${refuse({ name: 'holds_stay', table: 'holds', when: 'DELETE', message: 'holds are not deleted' })}
 `
 }
 
 /** What exchanges pay, and the entries that balances are sums of; append-only. */
-export function chargeTables(words: TableWords, { chargeId }: NodeColumns): string {
-  const { integer, ofAccount, options, largeOptions, appendOnly } = words
+export function chargeTables({ table, ofAccount, largeOptions, appendOnly }: TableWords): string {
+  const charges = { ...ledgerColumns.charges, ...ofAccount }
+  const entries = { ...ledgerColumns.entries, ...ofAccount }
   return `
-CREATE TABLE charges (
-  id ${chargeId},
-  exchange_id TEXT NOT NULL,
-  sequence INTEGER NOT NULL,
-  revision INTEGER NOT NULL DEFAULT 0,
-  account_id TEXT NOT NULL${ofAccount},
-  key_id TEXT NOT NULL,
-  at ${integer} NOT NULL,
-  provider TEXT NOT NULL,
-  model TEXT NOT NULL,
-  dialect TEXT NOT NULL,
-  operation TEXT NOT NULL,
-  outcome TEXT NOT NULL,
-  usage_source TEXT NOT NULL,
-  lines TEXT NOT NULL,
-  raw_usage TEXT,
-  details TEXT,
-  flags TEXT NOT NULL,
-  amount_micros ${integer} NOT NULL CHECK (amount_micros >= 0),
-  overrun_micros ${integer} NOT NULL CHECK (overrun_micros >= 0),
-  UNIQUE (exchange_id, sequence, revision)
-)${largeOptions};
+${table({ charges }, 'charges', ['UNIQUE (exchange_id, sequence, revision)'], largeOptions)}
 CREATE INDEX charges_by_account ON charges (account_id, id);
 ${appendOnly('charges')}
 
-CREATE TABLE entries (
-  exchange_id TEXT NOT NULL,
-  sequence INTEGER NOT NULL,
-  kind TEXT NOT NULL,
-  revision INTEGER NOT NULL DEFAULT 0,
-  account_id TEXT NOT NULL${ofAccount},
-  amount_micros ${integer} NOT NULL CHECK (amount_micros <> 0),
-  at ${integer} NOT NULL,
-  payment_id TEXT,
-  reason TEXT,
-  source TEXT CHECK (source IN ('payment', 'operator', 'starting')),
-  PRIMARY KEY (exchange_id, sequence, kind, revision)
-)${options};
+${table({ entries }, 'entries', ['PRIMARY KEY (exchange_id, sequence, kind, revision)'])}
 ${appendOnly('entries')}
 `
 }
 
-/**
- * Objects at providers, with whose they are; and work that goes on after its exchange, with that exchange's hold. A job's
- * hold belongs to `jobs`, so that no recovery or expiry of exchanges ends it.
- */
-export function jobTables(words: TableWords, { resolvedBy }: NodeColumns): string {
-  const { integer, ofAccount, options, refuse } = words
+/** Objects and jobs. */
+export function jobTables({ table, ofAccount, refuse }: TableWords, { resolvedBy }: NodeColumns): string {
+  const jobs = { ...ledgerColumns.jobs, ...ofAccount, ...resolvedBy }
   return `
-CREATE TABLE objects (
-  provider TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  id TEXT NOT NULL,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  credential TEXT NOT NULL,
-  exchange_id TEXT NOT NULL,
-  dialect TEXT,
-  facts TEXT,
-  listed_at ${integer},
-  created_at ${integer} NOT NULL,
-  PRIMARY KEY (provider, kind, id)
-)${options};
+${table(ledgerColumns, 'objects', ['PRIMARY KEY (provider, kind, id)'])}
 CREATE INDEX objects_listed ON objects (account_id, kind, listed_at, id) WHERE listed_at IS NOT NULL;
 
-CREATE TABLE jobs (
-  provider TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  id TEXT NOT NULL,
-  exchange_id TEXT NOT NULL,
-  sequence INTEGER NOT NULL,
-  account_id TEXT NOT NULL${ofAccount},
-  key_id TEXT NOT NULL,
-  credential TEXT NOT NULL,
-  dialect TEXT NOT NULL,
-  operation TEXT NOT NULL,
-  model TEXT NOT NULL,
-  facts TEXT NOT NULL,
-  state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'charged', 'released')),
-  next_poll_at ${integer} NOT NULL,
-  polls INTEGER NOT NULL DEFAULT 0,
-  deadline_at ${integer} NOT NULL,
-  created_at ${integer} NOT NULL,
-  resolved_at ${integer},${resolvedBy}
-  PRIMARY KEY (provider, kind, id),
-  UNIQUE (exchange_id, sequence),
-  CHECK ((state = 'open') = (resolved_at IS NULL))
-)${options};
+${table({ jobs }, 'jobs', [
+  'PRIMARY KEY (provider, kind, id)',
+  'UNIQUE (exchange_id, sequence)',
+  `CHECK ((state = 'open') = (resolved_at IS NULL))`,
+])}
 CREATE INDEX jobs_due ON jobs (next_poll_at) WHERE state = 'open';
 ${refuse({ name: 'jobs_stay', table: 'jobs', when: 'DELETE', message: 'jobs are not deleted' })}
 `
 }
 
-/**
- * What charges come to, by account, day, model, key and outcome, with the first and the last of them: sums that are written
- * with the charges, so that pages about a million charges need not read them, and find those they show without an index for
- * each question. Days are Moscow's, as `budgetDay` has them.
- */
-export function chargeSumTables({ integer, hotOptions }: TableWords): string {
+/** Sums of charges. */
+export function chargeSumTables({ table, hotOptions }: TableWords): string {
   return `
-CREATE TABLE charge_sums (
-  account_id TEXT NOT NULL,
-  day INTEGER NOT NULL,
-  model TEXT NOT NULL,
-  key_id TEXT NOT NULL,
-  outcome TEXT NOT NULL,
-  charges ${integer} NOT NULL,
-  spent_micros ${integer} NOT NULL,
-  first_id ${integer} NOT NULL,
-  last_id ${integer} NOT NULL,
-  PRIMARY KEY (account_id, day, model, key_id, outcome)
-)${hotOptions};
+${table(ledgerColumns, 'charge_sums', ['PRIMARY KEY (account_id, day, model, key_id, outcome)'], hotOptions)}
 `
 }
 
-/**
- * What an account is alerted of. That a balance falls below the bound is seen by the transaction in which it does, so that
- * no crossing is missed or seen twice, by however many nodes; whoever tells the owner takes the row first.
- */
-export function balanceAlertTables({ kind, integer, options }: TableWords): string {
+/** Alerts, and what writes them. */
+export function balanceAlertTables({ kind, table }: TableWords): string {
   return `
-CREATE TABLE balance_alerts (
-  account_id TEXT PRIMARY KEY REFERENCES accounts (id),
-  crossings INTEGER NOT NULL DEFAULT 1,
-  taken_until ${integer} NOT NULL DEFAULT 0
-)${options};
+${table(ledgerColumns, 'balance_alerts')}
 ${kind === 'sqlite' ? sqliteAlert : postgresAlert}
 `
 }

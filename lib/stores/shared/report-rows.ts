@@ -7,46 +7,29 @@ import type { RiskRule } from '../../ledger/risk.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import type { Meters } from '../../money/usage.ts'
 import { readDetails } from './charge-operation.ts'
+import { ledgerColumns } from './ledger-columns.ts'
+import type { RowOf } from './row-of.ts'
 import { returnedColumn } from '../records/customer-tables.ts'
 
-/** A charge as the table has it; lines, details and flags are JSON. */
-export interface ChargeRow {
-  readonly id: number
-  readonly exchange_id: string
-  readonly sequence: number
-  readonly at: number
-  readonly account_id: string
-  readonly key_id: string
-  readonly provider: string
-  readonly model: string
-  readonly dialect: string
-  readonly operation: string
-  readonly outcome: string
-  readonly usage_source: string
-  readonly lines: string
-  readonly details: string | null
-  readonly flags: string
-  readonly amount_micros: Micros
-  readonly overrun_micros: Micros
+/** Not told of charges: the revision, and what the provider said, which may be long. */
+const unreported = ['revision', 'raw_usage'] as const
+
+/** A charge, with what of it was given back. */
+export type ChargeRow = Omit<RowOf<typeof ledgerColumns.charges>, (typeof unreported)[number]> & {
   readonly returned_micros: Micros
 }
 
 /** The columns of a charge. */
-export const chargeColumns = `id, exchange_id, sequence, at, account_id, key_id, provider, model, dialect, operation, outcome,
-  usage_source, lines, details, flags, amount_micros, overrun_micros, ${returnedColumn}`
+export const chargeColumns = [
+  ...Object.keys(ledgerColumns.charges).filter(column => !unreported.some(one => one === column)),
+  returnedColumn,
+].join(', ')
 
-/** An account as the reports ask for it. */
-export interface AccountRow {
-  readonly id: string
-  readonly name: string | null
-  readonly email: string
-  readonly created_at: number
-  readonly balance_micros: Micros
-  readonly debt_micros: Micros
-  readonly paid_micros: Micros
-  readonly held_sum: Micros
-  readonly worst_sum: Micros
-}
+/** A customer's account, with what its open holds come to. */
+export type AccountRow = Pick<
+  RowOf<typeof ledgerColumns.accounts>,
+  'id' | 'name' | 'created_at' | 'balance_micros' | 'debt_micros' | 'paid_micros'
+> & { readonly email: string; readonly held_sum: Micros; readonly worst_sum: Micros }
 
 /** What was used, by meter, whatever model it was used of. */
 function sumOfLines(lines: readonly ChargeLine[]): Meters {
@@ -127,10 +110,8 @@ export function accountReport(row: AccountRow, rule: RiskRule): AccountReport {
   }
 }
 
-/** The lines of a charge, as JSON. */
-export interface ChargedRow {
-  readonly lines: string
-}
+/** The lines of a charge. */
+export type ChargedRow = Pick<ChargeRow, 'lines'>
 
 /** Takes the exchange; of one with many turns it is the first. */
 export const selectCharged = `SELECT lines FROM charges

@@ -1,8 +1,9 @@
-import type { BudgetPeriod, CreditSource } from '../../accounts/accounts.ts'
+import type { CreditSource } from '../../accounts/accounts.ts'
 import type { JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeResult, HoldRequest, Micros } from '../../ledger/ledger.ts'
 import type { ProviderObject } from '../../ledger/object-ledger.ts'
 import type { ObjectKind } from '../../money/usage.ts'
+import type { KeyRow } from './ledger-columns.ts'
 import type { SqlStatement } from './user-tables.ts'
 
 /**
@@ -188,24 +189,6 @@ export interface ReleasedHold {
   readonly keyId: string
   readonly likelyMicros: number
   readonly createdAt: number
-}
-
-/** A row of `keys`. */
-export interface KeyRow {
-  readonly id: string
-  readonly account_id: string
-  readonly digest: string
-  readonly name: string
-  readonly last_four: string
-  readonly models: string | null
-  readonly budget_micros: number | null
-  readonly budget_period: BudgetPeriod | null
-  readonly expires_at: number | null
-  readonly ip_addresses: string | null
-  readonly revoked_at: number | null
-  /** Of its account. */
-  readonly blocked_at: number | null
-  readonly created_at: number
 }
 
 /** What a writer knows when it begins, for the memory of the thread that decides. */

@@ -12,7 +12,7 @@ import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharge
 import { keyRecord } from './stored-keys.ts'
 import { recomputeCharges, repriceCharges } from './recompute-charges.ts'
 import { accountReport, chargeColumns, chargeReport, type AccountRow, type ChargeRow } from './report-rows.ts'
-import type { KeyRow } from './store-operation.ts'
+import type { KeyRow } from './ledger-columns.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { invariants } from './ledger-invariants.ts'
 

@@ -64,9 +64,8 @@ interface Refusal {
 /** What the two databases say differently where a table is described. */
 export interface TableWords {
   readonly kind: 'sqlite' | 'postgres'
-  readonly integer: 'INTEGER' | 'BIGINT'
   /** A reference to the account, where a table is written with every exchange. */
-  readonly ofAccount: string
+  readonly ofAccount: Columns
   /** What ends the description of a table that is found by its key. */
   readonly options: string
   /** The same for rows that change again and again. */
@@ -105,8 +104,7 @@ const sqliteOptions = ' STRICT, WITHOUT ROWID'
 /** As SQLite has it. */
 export const sqliteWords: TableWords = {
   kind: 'sqlite',
-  integer: 'INTEGER',
-  ofAccount: ' REFERENCES accounts (id)',
+  ofAccount: { account_id: 'TEXT NOT NULL REFERENCES accounts (id)' },
   options: sqliteOptions,
   hotOptions: sqliteOptions,
   largeOptions: ' STRICT',
@@ -128,8 +126,7 @@ export const sqliteWords: TableWords = {
  */
 export const postgresWords: TableWords = {
   kind: 'postgres',
-  integer: 'BIGINT',
-  ofAccount: '',
+  ofAccount: {},
   options: '',
   hotOptions: ' WITH (fillfactor = 50)',
   largeOptions: '',

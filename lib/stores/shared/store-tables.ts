@@ -1,4 +1,4 @@
-import { alarmTables, providerTables, rateTables } from '../records/operator-tables.ts'
+import { alarmTables, operatorActionTables, providerTables, rateTables } from '../records/operator-tables.ts'
 import { autoTopUpTables } from '../records/auto-top-up-tables.ts'
 import {
   correctionTables,
@@ -9,7 +9,6 @@ import {
 import { deskIndexes, movementIndex } from '../records/ledger-tables.ts'
 import { documentEmailTables, documentTables, facsimileTables } from '../records/document-tables.ts'
 import { paymentTables } from '../records/payment-tables.ts'
-import { operatorActionTables } from './account-rules.ts'
 import {
   accountTables,
   balanceAlertTables,
@@ -50,7 +49,7 @@ export function baselineTables(words: TableWords, columns: NodeColumns): string 
     accountTables(words, columns),
     keyTables(words, columns),
     holdTables(words),
-    chargeTables(words, columns),
+    chargeTables(words),
     jobTables(words, columns),
     ...tables.map(described => described(words)),
   ].join('\n')

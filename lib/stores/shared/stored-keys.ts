@@ -1,5 +1,5 @@
 import { AccountError, type KeyRecord, type KeyEdit } from '../../accounts/accounts.ts'
-import type { KeyRow } from './store-operation.ts'
+import type { KeyRow } from './ledger-columns.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { checkKey } from './account-rules.ts'
 import type { SqlStatement } from './user-tables.ts'

@@ -1,4 +1,3 @@
-import type { DialectName } from '../../dialects/dialect.ts'
 import type { Job, JobName } from '../../ledger/job.ts'
 import type {
   ListedObject,
@@ -9,32 +8,14 @@ import type {
 } from '../../ledger/object-ledger.ts'
 import type { Price } from '../../money/price.ts'
 import { listedKinds, type Meters, type ObjectKind } from '../../money/usage.ts'
+import type { ledgerColumns } from './ledger-columns.ts'
 import { chargedUsage, selectCharged, type ChargedRow } from './report-rows.ts'
+import type { RowOf } from './row-of.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
 
-/** A row of `jobs`, with what its hold sets aside. */
-export interface JobRow {
-  readonly provider: string
-  readonly kind: ObjectKind
-  readonly id: string
-  readonly exchange_id: string
-  readonly sequence: number
-  readonly account_id: string
-  readonly key_id: string
-  readonly credential: string
-  readonly dialect: DialectName
-  readonly operation: string
-  readonly model: string
-  /** JSON. */
-  readonly facts: string
-  readonly state: Job['state']
-  readonly next_poll_at: number
-  readonly polls: number
-  readonly deadline_at: number
-  readonly created_at: number
-  readonly held_micros: number
-}
+/** A job, with what its hold sets aside. */
+export type JobRow = RowOf<typeof ledgerColumns.jobs> & { readonly held_micros: number }
 
 /** The columns of a `JobRow`, in a statement on `jobs`. */
 export const jobColumns = `*, (SELECT amount_micros FROM holds
@@ -66,23 +47,9 @@ export function jobRecord(row: JobRow): Job {
   }
 }
 
-/** A row of `objects`. */
-interface ObjectRow {
-  readonly provider: string
-  readonly kind: ObjectKind
-  readonly id: string
-  readonly account_id: string
-  readonly credential: string
-  readonly exchange_id: string
-  readonly dialect: string | null
-  /** JSON. */
-  readonly facts: string | null
-  readonly created_at: number
-}
+type ObjectRow = RowOf<typeof ledgerColumns.objects>
 
-const columns = 'provider, kind, id, account_id, credential, exchange_id, dialect, facts, created_at'
-
-const selectObject = `SELECT ${columns} FROM objects WHERE provider = ? AND kind = ? AND id = ?`
+const selectObject = 'SELECT * FROM objects WHERE provider = ? AND kind = ? AND id = ?'
 
 /** Leaves the object out of lists, by provider, kind and id. */
 export const unlistObject =
@@ -104,7 +71,7 @@ function selectListed({ accountId, kind, order, after, limit }: ObjectQuery): {
   const beginning = after === undefined ? '' : `AND (listed_at, id) ${behind} (${place}, ?)`
   const cursor = after === undefined ? [] : [after.provider, kind, after.id, after.id]
   return {
-    sql: `SELECT ${columns} FROM objects WHERE account_id = ? AND kind = ? AND listed_at IS NOT NULL ${beginning}
+    sql: `SELECT * FROM objects WHERE account_id = ? AND kind = ? AND listed_at IS NOT NULL ${beginning}
       ORDER BY listed_at ${direction}, id ${direction} LIMIT ?`,
     values: [accountId, kind, ...cursor, limit],
   }

@@ -1,14 +1,13 @@
 import { priceHash } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
+import type { ledgerColumns } from './ledger-columns.ts'
+import type { RowOf } from './row-of.ts'
 import type { StoreQueries } from './store-queries.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 import type { ChargedPrice } from '../../ledger/reports.ts'
 
-interface PriceRow {
-  readonly hash: string
-  /** The price's canonical text, of which `hash` is the hash. */
-  readonly body: string
-}
+/** `hash` is that of the body, the price's canonical text. */
+type PriceRow = Pick<RowOf<typeof ledgerColumns.prices>, 'hash' | 'body'>
 
 interface StoredPrices {
   readonly prices: ReadonlyMap<string, Price>

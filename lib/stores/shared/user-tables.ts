@@ -1,3 +1,5 @@
+import { ledgerColumns } from './ledger-columns.ts'
+import type { Columns } from './row-of.ts'
 import type { TableWords } from './store-schema.ts'
 import type {
   RowChange,
@@ -8,80 +10,114 @@ import type {
   UserTable,
 } from '../../accounts/user-rows.ts'
 
-/**
- * What somebody signs in with, in the words of either store. The columns are those that better-auth knows, under its
- * names in lower case.
- */
-function signInTables(owner: 'user' | 'operator', { integer, options }: TableWords): string {
+/** What somebody signs in with. The columns are those that better-auth knows, under its names in lower case. */
+function signInColumns<Owner extends 'user' | 'operator'>(owner: Owner) {
+  return {
+    sessions: {
+      id: 'TEXT PRIMARY KEY',
+      user_id: `TEXT NOT NULL REFERENCES ${owner}s (id)`,
+      token: 'TEXT NOT NULL UNIQUE',
+      expires_at: 'BIGINT NOT NULL',
+      ip_address: 'TEXT',
+      user_agent: 'TEXT',
+      created_at: 'BIGINT NOT NULL',
+      updated_at: 'BIGINT NOT NULL',
+    },
+    passwords: {
+      id: 'TEXT PRIMARY KEY',
+      user_id: `TEXT NOT NULL REFERENCES ${owner}s (id)`,
+      account_id: 'TEXT NOT NULL',
+      provider_id: 'TEXT NOT NULL',
+      password: 'TEXT',
+      created_at: 'BIGINT NOT NULL',
+      updated_at: 'BIGINT NOT NULL',
+    },
+    verifications: {
+      id: 'TEXT PRIMARY KEY',
+      identifier: 'TEXT NOT NULL',
+      value: 'TEXT NOT NULL',
+      expires_at: 'BIGINT NOT NULL',
+      created_at: 'BIGINT NOT NULL',
+      updated_at: 'BIGINT NOT NULL',
+    },
+    twoFactors: {
+      id: 'TEXT PRIMARY KEY',
+      user_id: `TEXT NOT NULL UNIQUE REFERENCES ${owner}s (id)`,
+      secret: 'TEXT NOT NULL',
+      backup_codes: 'TEXT NOT NULL',
+      verified: 'BIGINT NOT NULL DEFAULT 0',
+      failed_verification_count: 'BIGINT NOT NULL DEFAULT 0',
+      locked_until: 'BIGINT',
+    },
+  } as const
+}
+
+const ofUsers = signInColumns('user')
+const ofOperators = signInColumns('operator')
+
+/** Columns of the tables that better-auth reads and writes. */
+export const signInTables = {
+  users: ledgerColumns.users,
+  user_sessions: ofUsers.sessions,
+  user_passwords: ofUsers.passwords,
+  user_verifications: ofUsers.verifications,
+  user_two_factors: ofUsers.twoFactors,
+  /** Somebody who works in the operator's pages. */
+  operators: {
+    id: 'TEXT PRIMARY KEY',
+    email: 'TEXT NOT NULL UNIQUE',
+    name: 'TEXT',
+    /** What an operator may do: everything, money, or nothing but look. */
+    role: `TEXT NOT NULL CHECK (role IN ('owner', 'finance', 'support'))`,
+    created_at: 'BIGINT NOT NULL',
+    email_verified: 'BIGINT NOT NULL DEFAULT 0',
+    image: 'TEXT',
+    updated_at: 'BIGINT',
+    two_factor_enabled: 'BIGINT NOT NULL DEFAULT 0',
+    language: 'TEXT',
+  },
+  operator_sessions: ofOperators.sessions,
+  operator_passwords: ofOperators.passwords,
+  operator_verifications: ofOperators.verifications,
+  operator_two_factors: ofOperators.twoFactors,
+} as const satisfies Readonly<Record<UserTable, Columns>>
+
+/** Columns of what users agreed to, and of what a store keeps for itself. */
+export const consentColumns = {
+  user_consents: {
+    id: 'TEXT PRIMARY KEY',
+    user_id: 'TEXT NOT NULL REFERENCES users (id)',
+    kind: `TEXT NOT NULL CHECK (kind IN ('offer', 'personal-data'))`,
+    version: 'TEXT NOT NULL',
+    language: 'TEXT NOT NULL',
+    address: 'TEXT NOT NULL',
+    at: 'BIGINT NOT NULL',
+  },
+  secrets: {
+    name: 'TEXT PRIMARY KEY',
+    value: 'TEXT NOT NULL',
+    created_at: 'BIGINT NOT NULL',
+  },
+} as const
+
+function createSignIn(owner: 'user' | 'operator', { table }: TableWords): string {
   return `
-CREATE TABLE ${owner}_sessions (
-  id TEXT PRIMARY KEY,
-  user_id TEXT NOT NULL REFERENCES ${owner}s (id),
-  token TEXT NOT NULL UNIQUE,
-  expires_at ${integer} NOT NULL,
-  ip_address TEXT,
-  user_agent TEXT,
-  created_at ${integer} NOT NULL,
-  updated_at ${integer} NOT NULL
-)${options};
+${table(signInTables, `${owner}_sessions`)}
 CREATE INDEX ${owner}_sessions_by_user ON ${owner}_sessions (user_id);
 CREATE INDEX ${owner}_sessions_by_end ON ${owner}_sessions (expires_at);
 
-CREATE TABLE ${owner}_passwords (
-  id TEXT PRIMARY KEY,
-  user_id TEXT NOT NULL REFERENCES ${owner}s (id),
-  account_id TEXT NOT NULL,
-  provider_id TEXT NOT NULL,
-  password TEXT,
-  created_at ${integer} NOT NULL,
-  updated_at ${integer} NOT NULL,
-  UNIQUE (user_id, provider_id)
-)${options};
+${table(signInTables, `${owner}_passwords`, ['UNIQUE (user_id, provider_id)'])}
 
-CREATE TABLE ${owner}_verifications (
-  id TEXT PRIMARY KEY,
-  identifier TEXT NOT NULL,
-  value TEXT NOT NULL,
-  expires_at ${integer} NOT NULL,
-  created_at ${integer} NOT NULL,
-  updated_at ${integer} NOT NULL
-)${options};
+${table(signInTables, `${owner}_verifications`)}
 CREATE INDEX ${owner}_verifications_by_identifier ON ${owner}_verifications (identifier);
 CREATE INDEX ${owner}_verifications_by_end ON ${owner}_verifications (expires_at);
 
-CREATE TABLE ${owner}_two_factors (
-  id TEXT PRIMARY KEY,
-  user_id TEXT NOT NULL UNIQUE REFERENCES ${owner}s (id),
-  secret TEXT NOT NULL,
-  backup_codes TEXT NOT NULL,
-  verified ${integer} NOT NULL DEFAULT 0,
-  failed_verification_count ${integer} NOT NULL DEFAULT 0,
-  locked_until ${integer}
-)${options};
+${table(signInTables, `${owner}_two_factors`)}
 `
 }
 
-/** Who works in the operator's pages, and what they sign in with. */
-function operatorTables(words: TableWords): string {
-  const { integer, options } = words
-  return `
-CREATE TABLE operators (
-  id TEXT PRIMARY KEY,
-  email TEXT NOT NULL UNIQUE,
-  name TEXT,
-  role TEXT NOT NULL CHECK (role IN ('owner', 'finance', 'support')),
-  created_at ${integer} NOT NULL,
-  email_verified ${integer} NOT NULL DEFAULT 0,
-  image TEXT,
-  updated_at ${integer},
-  two_factor_enabled ${integer} NOT NULL DEFAULT 0,
-  language TEXT
-)${options};
-${signInTables('operator', words)}`
-}
-
 /** What users agreed to, and what a store keeps for itself. */
-function consentTables({ kind, integer, options, refuse }: TableWords): string {
+function consentTables({ kind, table, refuse }: TableWords): string {
   const message = 'consents are append-only'
   const fixed = refuse({
     name: 'user_consents_stay_as_they_are',
@@ -90,22 +126,10 @@ function consentTables({ kind, integer, options, refuse }: TableWords): string {
     message,
   })
   return `
-CREATE TABLE user_consents (
-  id TEXT PRIMARY KEY,
-  user_id TEXT NOT NULL REFERENCES users (id),
-  kind TEXT NOT NULL CHECK (kind IN ('offer', 'personal-data')),
-  version TEXT NOT NULL,
-  language TEXT NOT NULL,
-  address TEXT NOT NULL,
-  at ${integer} NOT NULL
-)${options};
+${table(consentColumns, 'user_consents')}
 CREATE INDEX user_consents_by_user ON user_consents (user_id);
 
-CREATE TABLE secrets (
-  name TEXT PRIMARY KEY,
-  value TEXT NOT NULL,
-  created_at ${integer} NOT NULL
-)${options};
+${table(consentColumns, 'secrets')}
 ${fixed}
 ${kind === 'sqlite' ? sqliteConsents : postgresConsents}
 `
@@ -127,7 +151,8 @@ CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
 
 /** What users and operators sign in with, and what users agreed to. */
 export function userTables(words: TableWords): string {
-  return signInTables('user', words) + consentTables(words) + operatorTables(words)
+  const operators = `\n${words.table(signInTables, 'operators')}\n${createSignIn('operator', words)}`
+  return createSignIn('user', words) + consentTables(words) + operators
 }
 
 /** A statement that both stores understand, with `?` for each value. */
@@ -136,51 +161,16 @@ export interface SqlStatement {
   readonly values: readonly RowValue[]
 }
 
-const personColumns = [
-  'id',
-  'email',
-  'name',
-  'created_at',
-  'email_verified',
-  'image',
-  'updated_at',
-  'two_factor_enabled',
-  'language',
-]
-
-const signInColumns = {
-  sessions: ['id', 'user_id', 'token', 'expires_at', 'ip_address', 'user_agent', 'created_at', 'updated_at'],
-  passwords: ['id', 'user_id', 'account_id', 'provider_id', 'password', 'created_at', 'updated_at'],
-  verifications: ['id', 'identifier', 'value', 'expires_at', 'created_at', 'updated_at'],
-  twoFactors: [
-    'id',
-    'user_id',
-    'secret',
-    'backup_codes',
-    'verified',
-    'failed_verification_count',
-    'locked_until',
-  ],
-}
-
-const columnsOf: Readonly<Record<UserTable, readonly string[]>> = {
-  users: personColumns,
-  user_sessions: signInColumns.sessions,
-  user_passwords: signInColumns.passwords,
-  user_verifications: signInColumns.verifications,
-  user_two_factors: signInColumns.twoFactors,
-  operators: [...personColumns, 'role'],
-  operator_sessions: signInColumns.sessions,
-  operator_passwords: signInColumns.passwords,
-  operator_verifications: signInColumns.verifications,
-  operator_two_factors: signInColumns.twoFactors,
+/** The names of a table's columns, in the order of its rows. */
+function columnsOf(table: UserTable): string {
+  return Object.keys(signInTables[table]).join(', ')
 }
 
 const operators: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=', 'in', 'not in'])
 
 // Names of tables and columns stand in the statements as they are, so only known ones may.
 function checked(table: UserTable, column: string): string {
-  if (!columnsOf[table].includes(column)) throw new TypeError(`${table} has no column ${column}`)
+  if (!Object.hasOwn(signInTables[table], column)) throw new TypeError(`${table} has no column ${column}`)
   return column
 }
 
@@ -207,7 +197,7 @@ function conditions(table: UserTable, where: readonly RowCondition[], values: Ro
 /** Reads rows. */
 export function selectRows(table: UserTable, query: RowQuery): SqlStatement {
   const values: RowValue[] = []
-  let sql = `SELECT ${columnsOf[table].join(', ')} FROM ${table}${conditions(table, query.where ?? [], values)}`
+  let sql = `SELECT ${columnsOf(table)} FROM ${table}${conditions(table, query.where ?? [], values)}`
   if (query.orderBy !== undefined) {
     sql += ` ORDER BY ${checked(table, query.orderBy.column)}${query.orderBy.isDescending ? ' DESC' : ''}`
   }
@@ -252,7 +242,7 @@ export function updateRows(
   }
   const condition = conditions(table, where, values)
   return {
-    sql: `UPDATE ${table} SET ${changes.join(', ')}${condition} RETURNING ${columnsOf[table].join(', ')}`,
+    sql: `UPDATE ${table} SET ${changes.join(', ')}${condition} RETURNING ${columnsOf(table)}`,
     values,
   }
 }
@@ -267,5 +257,5 @@ export function deleteRows(
   const condition = conditions(table, where, values)
   const which = limit === undefined ? condition : ` WHERE id IN (SELECT id FROM ${table}${condition} LIMIT ?)`
   if (limit !== undefined) values.push(limit)
-  return { sql: `DELETE FROM ${table}${which} RETURNING ${columnsOf[table].join(', ')}`, values }
+  return { sql: `DELETE FROM ${table}${which} RETURNING ${columnsOf(table)}`, values }
 }

@@ -30,7 +30,7 @@ import {
   keyRecord,
 } from '../shared/stored-keys.ts'
 import type { RevokedRow } from '../shared/stored-keys.ts'
-import type { KeyRow } from '../shared/store-operation.ts'
+import type { KeyRow } from '../shared/ledger-columns.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
 import { written, type OperationOwner } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'

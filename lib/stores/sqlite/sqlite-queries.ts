@@ -6,7 +6,7 @@ import { openFailure, stepsOf } from './sqlite-prepare.ts'
 import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import type { KeyRecord } from '../../accounts/accounts.ts'
 import { keyRecord } from '../shared/stored-keys.ts'
-import type { KeyRow } from '../shared/store-operation.ts'
+import type { KeyRow } from '../shared/ledger-columns.ts'
 
 /** Long enough for a commit of the writer, which brings its log to an end. */
 const restMs = 20

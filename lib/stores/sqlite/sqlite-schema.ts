@@ -6,12 +6,11 @@ import { baselineTables } from '../shared/store-tables.ts'
 export const applicationId = 0x67747779
 
 const columns = {
-  held: '',
-  neverOverspent: '',
+  held: {},
+  neverOverspent: [],
   accountOptions: sqliteWords.options,
-  keyVersion: '',
-  chargeId: 'INTEGER PRIMARY KEY',
-  resolvedBy: '',
+  keyVersion: {},
+  resolvedBy: {},
 }
 
 /**
