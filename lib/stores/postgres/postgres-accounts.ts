@@ -17,19 +17,22 @@ import {
   blockedAnswer,
   blockStatements,
   accountEmail,
-  blockedMessage,
   movementOperation,
   newKeyRow,
+  openedAnswer,
+  openStatements,
 } from '../shared/account-rules.ts'
 import type { BlockedRow } from '../shared/account-rules.ts'
 import {
+  checkMade,
   editedAnswer,
   editStatements,
+  makeStatements,
   revokedAnswer,
   revokeStatements,
   keyRecord,
 } from '../shared/stored-keys.ts'
-import type { RevokedRow } from '../shared/stored-keys.ts'
+import type { MadeRow, RevokedRow } from '../shared/stored-keys.ts'
 import { runAll } from './postgres-reports.ts'
 
 /**
@@ -99,29 +102,10 @@ export class PostgresAccounts implements Accounts {
 
   async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
     const email = accountEmail(account.email)
-    const name = account.name ?? null
-    const now = this.#options.clock.now()
-    const id = newId()
-    const userId = newId()
-    await this.#change(async queries => {
-      await queries.query(
-        `INSERT INTO accounts (id, kind, name, email, created_at) VALUES ($1, 'customer', $2, $3, $4)
-         ON CONFLICT DO NOTHING`,
-        [id, name, email, now],
-      )
-      const { rowCount } = await queries.query('SELECT 1 FROM accounts WHERE id = $1', [id])
-      if (rowCount === 0) throw new AccountError('email_taken', `there is an account with the email ${email}`)
-      await queries.query(
-        'INSERT INTO users (id, email, name, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
-        [userId, email, name, now],
-      )
-      await queries.query(
-        `INSERT INTO memberships (user_id, account_id, role, created_at)
-         SELECT id, $1, 'owner', $2 FROM users WHERE email = $3 ON CONFLICT DO NOTHING`,
-        [id, now, email],
-      )
-    })
-    return { id }
+    const opened = { id: newId(), userId: newId(), email, name: account.name ?? null }
+    const statements = openStatements(opened, this.#options.clock.now())
+    await this.#change(async queries => openedAnswer(opened, await runAll(queries, statements)))
+    return { id: opened.id }
   }
 
   credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
@@ -134,16 +118,11 @@ export class PostgresAccounts implements Accounts {
 
   async createKey(key: NewKey): Promise<{ id: string; key: string }> {
     const { row, value } = newKeyRow(key, this.#options.clock.now())
-    const columns = Object.keys(row)
-    const places = columns.map((_, index) => `$${index + 1}`)
-    await this.#change(async queries => {
-      await lockUnblocked(queries, row.account_id)
-      await checkKeyLimit(queries, row, key.activeKeysMax)
-      await queries.query(
-        `INSERT INTO keys (${columns.join(', ')}) VALUES (${places.join(', ')}) ON CONFLICT DO NOTHING`,
-        Object.values(row),
-      )
-    })
+    const { activeKeysMax } = key
+    const statements = makeStatements(row, activeKeysMax)
+    await this.#change(async queries =>
+      checkMade(row, activeKeysMax, await runAll<MadeRow>(queries, statements)),
+    )
     this.#options.keys.put(row.digest, keyRecord(row))
     await this.#heard([row.id])
     return { id: row.id, key: value }
@@ -225,35 +204,5 @@ export class PostgresAccounts implements Accounts {
       }
       await delay(retryMs)
     }
-  }
-}
-
-/** @throws AccountError account_not_found, account_blocked */
-async function lockUnblocked(queries: PostgresQueries, accountId: string): Promise<void> {
-  const { rows } = await queries.query<{ blocked_at: number | null }>(
-    `SELECT blocked_at FROM accounts WHERE id = $1 AND kind = 'customer' FOR NO KEY UPDATE`,
-    [accountId],
-  )
-  const [account] = rows
-  if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
-  if (account.blocked_at !== null) throw new AccountError('account_blocked', blockedMessage(accountId))
-}
-
-/**
- * The key's own row, of an attempt whose answer was lost, is not counted.
- * @throws AccountError key_limit
- */
-async function checkKeyLimit(
-  queries: PostgresQueries,
-  { id, account_id: accountId }: KeyRow,
-  activeKeysMax: number | undefined,
-): Promise<void> {
-  if (activeKeysMax === undefined) return
-  const { rowCount } = await queries.query(
-    'SELECT 1 FROM keys WHERE account_id = $1 AND revoked_at IS NULL AND id <> $2 LIMIT $3',
-    [accountId, id, activeKeysMax],
-  )
-  if (rowCount === activeKeysMax) {
-    throw new AccountError('key_limit', `the account has ${activeKeysMax} keys already`)
   }
 }

@@ -3,14 +3,12 @@ import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeRequest, ChargeResult, HoldRequest } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { newId } from '../../platform/new-id.ts'
-import { jobColumns, jobRecord, type JobRow } from '../shared/stored-ledger.ts'
+import { claimStatement, jobRecord, postponeStatement, type JobRow } from '../shared/stored-ledger.ts'
 import { postgresCharge, type PostgresAnswer, type PostgresOperation } from './postgres-operation.ts'
 import { storable } from '../shared/charge-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
-import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
-
-const kept: OperationOwner = { isKept: true }
+import { kept, type Ticket } from '../shared/write-batch.ts'
 
 interface PostgresJobsOptions {
   readonly queue: WriteQueue<PostgresOperation>
@@ -21,12 +19,7 @@ interface PostgresJobsOptions {
 }
 
 /** Nodes that ask for due jobs at once share them, and none waits for another. */
-const claim = `UPDATE jobs SET next_poll_at = ? WHERE (provider, kind, id) IN
-  (SELECT provider, kind, id FROM jobs WHERE state = 'open' AND next_poll_at <= ?
-   ORDER BY next_poll_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING ${jobColumns}`
-
-const postpone = `UPDATE jobs SET next_poll_at = ?, polls = polls + 1
-  WHERE provider = ? AND kind = ? AND id = ? AND state = 'open'`
+const shared = ' FOR UPDATE SKIP LOCKED'
 
 /** Jobs on PostgreSQL: whoever ends one locks its account, so that of several nodes one does. */
 export class PostgresJobs {
@@ -57,9 +50,9 @@ export class PostgresJobs {
   }
 
   async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
-    const now = this.#options.clock.now()
-    const rows = await this.#options.queries.all<JobRow>(claim, [now + leaseMs, now, limit])
-    return rows.map(jobRecord)
+    const { queries, clock } = this.#options
+    const { sql, values } = claimStatement(clock.now(), leaseMs, limit, shared)
+    return (await queries.all<JobRow>(sql, values)).map(jobRecord)
   }
 
   async charge(job: Job, request: ChargeRequest): Promise<ChargeResult | undefined> {
@@ -89,7 +82,8 @@ export class PostgresJobs {
   }
 
   async postpone({ provider, kind, id }: JobName, nextPollAt: number): Promise<void> {
-    await this.#options.queries.all(postpone, [nextPollAt, provider, kind, storable(id)])
+    const { sql, values } = postponeStatement({ provider, kind, id: storable(id) }, nextPollAt)
+    await this.#options.queries.all(sql, values)
   }
 
   #apply(operation: PostgresOperation): Promise<PostgresAnswer> {

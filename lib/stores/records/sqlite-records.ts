@@ -5,7 +5,7 @@ import { bookDebits } from '../sqlite/sqlite-accounts.ts'
 import { SqliteQueries } from '../sqlite/sqlite-queries.ts'
 import type { TransactionAnswer, TransactionStep } from '../shared/store-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { written } from '../shared/write-batch.ts'
+import { dropped, written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import { recordReader } from './record-reader.ts'
 import { recordValues, RecordConflictError, recordConflict } from './records.ts'
@@ -35,11 +35,8 @@ export function sqliteRecords({ queries, queue, book }: SqliteRecordsOptions): R
   return {
     ...recordReader('sqlite', queries),
     async write(steps) {
-      // Whoever asked is told that it failed, and must not find later that it was done after all.
       const write = (): Promise<TransactionAnswer> =>
-        answered(
-          written(queue.add({ kind: 'transaction', steps: steps.map(stepMessage) }, { isKept: false })),
-        )
+        answered(written(queue.add({ kind: 'transaction', steps: steps.map(stepMessage) }, dropped)))
       let rows: TransactionAnswer['rows'] = []
       const debits = steps.map(step => ('debit' in step ? step.debit : undefined))
       await bookDebits({ book, queries }, debits, async () => {

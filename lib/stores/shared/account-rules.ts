@@ -38,11 +38,6 @@ export function movementOperation(
   return { kind, id, accountId, amountMicros, reason, at, source }
 }
 
-/** Why a blocked account gets no key, for the operator. */
-export function blockedMessage(accountId: string): string {
-  return `the account ${accountId} is blocked: gateway account unblock ends that`
-}
-
 /**
  * A new key: what is stored, and the value that is shown once.
  * @throws AccountError amount_invalid, expiry_invalid
@@ -82,6 +77,51 @@ export function checkKey({
   if (expiresAt !== null && !Number.isSafeInteger(expiresAt)) {
     throw new AccountError('expiry_invalid', `${expiresAt} is not a time in milliseconds`)
   }
+}
+
+/** What an account is opened with; ids are made before the first attempt. */
+interface NewAccount {
+  readonly id: string
+  readonly userId: string
+  readonly email: string
+  readonly name: string | null
+}
+
+/**
+ * Opens an account for a user, who may be there already. Done again it changes nothing more. The last statement answers
+ * no row where another account has the email, and then nothing is written.
+ */
+export function openStatements(
+  { id, userId, email, name }: NewAccount,
+  now: number,
+): readonly SqlStatement[] {
+  return [
+    {
+      sql: `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (?, 'customer', ?, ?, ?)
+        ON CONFLICT DO NOTHING`,
+      values: [id, name, email, now],
+    },
+    {
+      sql: `INSERT INTO users (id, email, name, created_at)
+        SELECT ?, email, name, created_at FROM accounts WHERE id = ? ON CONFLICT DO NOTHING`,
+      values: [userId, id],
+    },
+    {
+      sql: `INSERT INTO memberships (user_id, account_id, role, created_at)
+        SELECT users.id, accounts.id, 'owner', accounts.created_at
+        FROM accounts JOIN users ON users.email = accounts.email WHERE accounts.id = ? ON CONFLICT DO NOTHING`,
+      values: [id],
+    },
+    { sql: 'SELECT id FROM accounts WHERE id = ?', values: [id] },
+  ]
+}
+
+/**
+ * What the statements of an account answered.
+ * @throws AccountError email_taken
+ */
+export function openedAnswer({ email }: NewAccount, rows: readonly object[]): void {
+  if (rows.length === 0) throw new AccountError('email_taken', `there is an account with the email ${email}`)
 }
 
 /** An account with the time of its block; the last statement of a block answers it. */

@@ -3,7 +3,6 @@ import type { JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeResult, HoldRequest, Micros } from '../../ledger/ledger.ts'
 import type { ProviderObject } from '../../ledger/object-ledger.ts'
 import type { ObjectKind } from '../../money/usage.ts'
-import type { KeyRow } from './ledger-columns.ts'
 import type { SqlStatement } from './user-tables.ts'
 
 /**
@@ -17,13 +16,9 @@ export type StoreOperation =
   | ReleaseOperation
   | PriceOperation
   | ObjectOperation
-  | AccountOperation
   | MovementOperation
-  | KeyOperation
   | JobOperation
   | EndJobOperation
-  | DueJobsOperation
-  | PostponeJobOperation
   | StatementsOperation
   | TransactionOperation
 
@@ -103,28 +98,6 @@ export interface EndJobOperation extends NamedJob {
   readonly ending: ChargeOperation | ReleaseOperation
 }
 
-/** Answers jobs that are due, and lends them until then. */
-export interface DueJobsOperation {
-  readonly kind: 'due-jobs'
-  readonly until: number
-  readonly now: number
-  readonly limit: number
-}
-
-export interface PostponeJobOperation extends NamedJob {
-  readonly kind: 'postpone-job'
-  readonly nextPollAt: number
-}
-
-export interface AccountOperation {
-  readonly kind: 'account'
-  readonly id: string
-  readonly userId: string
-  readonly email: string
-  readonly name: string | null
-  readonly at: number
-}
-
 /**
  * Money that comes in or goes out; answers whether it was booked just now, and not before. The writer does not check
  * that an account has what goes out.
@@ -139,11 +112,6 @@ export interface MovementOperation {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly source: CreditSource
-}
-
-export interface KeyOperation extends KeyRow {
-  readonly kind: 'key'
-  readonly activeKeysMax: number | null
 }
 
 /** Statements that are rare and need no form of their own; answers the rows of the last one. */

@@ -1,5 +1,5 @@
 import { AccountError, type KeyRecord, type KeyEdit } from '../../accounts/accounts.ts'
-import type { KeyRow } from './ledger-columns.ts'
+import { ledgerColumns, type KeyRow } from './ledger-columns.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { checkKey } from './account-rules.ts'
 import type { SqlStatement } from './user-tables.ts'
@@ -25,6 +25,64 @@ export function keyRecord(row: KeyRow): KeyRecord {
     ...(ipAddresses === undefined ? {} : { ipAddresses }),
     ...(row.blocked_at === null ? {} : { blockedAt: row.blocked_at }),
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+  }
+}
+
+/** The account of a new key, and whether the key is there; the last statement of its making answers it. */
+export interface MadeRow {
+  readonly blocked_at: number | null
+  readonly made: number
+}
+
+/**
+ * Makes a key, unless its account is blocked or has so many that are not revoked. The account's row is locked first, so
+ * that none is made beside a block or another key. Done again it changes nothing more.
+ */
+export function makeStatements(row: KeyRow, activeKeysMax: number | undefined): readonly SqlStatement[] {
+  const columns = Object.keys(row) as (keyof KeyRow)[]
+  // Without it PostgreSQL takes what is selected for text.
+  const places = columns.map(name =>
+    ledgerColumns.keys[name].startsWith('BIGINT') ? 'CAST(? AS BIGINT)' : '?',
+  )
+  const { account_id: accountId } = row
+  const isRoom = `AND ? > (SELECT count(*) FROM
+    (SELECT 1 FROM keys WHERE account_id = accounts.id AND revoked_at IS NULL LIMIT ?) AS active)`
+  const isCustomer = `id = ? AND kind = 'customer'`
+  return [
+    { sql: `UPDATE accounts SET blocked_at = blocked_at WHERE ${isCustomer}`, values: [accountId] },
+    {
+      sql: `INSERT INTO keys (${columns.join(', ')})
+        SELECT ${places.join(', ')} FROM accounts WHERE ${isCustomer} AND blocked_at IS NULL
+        ${activeKeysMax === undefined ? '' : isRoom} ON CONFLICT DO NOTHING`,
+      values: [
+        ...Object.values(row),
+        accountId,
+        ...(activeKeysMax === undefined ? [] : [activeKeysMax, activeKeysMax]),
+      ],
+    },
+    {
+      sql: `SELECT blocked_at, (SELECT count(*) FROM keys WHERE id = ?) AS made FROM accounts WHERE ${isCustomer}`,
+      values: [row.id, accountId],
+    },
+  ]
+}
+
+/**
+ * What the statements of a new key answered.
+ * @throws AccountError account_not_found, account_blocked, key_limit
+ */
+export function checkMade(
+  { account_id: accountId }: KeyRow,
+  activeKeysMax: number | undefined,
+  [account]: readonly MadeRow[],
+): void {
+  if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  if (account.blocked_at !== null) {
+    const message = `the account ${accountId} is blocked: gateway account unblock ends that`
+    throw new AccountError('account_blocked', message)
+  }
+  if (account.made === 0) {
+    throw new AccountError('key_limit', `the account has ${activeKeysMax} keys already`)
   }
 }
 

@@ -11,17 +11,39 @@ import { listedKinds, type Meters, type ObjectKind } from '../../money/usage.ts'
 import type { ledgerColumns } from './ledger-columns.ts'
 import { chargedUsage, selectCharged, type ChargedRow } from './report-rows.ts'
 import type { RowOf } from './row-of.ts'
-import type { QueryValue, StoreQueries } from './store-queries.ts'
+import type { StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
+import type { SqlStatement } from './user-tables.ts'
 
 /** A job, with what its hold sets aside. */
 export type JobRow = RowOf<typeof ledgerColumns.jobs> & { readonly held_micros: number }
 
-/** The columns of a `JobRow`, in a statement on `jobs`. */
-export const jobColumns = `*, (SELECT amount_micros FROM holds
+const jobColumns = `*, (SELECT amount_micros FROM holds
   WHERE holds.exchange_id = jobs.exchange_id AND holds.sequence = jobs.sequence) AS held_micros`
 
 const selectJob = `SELECT ${jobColumns} FROM jobs WHERE provider = ? AND kind = ? AND id = ?`
+
+/**
+ * Answers open jobs that are due, and postpones them for the time of a lease.
+ * @param lock how those that ask at once share them
+ */
+export function claimStatement(now: number, leaseMs: number, limit: number, lock = ''): SqlStatement {
+  return {
+    sql: `UPDATE jobs SET next_poll_at = ? WHERE (provider, kind, id) IN
+      (SELECT provider, kind, id FROM jobs WHERE state = 'open' AND next_poll_at <= ?
+       ORDER BY next_poll_at LIMIT ?${lock}) RETURNING ${jobColumns}`,
+    values: [now + leaseMs, now, limit],
+  }
+}
+
+/** Says when an open job is asked after next. */
+export function postponeStatement({ provider, kind, id }: JobName, nextPollAt: number): SqlStatement {
+  return {
+    sql: `UPDATE jobs SET next_poll_at = ?, polls = polls + 1
+      WHERE provider = ? AND kind = ? AND id = ? AND state = 'open'`,
+    values: [nextPollAt, provider, kind, id],
+  }
+}
 
 /** A row as the ledger tells it. */
 export function jobRecord(row: JobRow): Job {
@@ -60,11 +82,8 @@ export function listedAt(kind: ObjectKind, at: number): number | null {
   return (listedKinds as readonly ObjectKind[]).includes(kind) ? at : null
 }
 
-/** The query for a list, with its values. */
-function selectListed({ accountId, kind, order, after, limit }: ObjectQuery): {
-  readonly sql: string
-  readonly values: readonly QueryValue[]
-} {
+/** The query for a list. */
+function selectListed({ accountId, kind, order, after, limit }: ObjectQuery): SqlStatement {
   const [behind, direction] = order === 'newest-first' ? ['<', 'DESC'] : ['>', 'ASC']
   // The object may have been unlisted since, and its place is known all the same.
   const place = '(SELECT created_at FROM objects WHERE provider = ? AND kind = ? AND id = ?)'

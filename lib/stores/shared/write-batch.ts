@@ -8,6 +8,11 @@ export interface OperationOwner {
   onRefused?(error: Error): void
 }
 
+/** Nobody is told of it, and it is owed. */
+export const kept: OperationOwner = { isKept: true }
+/** Whoever asked is told that it failed, and must not find later that it was done after all. */
+export const dropped: OperationOwner = { isKept: false }
+
 /** Operations that are, or will be, one transaction. */
 export interface Batch {
   readonly isCommitted: boolean

@@ -20,19 +20,25 @@ import {
   accountEmail,
   movementOperation,
   newKeyRow,
+  openedAnswer,
+  openStatements,
 } from '../shared/account-rules.ts'
 import type { BlockedRow } from '../shared/account-rules.ts'
 import {
+  checkMade,
   editedAnswer,
   editStatements,
+  makeStatements,
   revokedAnswer,
   revokeStatements,
   keyRecord,
 } from '../shared/stored-keys.ts'
-import type { RevokedRow } from '../shared/stored-keys.ts'
-import type { KeyRow } from '../shared/ledger-columns.ts'
+import type { MadeRow, RevokedRow } from '../shared/stored-keys.ts'
+import type { KeyRow, ledgerColumns } from '../shared/ledger-columns.ts'
+import type { RowOf } from '../shared/row-of.ts'
+import { runStatements } from './run-statements.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
-import { written, type OperationOwner } from '../shared/write-batch.ts'
+import { dropped, written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 
 interface Debit {
@@ -73,9 +79,6 @@ export async function bookDebits(
   }
 }
 
-// Whoever asked is told that it failed, and must not find later that it was done after all.
-const dropped: OperationOwner = { isKept: false }
-
 interface SqliteAccountsOptions {
   readonly queue: WriteQueue
   readonly book: BalanceBook
@@ -99,12 +102,10 @@ export class SqliteAccounts implements Accounts {
   async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
     const email = accountEmail(account.email)
     const { queue, book, clock } = this.#options
-    const id = newId()
-    const { name = null } = account
-    const operation = { kind: 'account', id, userId: newId(), email, name, at: clock.now() } as const
-    await written(queue.add(operation, dropped))
-    book.add(id, 0)
-    return { id }
+    const opened = { id: newId(), userId: newId(), email, name: account.name ?? null }
+    openedAnswer(opened, await runStatements(queue, openStatements(opened, clock.now())))
+    book.add(opened.id, 0)
+    return { id: opened.id }
   }
 
   async credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
@@ -128,8 +129,8 @@ export class SqliteAccounts implements Accounts {
   async createKey(key: NewKey): Promise<{ id: string; key: string }> {
     const { queue, spending, keys, clock } = this.#options
     const { row, value } = newKeyRow(key, clock.now())
-    const activeKeysMax = key.activeKeysMax ?? null
-    await written(queue.add({ kind: 'key', ...row, activeKeysMax }, dropped))
+    const { activeKeysMax } = key
+    checkMade(row, activeKeysMax, await runStatements<MadeRow>(queue, makeStatements(row, activeKeysMax)))
     if (row.budget_micros !== null) spending.watch(row.id)
     keys.put(row.digest, keyRecord(row))
     return { id: row.id, key: value }
@@ -138,10 +139,7 @@ export class SqliteAccounts implements Accounts {
   async revokeKey(id: string, operator?: string): Promise<void> {
     const { queue, keys, clock } = this.#options
     const statements = revokeStatements({ id, operator, actionId: newId() }, clock.now())
-    const rows = (await written(
-      queue.add({ kind: 'statements', statements }, dropped),
-    )) as readonly RevokedRow[]
-    keys.revoke(id, revokedAnswer(id, rows))
+    keys.revoke(id, revokedAnswer(id, await runStatements<RevokedRow>(queue, statements)))
   }
 
   /** One after the other: each begins with the budget that the one before has left. */
@@ -158,11 +156,11 @@ export class SqliteAccounts implements Accounts {
     const isFirstBudget = budgetMicros !== null && keys.findById(id)?.budgetMicros === undefined
     // Charges that are decided from here on are counted in memory; those before stand before this in the queue.
     if (isFirstBudget) spending.watchFromNow(id, holds.heldOf(id))
-    const answer = written(queue.add({ kind: 'statements', statements }, dropped))
-    const spent = written(queue.add({ kind: 'statements', statements: [spentStatement(id)] }, dropped))
+    const answer = runStatements<KeyRow>(queue, statements)
+    const spent = runStatements<SpentRow>(queue, [spentStatement(id)])
     try {
-      const row = editedAnswer(edit, (await answer) as readonly KeyRow[])
-      const days = (await spent) as readonly { readonly day: number; readonly spent_micros: Micros }[]
+      const row = editedAnswer(edit, await answer)
+      const days = await spent
       if (isFirstBudget) for (const { day, spent_micros } of days) spending.load(id, day, spent_micros)
       const key = keys.edit(keyRecord(row))
       if (key.budgetMicros === undefined) spending.forget(id)
@@ -178,14 +176,13 @@ export class SqliteAccounts implements Accounts {
   async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
     const { queue, keys, clock } = this.#options
     const statements = blockStatements(block, newId(), clock.now())
-    const rows = (await written(
-      queue.add({ kind: 'statements', statements }, dropped),
-    )) as readonly BlockedRow[]
-    const { blockedAt } = blockedAnswer(block, rows)
+    const { blockedAt } = blockedAnswer(block, await runStatements<BlockedRow>(queue, statements))
     keys.block(block.accountId, blockedAt)
     return { blockedAt }
   }
 }
+
+type SpentRow = Pick<RowOf<typeof ledgerColumns.key_spending>, 'day' | 'spent_micros'>
 
 function spentStatement(keyId: string): SqlStatement {
   return { sql: 'SELECT day, spent_micros FROM key_spending WHERE key_id = ?', values: [keyId] }

@@ -1,12 +1,9 @@
-import { blockedMessage } from '../shared/account-rules.ts'
 import { OperationRefusedError, SqliteEntries, SqliteJobRows } from './sqlite-entries.ts'
 import { sqliteErrorCode, type SqliteDatabase, type SqliteStatement } from './sqlite-database.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import type { Statements } from './sqlite-statements.ts'
 import type {
-  AccountOperation,
   BatchReport,
-  KeyOperation,
   MovementOperation,
   StoreOperation,
   TransactionAnswer,
@@ -193,49 +190,18 @@ export class SqliteBatch {
       case 'object':
         statements.object.run(operation)
         return undefined
-      case 'account':
-        return this.#account(operation)
       case 'credit':
       case 'debit':
         return this.#entries.move(operation)
-      case 'key':
-        return this.#key(operation)
       case 'job':
         return this.#jobs.open(operation)
       case 'end-job':
         return this.#jobs.end(operation)
-      case 'due-jobs':
-        return this.#jobs.due(operation)
-      case 'postpone-job':
-        return this.#jobs.postpone(operation)
       case 'statements':
         return this.#rare.run(operation.statements)
       case 'transaction':
         return runTransaction(operation.steps, this.#rare, step => this.#entries.move(step))
     }
-  }
-
-  #account(account: AccountOperation): undefined {
-    const { email } = account
-    const statements = this.#statements
-    if (statements.accountByEmail.get(email) !== undefined) {
-      throw new OperationRefusedError('email_taken', `there is an account with the email ${email}`)
-    }
-    statements.account.run(account)
-    statements.user.run(account)
-    statements.membership.run(account)
-  }
-
-  #key(key: KeyOperation): undefined {
-    const { account_id: accountId, activeKeysMax } = key
-    this.#entries.requireCustomer(accountId)
-    if (this.#statements.accountIsBlocked.get(accountId) !== undefined) {
-      throw new OperationRefusedError('account_blocked', blockedMessage(accountId))
-    }
-    if (activeKeysMax !== null && Number(this.#statements.activeKeys.get(accountId)) >= activeKeysMax) {
-      throw new OperationRefusedError('key_limit', `the account has ${activeKeysMax} keys already`)
-    }
-    this.#statements.key.run(key)
   }
 }
 

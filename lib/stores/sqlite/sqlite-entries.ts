@@ -7,14 +7,11 @@ import type {
   HoldOwner,
   MovementOperation,
   ReleaseOperation,
-  DueJobsOperation,
   EndJobOperation,
   JobOperation,
-  PostponeJobOperation,
 } from '../shared/store-operation.ts'
 import { budgetDay } from '../../ledger/key-spending.ts'
 import { releaseOperation } from '../shared/charge-operation.ts'
-import { jobColumns, type JobRow } from '../shared/stored-ledger.ts'
 
 /** One operation is refused for what it asks, while others of its batch may stand. */
 export class OperationRefusedError extends Error {
@@ -186,15 +183,6 @@ function prepareJobStatements(database: SqliteDatabase) {
       `UPDATE jobs SET state = @state, resolved_at = @at
        WHERE provider = @provider AND kind = @jobKind AND id = @id AND state = 'open'`,
     ),
-    dueJobs: database.prepare<DueJobsOperation, JobRow>(
-      `UPDATE jobs SET next_poll_at = @until WHERE (provider, kind, id) IN
-         (SELECT provider, kind, id FROM jobs WHERE state = 'open' AND next_poll_at <= @now
-          ORDER BY next_poll_at LIMIT @limit) RETURNING ${jobColumns}`,
-    ),
-    postponeJob: database.prepare<PostponeJobOperation>(
-      `UPDATE jobs SET next_poll_at = @nextPollAt, polls = polls + 1
-       WHERE provider = @provider AND kind = @jobKind AND id = @id AND state = 'open'`,
-    ),
   }
 }
 
@@ -226,13 +214,5 @@ export class SqliteJobRows {
     }
     if (ending.kind === 'charge') this.#entries.charge(ending)
     else this.#entries.resolve(ending)
-  }
-
-  due(operation: DueJobsOperation): readonly JobRow[] {
-    return this.#statements.dueJobs.all(operation)
-  }
-
-  postpone(operation: PostponeJobOperation): undefined {
-    this.#statements.postponeJob.run(operation)
   }
 }

@@ -5,13 +5,11 @@ import type { KeySpending } from '../../ledger/key-spending.ts'
 import type { ChargeRequest, ChargeResult, HeldSums } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { chargeOperation, releaseOperation } from '../shared/charge-operation.ts'
-import { jobRecord, type JobRow } from '../shared/stored-ledger.ts'
+import { claimStatement, jobRecord, postponeStatement, type JobRow } from '../shared/stored-ledger.ts'
+import { runStatements } from './run-statements.ts'
 import type { EndJobOperation, JobHold, StoreSnapshot } from '../shared/store-operation.ts'
-import { written, type OperationOwner, type Ticket } from '../shared/write-batch.ts'
+import { kept, type OperationOwner, type Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
-
-const kept: OperationOwner = { isKept: true }
-const dropped: OperationOwner = { isKept: false }
 
 interface SqliteJobsOptions {
   readonly queue: WriteQueue
@@ -84,9 +82,9 @@ export class SqliteJobs {
   }
 
   async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
-    const now = this.#options.clock.now()
-    const ticket = this.#options.queue.add({ kind: 'due-jobs', until: now + leaseMs, now, limit }, dropped)
-    return ((await written(ticket)) as readonly JobRow[]).map(jobRecord)
+    const { queue, clock } = this.#options
+    const rows = await runStatements<JobRow>(queue, [claimStatement(clock.now(), leaseMs, limit)])
+    return rows.map(jobRecord)
   }
 
   async charge(job: Job, request: ChargeRequest): Promise<ChargeResult | undefined> {
@@ -121,9 +119,8 @@ export class SqliteJobs {
     return true
   }
 
-  async postpone({ provider, kind, id }: JobName, nextPollAt: number): Promise<void> {
-    const operation = { kind: 'postpone-job', provider, jobKind: kind, id, nextPollAt } as const
-    await written(this.#options.queue.add(operation, dropped))
+  async postpone(job: JobName, nextPollAt: number): Promise<void> {
+    await runStatements(this.#options.queue, [postponeStatement(job, nextPollAt)])
   }
 
   #take(job: JobName): JobHold | undefined {

@@ -1,10 +1,8 @@
 import type { SqliteDatabase } from './sqlite-database.ts'
 import type {
-  AccountOperation,
   ChargeOperation,
   GrowOperation,
   HoldOperation,
-  KeyOperation,
   MovementOperation,
   ObjectOperation,
   PriceOperation,
@@ -109,7 +107,7 @@ export function prepareStatements(database: SqliteDatabase) {
     ),
     ...prepareMovementStatements(database),
     ...prepareHoldStatements(database),
-    ...prepareAccountStatements(database),
+    accountKind: database.prepare('SELECT kind FROM accounts WHERE id = ?').pluck(),
   }
 }
 
@@ -152,36 +150,6 @@ function prepareHoldStatements(database: SqliteDatabase) {
       `UPDATE holds SET state = 'charged', resolved_at = @at
        WHERE exchange_id = @exchangeId AND sequence = @sequence AND state IN ('open', 'expired')`,
     ),
-  }
-}
-
-function prepareAccountStatements(database: SqliteDatabase) {
-  return {
-    account: database.prepare<AccountOperation>(
-      `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (@id, 'customer', @name, @email, @at)`,
-    ),
-    accountByEmail: database.prepare('SELECT id FROM accounts WHERE email = ?').pluck(),
-    accountKind: database.prepare('SELECT kind FROM accounts WHERE id = ?').pluck(),
-    user: database.prepare<AccountOperation>(
-      `INSERT INTO users (id, email, name, created_at) VALUES (@userId, @email, @name, @at)
-       ON CONFLICT (email) DO NOTHING`,
-    ),
-    membership: database.prepare<AccountOperation>(
-      `INSERT INTO memberships (user_id, account_id, role, created_at)
-       SELECT id, @id, 'owner', @at FROM users WHERE email = @email`,
-    ),
-    key: database.prepare<KeyOperation>(
-      `INSERT INTO keys (id, account_id, digest, name, last_four, models, budget_micros, budget_period,
-         expires_at, ip_addresses, created_at)
-       VALUES (@id, @account_id, @digest, @name, @last_four, @models, @budget_micros, @budget_period,
-         @expires_at, @ip_addresses, @created_at)`,
-    ),
-    activeKeys: database
-      .prepare('SELECT count(*) FROM keys WHERE account_id = ? AND revoked_at IS NULL')
-      .pluck(),
-    accountIsBlocked: database
-      .prepare('SELECT 1 FROM accounts WHERE id = ? AND blocked_at IS NOT NULL')
-      .pluck(),
   }
 }
 

@@ -30,7 +30,7 @@ import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
-import { written } from '../shared/write-batch.ts'
+import { runStatements } from './run-statements.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
   readonly file: string
@@ -156,9 +156,7 @@ function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): 
   readonly users: UserRows
   readonly settings: AccountSettings
 } {
-  // Whoever asked is told that it failed, and must not find later that it was done after all.
-  const change = async (statements: readonly SqlStatement[]): Promise<readonly UserRow[]> =>
-    (await written(queue.add({ kind: 'statements', statements }, { isKept: false }))) as readonly UserRow[]
+  const change = (statements: readonly SqlStatement[]) => runStatements<UserRow>(queue, statements)
   return {
     users: new StoreUserRows({ queries, change, clock, onAccount }),
     settings: new StoreAccountSettings({ queries, change, clock }),

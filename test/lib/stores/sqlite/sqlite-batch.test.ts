@@ -1,5 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../../lib/platform/clock.ts'
+import { openStatements } from '../../../../lib/stores/shared/account-rules.ts'
 import { releaseOperation } from '../../../../lib/stores/shared/charge-operation.ts'
 import { SqliteBatch } from '../../../../lib/stores/sqlite/sqlite-batch.ts'
 import { prepareStore } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
@@ -11,7 +12,10 @@ function openBatch(t: { testdir(): string; teardown(end: () => void): void }) {
   t.teardown(() => database.close())
   const batch = new SqliteBatch(database)
   batch.run([
-    { kind: 'account', id: 'a', userId: 'u', email: 'a@b.ru', name: null, at: 0 },
+    {
+      kind: 'statements',
+      statements: openStatements({ id: 'a', userId: 'u', email: 'a@b.ru', name: null }, 0),
+    },
     {
       kind: 'credit',
       id: 'credit:1',
