@@ -3,7 +3,7 @@ import { findAccounts, type FoundAccount } from '../stores/records/find-accounts
 import { formatRoubles } from '../money/amount.ts'
 import { isMovement } from '../stores/records/record-reader.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import { answer, answerList, addCommand, CommandError, UsageError, formatTable } from './command.ts'
+import { answer, answerList, addCommand, CommandError, isoTime, UsageError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { readRecords, found, readStore, withRecords, changeAccounts } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
@@ -62,7 +62,7 @@ function foundView({ id, email, name, balanceMicros, blockedAt }: FoundAccount):
     email,
     name,
     balance: formatRoubles(balanceMicros),
-    blockedAt: blockedAt === null ? null : new Date(blockedAt).toISOString(),
+    blockedAt: isoTime(blockedAt),
   }
 }
 
@@ -74,7 +74,7 @@ function foundTable(accounts: readonly FoundAccount[], zone: string): string {
     balance: formatRoubles(balanceMicros),
     blocked: blockedAt === null ? '' : zonedTime(blockedAt, zone),
   }))
-  return formatTable(rows, { id: 'left', email: 'left', name: 'left', balance: 'right', blocked: 'left' })
+  return formatTable(rows, ['balance'])
 }
 
 interface MovementView {
@@ -113,23 +113,15 @@ async function readMovements(records: RecordReader, id: string): Promise<readonl
 }
 
 function entryTable(entries: readonly MovementView[], zone: string): string {
-  const rows = entries.map(({ at, reason, ...rest }) => ({
-    ...rest,
+  const rows = entries.map(({ at, kind, amount, source, entry, reason }) => ({
     at: zonedTime(Date.parse(at), zone),
+    kind,
+    amount,
+    source,
+    entry,
     reason: reason ?? '',
   }))
-  return formatTable(rows, {
-    at: 'left',
-    kind: 'left',
-    amount: 'right',
-    source: 'left',
-    entry: 'left',
-    reason: 'left',
-  })
-}
-
-interface NoteOptions extends SharedOptions {
-  readonly add?: string
+  return formatTable(rows, ['amount'])
 }
 
 const listedMax = 1000
@@ -138,7 +130,7 @@ const listedMax = 1000
 export function addAccountNotes(account: Command, { stdout }: CliContext): void {
   addCommand(account, 'notes <account>', 'list what operators noted about an account, or note something')
     .option('--add <text>', 'a note that the customer does not see')
-    .action(async (accountId: string, options: NoteOptions) => {
+    .action(async (accountId: string, options: SharedOptions & { readonly add?: string }) => {
       const note = options.add === undefined ? undefined : reasonText(options.add, '--add')
       found(await readStore(options, reports => reports.account(accountId)), accountId)
       if (note !== undefined) {
@@ -146,18 +138,13 @@ export function addAccountNotes(account: Command, { stdout }: CliContext): void 
         await withRecords(options, (records, now) => addNote(records, added, now))
       }
       const notes = await readRecords(options, records => readNotes(records, accountId, listedMax))
-      if (options.json === true) {
-        for (const one of notes) {
-          const at = new Date(one.at).toISOString()
-          stdout.write(`${JSON.stringify({ at, operator: one.operator, note: one.note })}\n`)
-        }
-        return
-      }
       const zone = openTimeZone(options)
-      const rows = notes.map(one => ({ at: zonedTime(one.at, zone), operator: one.operator, note: one.note }))
-      stdout.write(
-        rows.length === 0 ? 'no notes\n' : formatTable(rows, { at: 'left', operator: 'left', note: 'left' }),
-      )
+      const rows = notes.map(({ at, operator, note }) => ({
+        at: options.json === true ? new Date(at).toISOString() : zonedTime(at, zone),
+        operator,
+        note,
+      }))
+      answerList(stdout, options, rows, rows.length === 0 ? 'no notes\n' : formatTable(rows))
     })
 }
 
@@ -207,11 +194,10 @@ function addBlock(account: Command, { stdout }: CliContext, name: 'block' | 'unb
       const reason = reasonText(options.reason)
       const block = { accountId, isBlocked, reason, operator: operatorName() }
       const { blockedAt } = await changeAccounts(options, accounts => accounts.setBlocked(block))
-      const since = blockedAt === null ? null : new Date(blockedAt).toISOString()
       answer(
         stdout,
         options,
-        { id: accountId, blockedAt: since },
+        { id: accountId, blockedAt: isoTime(blockedAt) },
         `account ${accountId} ${isBlocked ? 'blocked: its keys are refused' : 'unblocked'}\n`,
       )
     })

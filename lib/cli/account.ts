@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
 import { addAccountAccess, addAccountNotes, addAccountSearch } from './account-support.ts'
-import { answer, addCommand, CommandError, formatTable, UsageError } from './command.ts'
+import { answer, answerList, addCommand, CommandError, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { nameText, operatorName, reasonText, roubles, wholeNumber } from './arguments.ts'
 import { changeAccounts, withRecords, found, readStore } from './with-store.ts'
@@ -14,23 +14,14 @@ import { newId } from '../platform/new-id.ts'
 import { correctCharge } from '../administration/correct-charge.ts'
 import type { AccountReport } from '../ledger/reports.ts'
 import { balanceAmounts } from '../ledger/balance-amounts.ts'
-import { keyTable, keyView } from './key-views.ts'
+import { keyTable, keyView } from './key.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
-
-interface CreateOptions extends SharedOptions {
-  readonly email: string
-  readonly name?: string
-}
 
 interface MovementOptions extends SharedOptions {
   readonly rub: string
   readonly reason: string
   readonly idempotencyKey?: string
-}
-
-interface CompanyOptions extends SharedOptions {
-  readonly set?: string
 }
 
 /** `account company`: shows or sets the company that an account's documents are made out to. */
@@ -40,7 +31,7 @@ function addAccountCompany(account: Command, { stdout }: CliContext): void {
       '--set <file>',
       'a JSON file: kind (company or sole), name, inn, kpp, ogrn, address, email, bank, signer, ediId',
     )
-    .action(async (accountId: string, options: CompanyOptions) => {
+    .action(async (accountId: string, options: SharedOptions & { readonly set?: string }) => {
       const typed = options.set === undefined ? undefined : readDetails(options.set)
       const version = await withRecords(options, (records, now) =>
         typed === undefined ? currentCompany(records, accountId) : setCompany(records, accountId, typed, now),
@@ -115,14 +106,11 @@ function addAccountViews(account: Command, { stdout }: CliContext): void {
   addCommand(account, 'list', 'list all accounts with their balances').action(
     async (options: SharedOptions) => {
       const accounts = await readStore(options, reports => reports.accounts())
-      if (options.json === true)
-        for (const one of accounts) stdout.write(`${JSON.stringify(accountView(one))}\n`)
-      else
-        stdout.write(
-          accounts.length === 0
-            ? 'no accounts: gateway account create makes one\n'
-            : table(accounts, openTimeZone(options)),
-        )
+      const text =
+        accounts.length === 0
+          ? 'no accounts: gateway account create makes one\n'
+          : table(accounts, openTimeZone(options))
+      answerList(stdout, options, accounts.map(accountView), text)
     },
   )
   addCommand(account, 'show <account>', 'show an account with its keys').action(
@@ -131,12 +119,9 @@ function addAccountViews(account: Command, { stdout }: CliContext): void {
         one: found(await reports.account(id), id),
         keys: await reports.keys(id),
       }))
-      if (options.json === true) {
-        stdout.write(`${JSON.stringify({ ...accountView(one), keys: keys.map(keyView) })}\n`)
-      } else {
-        const zone = openTimeZone(options)
-        stdout.write(`${table([one], zone)}\n${keyTable(keys, zone)}`)
-      }
+      const zone = openTimeZone(options)
+      const json = { ...accountView(one), keys: keys.map(keyView) }
+      answer(stdout, options, json, `${table([one], zone)}\n${keyTable(keys, zone)}`)
     },
   )
 }
@@ -153,23 +138,12 @@ function accountView(account: AccountReport) {
 }
 
 function table(accounts: readonly AccountReport[], zone: string): string {
-  const rows = accounts.map(account => ({
-    id: account.id,
-    email: account.email,
-    name: account.name ?? '',
-    created: zonedTime(account.createdAt, zone),
-    ...balanceAmounts(account),
-  }))
-  return formatTable(rows, {
-    id: 'left',
-    email: 'left',
-    name: 'left',
-    created: 'left',
-    balance: 'right',
-    debt: 'right',
-    held: 'right',
-    available: 'right',
+  const rows = accounts.map(account => {
+    const { id, email, name = '', createdAt } = account
+    const { balance, debt, held, available } = balanceAmounts(account)
+    return { id, email, name, created: zonedTime(createdAt, zone), balance, debt, held, available }
   })
+  return formatTable(rows, ['balance', 'debt', 'held', 'available'])
 }
 
 /** `account`: makes accounts, adds money, and shows them. */
@@ -192,14 +166,13 @@ function addCreate(account: Command, { stdout }: CliContext): void {
   addCommand(account, 'create', 'open an account')
     .requiredOption('--email <address>', 'the address of its first user')
     .option('--name <name>', 'what to call it')
-    .action(async (options: CreateOptions) => {
+    .action(async (options: SharedOptions & { readonly email: string; readonly name?: string }) => {
       const { email } = options
       const name = options.name === undefined ? undefined : nameText(options.name)
       const created = await changeAccounts(options, accounts =>
         accounts.createAccount({ email, ...(name === undefined ? {} : { name }) }),
       )
-      const json = `${JSON.stringify({ id: created.id })}\n`
-      stdout.write(options.json === true ? json : `account ${created.id} created\n`)
+      answer(stdout, options, { id: created.id }, `account ${created.id} created\n`)
     })
 }
 

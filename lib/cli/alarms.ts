@@ -3,19 +3,11 @@ import { closeAlarm, listAlarms, takeAlarm } from '../alarms/alarms.ts'
 import { alarmSentence } from '../pipeline/alarm-sentences.ts'
 import { zonedTime } from '../platform/clock.ts'
 import type { AlarmRow } from '../stores/records/operator-tables.ts'
-import { answer, answerList, addCommand, formatTable } from './command.ts'
+import { answer, answerList, addCommand, formatTable, isoTime } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { operatorName, reasonText } from './arguments.ts'
 import { openTimeZone } from './open-config.ts'
 import { readRecords, withRecords } from './with-store.ts'
-
-interface ListOptions extends SharedOptions {
-  readonly all?: true
-}
-
-interface CloseOptions extends SharedOptions {
-  readonly reason: string
-}
 
 const listedMax = 1000
 
@@ -24,7 +16,7 @@ export function addAlarmsCommands(program: Command, context: CliContext): void {
   const { stdout } = context
   const alarms = addCommand(program, 'alarms', 'list what has to be looked at; take or close one of it')
     .option('--all', 'closed ones too')
-    .action(async (options: ListOptions) => {
+    .action(async (options: SharedOptions & { readonly all?: true }) => {
       const query = { isAll: options.all === true, limit: listedMax }
       const rows = await readRecords(options, records => listAlarms(records, query))
       answerList(
@@ -52,7 +44,7 @@ function addTake(alarms: Command, { stdout }: CliContext): void {
 function addClose(alarms: Command, { stdout }: CliContext): void {
   addCommand(alarms, 'close <alarm>', 'close an alarm; raised again, it is open again')
     .requiredOption('--reason <text>', 'what was done about it, for the log')
-    .action(async (id: string, options: CloseOptions) => {
+    .action(async (id: string, options: SharedOptions & { readonly reason: string }) => {
       const reason = reasonText(options.reason)
       const closed = await withRecords(options, (records, at) =>
         closeAlarm(records, { id, operator: operatorName(), at, reason }),
@@ -81,10 +73,6 @@ function alarmView(alarm: AlarmRow): object {
   }
 }
 
-function isoTime(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
-}
-
 function alarmTable(rows: readonly AlarmRow[], zone: string): string {
   const cells = rows.map(({ id, kind, subject, state, count, first_at, last_at, closed_by, taken_by }) => ({
     id,
@@ -96,14 +84,5 @@ function alarmTable(rows: readonly AlarmRow[], zone: string): string {
     first: zonedTime(first_at, zone),
     last: zonedTime(last_at, zone),
   }))
-  return formatTable(cells, {
-    id: 'left',
-    alarm: 'left',
-    subject: 'left',
-    state: 'left',
-    by: 'left',
-    count: 'right',
-    first: 'left',
-    last: 'left',
-  })
+  return formatTable(cells, ['count'])
 }

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
-import { answer, addCommand, CommandError, countOf, formatTable, UsageError } from './command.ts'
+import { answer, answerList, addCommand, CommandError, countOf, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { time, oneOf, wholeNumber } from './arguments.ts'
 import { found, readStore, readRecords } from './with-store.ts'
@@ -25,10 +25,6 @@ interface ChargesOptions extends SharedOptions {
   readonly csv?: boolean
 }
 
-interface RecomputeOptions extends SharedOptions {
-  readonly since: string
-}
-
 /**
  * Prints one line for every charge that does not come out as it was charged, then what was looked at; with
  * `--json` the lines are `{requestId, sequence, account, at, differences, charged, recomputed, hasProviderUsage}` and the last
@@ -37,7 +33,7 @@ interface RecomputeOptions extends SharedOptions {
 function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): void {
   addCommand(charges, 'recompute', 'work charges out again from their usage and price; none should differ')
     .requiredOption('--since <time>', 'charges from this ISO date or time on')
-    .action(async (options: RecomputeOptions) => {
+    .action(async (options: SharedOptions & { readonly since: string }) => {
       const since = time('--since', options.since, openTimeZone(options))
       const counted = { charges: 0, differing: 0, withProviderUsage: 0 }
       await readStore(options, async reports => {
@@ -206,47 +202,22 @@ function table(charges: readonly ChargeReport[], zone: string): string {
     roubles: charge.amount,
     flags: charge.flags.join(', '),
   }))
-  return formatTable(rows, {
-    at: 'left',
-    request: 'left',
-    provider: 'left',
-    model: 'left',
-    operation: 'left',
-    outcome: 'left',
-    usage: 'left',
-    source: 'left',
-    roubles: 'right',
-    flags: 'left',
-  })
-}
-
-interface BalanceOptions extends SharedOptions {
-  readonly account: string
+  return formatTable(rows, ['roubles'])
 }
 
 /** `balance`: what an account has and owes, what is held, what is available. */
 export function addBalanceCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'balance', 'say what an account has, and what of it is set aside')
     .requiredOption('--account <id>', 'the account')
-    .action(async (options: BalanceOptions) => {
+    .action(async (options: SharedOptions & { readonly account: string }) => {
       const { account } = options
       const amounts = balanceAmounts(
         await readStore(options, async reports => found(await reports.balance(account), account)),
       )
-      const columns = {
-        balance: 'right',
-        debt: 'right',
-        held: 'right',
-        available: 'right',
-        risk: 'right',
-      } as const
-      answer(stdout, options, amounts, formatTable([amounts], columns))
+      const { balance, debt, held, available, risk } = amounts
+      const row = { balance, debt, held, available, risk }
+      answer(stdout, options, amounts, formatTable([row], Object.keys(row)))
     })
-}
-
-interface TopOptions extends SharedOptions {
-  readonly by: string
-  readonly days: string
 }
 
 /** A hundred years. */
@@ -261,7 +232,7 @@ export function addTopCommand(program: Command, { stdout }: CliContext): void {
       'how many days, today among them; they begin at midnight in timeZone of the configuration',
       '1',
     )
-    .action(async (options: TopOptions) => {
+    .action(async (options: SharedOptions & { readonly by: string; readonly days: string }) => {
       const by = oneOf('--by', options.by, ['account', 'model', 'key', 'outcome'] as const)
       const days = wholeNumber('--days', options.days, 1, daysMax)
       const from = zonedDayStart(systemClock.now(), openTimeZone(options), days - 1)
@@ -271,12 +242,7 @@ export function addTopCommand(program: Command, { stdout }: CliContext): void {
         charges: String(charges),
         roubles: formatRoubles(micros),
       }))
-      if (options.json === true) for (const one of shown) stdout.write(`${JSON.stringify(one)}\n`)
-      else
-        stdout.write(
-          shown.length === 0
-            ? 'no charges\n'
-            : formatTable(shown, { [by]: 'left', charges: 'right', roubles: 'right' }),
-        )
+      const text = shown.length === 0 ? 'no charges\n' : formatTable(shown, ['charges', 'roubles'])
+      answerList(stdout, options, shown, text)
     })
 }

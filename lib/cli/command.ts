@@ -106,12 +106,20 @@ export function answerList(
 /** What moves a terminal's cursor, or turns the direction of a line: names of models and keys are customers'. */
 const unseen = /[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu
 
-/** Columns as wide as they need to be, two spaces apart; numbers to the right. */
+/** A time as JSON has it. */
+export function isoTime(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : new Date(ms).toISOString()
+}
+
+/**
+ * Columns as wide as they need to be, two spaces apart, as the first row has them.
+ * @param numbers the columns whose cells stand to the right
+ */
 export function formatTable(
   rows: readonly Readonly<Record<string, string>>[],
-  columns: Readonly<Record<string, 'left' | 'right'>>,
+  numbers: readonly string[] = [],
 ): string {
-  const names = Object.keys(columns)
+  const names = Object.keys(rows[0] ?? {})
   const cellOf = (row: Readonly<Record<string, string>>, name: string): string =>
     (row[name] ?? '').replaceAll(unseen, '\uFFFD')
   const widths = names.map(name => Math.max(name.length, ...rows.map(row => cellOf(row, name).length)))
@@ -119,7 +127,7 @@ export function formatTable(
     cells
       .map((cell, index) => {
         const width = widths[index] ?? 0
-        return columns[names[index] ?? ''] === 'right' ? cell.padStart(width) : cell.padEnd(width)
+        return numbers.includes(names[index] ?? '') ? cell.padStart(width) : cell.padEnd(width)
       })
       .join('  ')
       .trimEnd()

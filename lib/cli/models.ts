@@ -1,29 +1,22 @@
 import type { Command } from 'commander'
 import type { Config, ModelConfig } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { addCommand, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { addCommand, answerList, formatTable, type SharedOptions, type CliContext } from './command.ts'
 import { isServed } from './open-config.ts'
 import { priceInForce } from '../money/price.ts'
 import { openPricedConfig } from './with-store.ts'
-
-interface ModelsOptions extends SharedOptions {
-  readonly all?: boolean
-}
 
 /** `models`: what can be asked for, of whom, and at which price. */
 export function addModelsCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'models', 'list the models that can be asked for, with their prices')
     .option('--all', 'those of providers that are off, too')
-    .action(async (options: ModelsOptions) => {
+    .action(async (options: SharedOptions & { readonly all?: boolean }) => {
       const { config } = await openPricedConfig(options)
       const models = [...config.models.values(), ...config.modelPatterns].filter(
         model => options.all === true || isServed(config, model),
       )
-      if (options.json === true) {
-        for (const model of models) stdout.write(`${JSON.stringify(describe(config, model))}\n`)
-      } else {
-        stdout.write(table(config, models))
-      }
+      const described = models.map(model => describe(config, model))
+      answerList(stdout, options, described, table(config, models))
     })
 }
 
@@ -91,12 +84,5 @@ function table(config: Config, models: readonly ModelConfig[]): string {
       'other prices': model.prices.length === 0 ? noPrice(model) : others.join(', '),
     }
   })
-  const columns = {
-    model: 'left',
-    providers: 'left',
-    input: 'right',
-    cached: 'right',
-    output: 'right',
-  } as const
-  return `${formatTable(rows, { ...columns, 'other prices': 'left' })}Roubles per million tokens, other prices per unit. * more with --json.\n`
+  return `${formatTable(rows, ['input', 'cached', 'output'])}Roubles per million tokens, other prices per unit. * more with --json.\n`
 }

@@ -44,20 +44,14 @@ function addOperatorLog(operator: Command, { stdout }: CliContext): void {
         account: one.account_id,
         reason: one.reason,
       }))
-      answerList(stdout, options, rows, rows.length === 0 ? 'nothing was done\n' : formatTable(rows, columns))
+      answerList(stdout, options, rows, rows.length === 0 ? 'nothing was done\n' : formatTable(rows))
     })
 }
-
-const columns = { at: 'left', operator: 'left', action: 'left', account: 'left', reason: 'left' } as const
 
 interface AddOptions extends SharedOptions {
   readonly email: string
   readonly role: string
   readonly name?: string
-}
-
-interface RemoveOptions extends SharedOptions {
-  readonly email: string
 }
 
 const roles = ['owner', 'finance', 'support'] as const
@@ -89,35 +83,34 @@ function addAdd(operator: Command, { stdout }: CliContext): void {
       const { id, token } = await withRecords(options, (records, now) => addOperator(records, added, now))
       const path = `/set-password?token=${token}`
       const pages = pagesUrl(options)
-      if (options.json === true) stdout.write(`${JSON.stringify({ id, link: `${pages ?? ''}${path}` })}\n`)
-      else
-        stdout.write(
-          `${added.email} is an operator with the role ${added.role}. Within a day, set a password ` +
-            (pages === undefined
-              ? `at this path of the operators' pages, which are off: set operatorArea in the configuration\n${path}\n`
-              : `here:\n${pages}${path}\n`),
-        )
+      const where =
+        pages === undefined
+          ? `at this path of the operators' pages, which are off: set operatorArea in the configuration\n${path}\n`
+          : `here:\n${pages}${path}\n`
+      answer(
+        stdout,
+        options,
+        { id, link: `${pages ?? ''}${path}` },
+        `${added.email} is an operator with the role ${added.role}. Within a day, set a password ${where}`,
+      )
     })
 }
 
 function addList(operator: Command, { stdout }: CliContext): void {
   addCommand(operator, 'list', 'list operators').action(async (options: SharedOptions) => {
     const operators = await readRecords(options, listOperators)
-    if (options.json === true)
-      for (const one of operators) stdout.write(`${JSON.stringify(operatorView(one))}\n`)
-    else
-      stdout.write(
-        operators.length === 0
-          ? 'no operators: gateway operator add makes one\n'
-          : table(operators, openTimeZone(options)),
-      )
+    const text =
+      operators.length === 0
+        ? 'no operators: gateway operator add makes one\n'
+        : table(operators, openTimeZone(options))
+    answerList(stdout, options, operators.map(operatorView), text)
   })
 }
 
 function addRemove(operator: Command, { stdout }: CliContext): void {
   addCommand(operator, 'remove', 'remove an operator: the sessions end at once')
     .requiredOption('--email <address>', 'whom')
-    .action(async (options: RemoveOptions) => {
+    .action(async (options: SharedOptions & { readonly email: string }) => {
       const email = emailOf(options.email)
       await withRecords(options, (records, now) =>
         removeOperator(records, { email, by: operatorName() }, now),
@@ -160,11 +153,5 @@ function table(operators: readonly OperatorRow[], zone: string): string {
     since: zonedTime(created_at, zone),
     'second factor': two_factor_enabled === 1 ? 'on' : 'not yet',
   }))
-  return formatTable(rows, {
-    email: 'left',
-    name: 'left',
-    role: 'left',
-    since: 'left',
-    'second factor': 'left',
-  })
+  return formatTable(rows)
 }

@@ -3,7 +3,7 @@ import { PaymentReader } from '../payments/payment-reader.ts'
 import type { Payment } from '../payments/payment-reader.ts'
 import type { Reconciliation } from '../payments/payment-actions.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { answer, answerList, addCommand, CommandError, formatTable } from './command.ts'
+import { answer, answerList, addCommand, CommandError, formatTable, isoTime } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { textLengthsMax } from '../administration/text-lengths.ts'
 import { dayOf, oneOf, roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
@@ -24,7 +24,7 @@ function paymentJson(payment: Payment): object {
     method: payment.method,
     providerId: payment.provider_id,
     createdAt: new Date(payment.created_at).toISOString(),
-    creditedAt: payment.credited_at === null ? null : new Date(payment.credited_at).toISOString(),
+    creditedAt: isoTime(payment.credited_at),
     refunded: formatRoubles(payment.refunded_micros),
     ...(payment.failure === null ? {} : { failure: payment.failure }),
     ...(payment.difference === null ? {} : { difference: payment.difference }),
@@ -117,15 +117,7 @@ function table(payments: readonly Payment[], zone: string): string {
     roubles: formatRoubles(payment.amount_micros),
     refunded: formatRoubles(payment.refunded_micros),
   }))
-  return formatTable(rows, {
-    created: 'left',
-    payment: 'left',
-    account: 'left',
-    method: 'left',
-    state: 'left',
-    roubles: 'right',
-    refunded: 'right',
-  })
+  return formatTable(rows, ['roubles', 'refunded'])
 }
 
 function addShow(payment: Command, { stdout }: CliContext): void {
@@ -168,12 +160,9 @@ function addRefund(payment: Command, context: CliContext): void {
 }
 
 function addReconcile(payment: Command, context: CliContext): void {
-  interface Options extends SharedOptions {
-    readonly days: string
-  }
   addCommand(payment, 'reconcile', "compare payments with the provider's list; what is paid is credited")
     .option('--days <number>', 'how many days back', '3')
-    .action(async (options: Options) => {
+    .action(async (options: SharedOptions & { readonly days: string }) => {
       const days = wholeNumber('--days', options.days, 1, 1095)
       const found = await changePayments(options, payments => payments.reconcilePayments({ days }))
       const { compared, settled, differences } = found

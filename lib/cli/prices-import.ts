@@ -236,15 +236,7 @@ function report({ changes }: ImportPlan, costs: readonly ModelCost[], zone: stri
     change: before === null || /^0(?:\.0*)?$/.test(before) ? 'new' : `${changePercent(before, after)} %`,
     from: zonedTime(Date.parse(from), zone),
   }))
-  const columns = {
-    model: 'left',
-    meter: 'left',
-    before: 'right',
-    after: 'right',
-    change: 'right',
-    from: 'left',
-  } as const
-  return `${formatTable(rows, columns)}Dollars of list price, for a million units where it does not say each.\n${effect(costs)}`
+  return `${formatTable(rows, ['before', 'after', 'change'])}Dollars of list price, for a million units where it does not say each.\n${effect(costs)}`
 }
 
 function effect(costs: readonly ModelCost[]): string {
@@ -257,9 +249,8 @@ function effect(costs: readonly ModelCost[]): string {
     before: formatRoubles(beforeMicros),
     after: formatRoubles(afterMicros),
   }))
-  const columns = { model: 'left', requests: 'right', before: 'right', after: 'right' } as const
   return (
-    `\n${formatTable(rows, columns)}The use of the last 30 days, in roubles at today's prices and at the new ones: ` +
+    `\n${formatTable(rows, ['requests', 'before', 'after'])}The use of the last 30 days, in roubles at today's prices and at the new ones: ` +
     `${before} and ${after} in all.\n`
   )
 }

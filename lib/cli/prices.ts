@@ -1,19 +1,137 @@
 import type { Command } from 'commander'
 import type { Config, ModelConfig } from '../config/config.ts'
-import type { ChargedPrice } from '../ledger/reports.ts'
+import type { ChargedPrice, ModelCost } from '../ledger/reports.ts'
 import { priceInForce, startOf, type Price } from '../money/price.ts'
 import { nearest } from '../platform/nearest.ts'
 import { systemClock, zonedTime } from '../platform/clock.ts'
 import { priceRows } from '../prices/list-price.ts'
-import { answerList, addCommand, CommandError, formatTable } from './command.ts'
-import type { SharedOptions, CliContext } from './command.ts'
+import {
+  answer,
+  answerList,
+  addCommand,
+  isoTime,
+  CommandError,
+  formatTable,
+  UsageError,
+  type SharedOptions,
+  type CliContext,
+} from './command.ts'
 import { openTimeZone } from './open-config.ts'
-import { readStore, readRecords, withRecords, openPricedConfig, hasStore } from './with-store.ts'
-import { RateError, acceptRate, readRates } from '../prices/rate-book.ts'
+import { readStore, readRecords, withRecords, openPricedConfig, hasStore, knownRates } from './with-store.ts'
+import { RateError, acceptRate, readRates, changePercent } from '../prices/rate-book.ts'
 import type { RateRow } from '../stores/records/operator-tables.ts'
 import { addPricesImport } from './prices-import.ts'
-import { addPricesPreview } from './prices-preview.ts'
 import { operatorName } from './arguments.ts'
+import { pricesSchema } from '../config/pricing-schema.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { parseDecimal } from '../money/decimal.ts'
+import {
+  PricePreviews,
+  type PreviewedChange,
+  type PreviewedPrices,
+  type PricePreview,
+} from '../prices/price-previews.ts'
+
+/** Charges may be many, and nobody else waits for them here. */
+const waitMs = 600_000
+
+/** `prices preview`: what another rate or coefficient would change; nothing is written. */
+function addPricesPreview(prices: Command, { stdout }: CliContext): void {
+  addCommand(
+    prices,
+    'preview',
+    'show what another rate or coefficient would change, and what the last 30 days would have come to',
+  )
+    .option('--usd-rub <rate>', 'roubles for a dollar, such as 92.50; as configured unless said')
+    .option('--coefficient <factor>', 'such as 1.30; as configured unless said')
+    .action(async (options: SharedOptions & PreviewedPrices) => {
+      const previewed = readPrices(options)
+      const { config } = await openPricedConfig(options)
+      if (!hasStore(config)) throw new CommandError('there is no store yet: gateway serve makes it')
+      const rates = await knownRates(options, config)
+      const found = await new PricePreviews(waitMs).preview(config, previewed, {
+        rates,
+        now: systemClock.now(),
+      })
+      if (!('changes' in found)) throw new CommandError(refusalOf(found))
+      const { changes, costs = [] } = found
+      answer(
+        stdout,
+        options,
+        { changes, last30Days: costs.map(costJson) },
+        previewReport(changes, costs, previewed),
+      )
+    })
+}
+
+/** @throws UsageError by the rules of the configuration */
+function readPrices({ usdRub, coefficient }: PreviewedPrices): PreviewedPrices {
+  const prices = {
+    ...(usdRub !== undefined && { usdRub }),
+    ...(coefficient !== undefined && { coefficient }),
+  }
+  if (Object.keys(prices).length === 0) throw new UsageError('name --usd-rub, --coefficient or both')
+  const [wrong] = pricesSchema.safeParse(prices).error?.issues ?? []
+  if (wrong === undefined) return prices
+  const isRate = wrong.path[0] === 'usdRub'
+  throw new UsageError(
+    isRate
+      ? `--usd-rub: "${usdRub}" is no rate such as 92.50, greater than 0`
+      : `--coefficient: "${coefficient}" is no factor such as 1.30, greater than 0`,
+  )
+}
+
+function refusalOf(found: Exclude<PricePreview, { changes: unknown }>): string {
+  if ('busy' in found) return 'another preview is worked out'
+  if ('wrong' in found) return `the configuration would be wrong:\n${found.wrong}`
+  const { model, meter, before, after } = found.jump
+  return `${model}, ${meter}: ${before} would become ${after} ₽, more than ten times as much or as little; a number was likely mistyped`
+}
+
+function costJson({ model, lines, chargedMicros, beforeMicros, afterMicros }: ModelCost): object {
+  return {
+    model,
+    lines,
+    charged: formatRoubles(chargedMicros),
+    before: formatRoubles(beforeMicros),
+    after: formatRoubles(afterMicros),
+  }
+}
+
+function signed(micros: number): string {
+  return `${micros > 0 ? '+' : ''}${formatRoubles(micros)}`
+}
+
+function previewReport(
+  changes: readonly PreviewedChange[],
+  costs: readonly ModelCost[],
+  previewed: PreviewedPrices,
+): string {
+  if (changes.length === 0) return 'no price changes\n'
+  const rows = changes.map(({ model, meter, unit, before, after }) => ({
+    model,
+    meter,
+    before,
+    after,
+    change: parseDecimal(before) === 0n ? '' : `${changePercent(before, after)} %`,
+    for: unit === 'million' ? 'a million' : 'each',
+  }))
+  const used = costs.map(one => ({
+    model: one.model,
+    charges: String(one.lines),
+    charged: formatRoubles(one.chargedMicros),
+    'would be': formatRoubles(one.afterMicros),
+    difference: signed(one.afterMicros - one.chargedMicros),
+  }))
+  const sum = (of: (cost: ModelCost) => number): number => costs.reduce((total, cost) => total + of(cost), 0)
+  const [charged, after] = [sum(one => one.chargedMicros), sum(one => one.afterMicros)]
+  const effect =
+    used.length === 0
+      ? 'In the last 30 days none of these models was used.\n'
+      : `${formatTable(used, ['charges', 'charged', 'would be', 'difference'])}The last 30 days came to ${formatRoubles(charged)} ₽ and would have come to ${formatRoubles(after)} ₽ (${signed(after - charged)} ₽).\n`
+  const setting = Object.entries(previewed).map(([name, value]) => `${name}: '${value}'`)
+  return `${formatTable(rows, ['before', 'after', 'change'])}\n${effect}\nNothing was changed. To have it so, write  prices: { ${setting.join(', ')} }  into the configuration and reload the gateway.\n`
+}
 
 const lookedBackMs = 90 * 86_400_000
 
@@ -35,14 +153,12 @@ function addPricesHistory(prices: Command, { stdout }: CliContext): void {
     const versions = model.prices
       .toSorted((one, other) => startOf(other.from) - startOf(one.from))
       .map(price => ({ price, state: stateOf(model, price, now) }))
-    if (options.json === true) {
-      const json = {
-        model: model.name,
-        configured: versions.map(versionJson),
-        charged: charged.map(chargedJson),
-      }
-      stdout.write(`${JSON.stringify(json)}\n`)
-    } else stdout.write(report(versions, charged, config.timeZone))
+    const json = {
+      model: model.name,
+      configured: versions.map(versionJson),
+      charged: charged.map(chargedJson),
+    }
+    answer(stdout, options, json, report(versions, charged, config.timeZone))
   })
 }
 
@@ -76,7 +192,7 @@ function chargedJson({ price, firstAt, lastAt, lines }: ChargedPrice): object {
   const { hash, rubPerMillion, rubPerUnit, above, factors } = price
   return {
     firstAt: new Date(firstAt).toISOString(),
-    lastAt: lastAt === undefined ? null : new Date(lastAt).toISOString(),
+    lastAt: isoTime(lastAt),
     lines,
     hash,
     rubPerMillion,
@@ -86,9 +202,7 @@ function chargedJson({ price, firstAt, lastAt, lines }: ChargedPrice): object {
   }
 }
 
-const amountColumns = { meter: 'left', roubles: 'right', for: 'left' } as const
-
-function amountsOf(price: Price): readonly Readonly<Record<keyof typeof amountColumns, string>>[] {
+function amountsOf(price: Price) {
   return priceRows(price).map(({ meter, amount, unit }) => ({
     meter,
     roubles: amount,
@@ -115,11 +229,11 @@ function report(versions: readonly Version[], charged: readonly ChargedPrice[], 
   const ofConfig =
     configured.length === 0
       ? 'The model has no price: what would cost is refused.\n'
-      : formatTable(configured, { from: 'left', state: 'left', ...amountColumns })
+      : formatTable(configured, ['roubles'])
   const ofCharges =
     used.length === 0
       ? 'Nothing was charged in the last 90 days.\n'
-      : `Charged in the last 90 days, counted among the latest charges:\n${formatTable(used, { first: 'left', last: 'left', charges: 'right', ...amountColumns })}`
+      : `Charged in the last 90 days, counted among the latest charges:\n${formatTable(used, ['charges', 'roubles'])}`
   return `${ofConfig}\n${ofCharges}`
 }
 
@@ -132,14 +246,10 @@ export function addPricesCommands(program: Command, context: CliContext): void {
   addPricesHistory(prices, context)
 }
 
-interface RateOptions extends SharedOptions {
-  readonly accept?: string | true
-}
-
 function addRate(prices: Command, { stdout }: CliContext): void {
   addCommand(prices, 'rate', "list the Central Bank's rates, the latest first, or accept one that is held")
     .option('--accept [day]', 'use the rate that is held because it differs too much; the latest unless said')
-    .action(async (options: RateOptions) => {
+    .action(async (options: SharedOptions & { readonly accept?: string | true }) => {
       const { accept } = options
       const rows =
         accept === undefined
@@ -149,7 +259,7 @@ function addRate(prices: Command, { stdout }: CliContext): void {
     })
 }
 
-async function acceptHeld(options: RateOptions, day: string | undefined): Promise<RateRow> {
+async function acceptHeld(options: SharedOptions, day: string | undefined): Promise<RateRow> {
   try {
     return await withRecords(options, (records, now) =>
       acceptRate(records, { day, operator: operatorName() }, now),
@@ -172,7 +282,7 @@ function rateJson({
     usdRub,
     state,
     foundAt: new Date(foundAt).toISOString(),
-    acceptedAt: acceptedAt === null ? null : new Date(acceptedAt).toISOString(),
+    acceptedAt: isoTime(acceptedAt),
   }
 }
 
@@ -186,5 +296,5 @@ function rateTable(rows: readonly RateRow[], zone: string): string {
       row.accepted_at === null ? row.state : `${row.state}, accepted ${zonedTime(row.accepted_at, zone)}`,
     found: zonedTime(row.found_at, zone),
   }))
-  return formatTable(cells, { day: 'left', 'roubles for a dollar': 'right', state: 'left', found: 'left' })
+  return formatTable(cells, ['roubles for a dollar'])
 }

@@ -85,19 +85,10 @@ async function runningHealth(options: SharedOptions): Promise<readonly MergedPro
   }
 }
 
-const columns = {
-  provider: 'left',
-  credential: 'left',
-  egress: 'left',
-  state: 'left',
-  rests: 'right',
-  requests: 'right',
-  waiting: 'right',
-} as const
+/** A row of which nothing is known, with all its columns. */
+const nothing = { provider: '', credential: '', egress: '', state: '', rests: '', requests: '', waiting: '' }
 
-type Row = Readonly<Record<keyof typeof columns, string>>
-
-const nothing = { credential: '', egress: '', rests: '', requests: '', waiting: '' }
+type Row = Readonly<typeof nothing>
 
 /** `fails (1 of 2)` where only some processes have found that. */
 function stateOf(one: {
@@ -148,7 +139,7 @@ function addList(providers: Command, { stdout }: CliContext): void {
             : "on PostgreSQL commands ask no gateway: this is what operators switched; the operators' pages have the rest\n",
         )
       }
-      stdout.write(formatTable(rows, columns))
+      stdout.write(formatTable(rows, ['rests', 'requests', 'waiting']))
     },
   )
 }

@@ -3,7 +3,14 @@ import type { ChargeReport } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { findRequest, type FoundHold } from '../stores/records/desk-queries.ts'
-import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import {
+  answer,
+  addCommand,
+  CommandError,
+  formatTable,
+  type SharedOptions,
+  type CliContext,
+} from './command.ts'
 import { openTimeZone } from './open-config.ts'
 import { readStore, readRecords } from './with-store.ts'
 
@@ -24,14 +31,12 @@ export function addRequestsCommands(program: Command, { stdout }: CliContext): v
         `the ledger has no request ${id}: one that was refused or is free leaves nothing in it`,
       )
     }
-    if (options.json === true) {
-      stdout.write(`${JSON.stringify({ request: id, holds: holds.map(holdView), charges })}\n`)
-      return
-    }
     const zone = openTimeZone(options)
-    if (holds.length > 0) stdout.write(holdTable(holds, zone))
-    if (holds.length > 0 && charges.length > 0) stdout.write('\n')
-    if (charges.length > 0) stdout.write(chargeTable(charges, zone))
+    const tables = [
+      ...(holds.length > 0 ? [holdTable(holds, zone)] : []),
+      ...(charges.length > 0 ? [chargeTable(charges, zone)] : []),
+    ]
+    answer(stdout, options, { request: id, holds: holds.map(holdView), charges }, tables.join('\n'))
   })
 }
 
@@ -49,18 +54,11 @@ function holdView({ sequence, accountId, email, keyId, state, amountMicros, crea
 
 function holdTable(holds: readonly FoundHold[], zone: string): string {
   const rows = holds.map(hold => {
-    const { turn, email, ...rest } = holdView(hold)
-    return { ...rest, turn: String(turn), email: email ?? '', at: zonedTime(hold.createdAt, zone) }
+    const { turn, account, email, key, hold: state, held } = holdView(hold)
+    const at = zonedTime(hold.createdAt, zone)
+    return { at, turn: String(turn), account, email: email ?? '', key, hold: state, held }
   })
-  return formatTable(rows, {
-    at: 'left',
-    turn: 'right',
-    account: 'left',
-    email: 'left',
-    key: 'left',
-    hold: 'left',
-    held: 'right',
-  })
+  return formatTable(rows, ['turn', 'held'])
 }
 
 function chargeTable(charges: readonly ChargeReport[], zone: string): string {
@@ -78,16 +76,5 @@ function chargeTable(charges: readonly ChargeReport[], zone: string): string {
     "provider's id": charge.providerRequestId ?? '',
     flags: charge.flags.join(', '),
   }))
-  return formatTable(rows, {
-    charged: 'left',
-    turn: 'right',
-    provider: 'left',
-    model: 'left',
-    outcome: 'left',
-    usage: 'left',
-    roubles: 'right',
-    returned: 'right',
-    "provider's id": 'left',
-    flags: 'left',
-  })
+  return formatTable(rows, ['turn', 'roubles', 'returned'])
 }

@@ -14,10 +14,6 @@ import { textLengthsMax } from '../administration/text-lengths.ts'
 import { noteText, oneOf, operatorName } from './arguments.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
 
-interface ImportOptions extends SharedOptions {
-  readonly dryRun?: boolean
-}
-
 interface AssignOptions extends SharedOptions {
   readonly account?: string
   readonly invoice?: string
@@ -42,7 +38,7 @@ export function addStatementCommands(program: Command, context: CliContext): voi
     .description('bank statements: import, list, assign, return, undo')
   addCommand(statement, 'import <file>', 'credit what a statement of the bank shows (1CClientBankExchange)')
     .option('--dry-run', 'say what would happen, and change nothing')
-    .action(async (file: string, options: ImportOptions) => {
+    .action(async (file: string, options: SharedOptions & { readonly dryRun?: boolean }) => {
       const seller = requiredSeller(options)
       const bytes = readStatement(file)
       const isDryRun = options.dryRun === true

@@ -8,7 +8,7 @@ t.test("what customers call things moves no operator's cursor, and stays one row
   ]
 
   t.equal(
-    formatTable(rows, { model: 'left', roubles: 'right' }),
+    formatTable(rows, ['roubles']),
     'MODEL          ROUBLES\ngpt-\uFFFD[2J\uFFFD[31m     1.00\na\uFFFDb\uFFFD\uFFFDc           20.00\n',
   )
 })
