@@ -270,20 +270,9 @@ async function acceptHeld(options: SharedOptions, day: string | undefined): Prom
   }
 }
 
-function rateJson({
-  day,
-  usd_rub: usdRub,
-  state,
-  found_at: foundAt,
-  accepted_at: acceptedAt,
-}: RateRow): object {
-  return {
-    day,
-    usdRub,
-    state,
-    foundAt: new Date(foundAt).toISOString(),
-    acceptedAt: isoTime(acceptedAt),
-  }
+function rateJson({ day, usd_rub, state, found_at, accepted_at }: RateRow): object {
+  const foundAt = new Date(found_at).toISOString()
+  return { day, usdRub: usd_rub, state, foundAt, acceptedAt: isoTime(accepted_at) }
 }
 
 function rateTable(rows: readonly RateRow[], zone: string): string {

@@ -12,6 +12,15 @@ export function freeOperation(
   return { modelIn: 'none', ...options, name, body, isFree: true, mainMeter: 'requests' }
 }
 
+/** An operation that is charged; a model that has no price for its main meter is refused. */
+export function paidOperation(
+  name: string,
+  mainMeter: Operation['mainMeter'],
+  options: Partial<Omit<Operation, 'name' | 'isFree' | 'mainMeter'>>,
+): Operation {
+  return { body: 'json', modelIn: 'body', ...options, name, isFree: false, mainMeter }
+}
+
 /** OpenAI, and what answers as it does here. */
 export const atOpenai: ReadonlySet<string> = new Set(['openai', 'sandbox'])
 

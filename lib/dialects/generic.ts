@@ -1,7 +1,7 @@
 import { measureLines } from './anthropic/message-lines.ts'
 import { AnswerReader } from './answer-reader.ts'
 import { isStandardTier, tierUnnamed } from './asked-tier.ts'
-import type { Operation } from './dialect.ts'
+import { paidOperation } from './free-operation.ts'
 import { content, contents } from './google/content-request.ts'
 import { generateNames, interactionNames, measureMetadata } from './google/usage-metadata.ts'
 import { tierName } from '../money/consumed-cost.ts'
@@ -179,13 +179,8 @@ function measureBilledUnits(usage: UsageFields): Measure {
 }
 
 /** An operation under a provider's path that we do not know. */
-export const genericOperation: Operation = {
-  name: 'generic',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'input',
+export const genericOperation = paidOperation('generic', 'input', {
   interest: request,
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), mayComeWhole: true }),
   readUsage: (head, context) => new GenericReader(head, context, answer),
-}
+})

@@ -2,7 +2,7 @@ import { AnswerReader } from '../answer-reader.ts'
 import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
 import type { Operation, UsageReaderContext } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, paidOperation } from '../free-operation.ts'
 import { list, object, value, span } from '../interest.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchedMessage } from './messages.ts'
@@ -47,19 +47,15 @@ const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
   new BatchReader(head, context, batch, 'batch')
 
 /** `POST /messages/batches` */
-const createBatch: Operation = {
-  name: 'batch',
-  body: 'json',
+const createBatch = paidOperation('batch', 'output', {
   modelIn: 'none',
-  isFree: false,
-  mainMeter: 'output',
   interest: request,
   readJsonParts: () =>
     new InlineBatchReader({ requestsMax, endpoint: '/v1/messages' }, requests => ({ requests })),
   isBatch: true,
   readUsage,
   namesObjects: true,
-}
+})
 
 /** Deleted are batches that have ended, and their results with them. */
 const batches = jobOperations('batch', readUsage)

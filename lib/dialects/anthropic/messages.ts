@@ -1,8 +1,8 @@
 import type { ObjectKind } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { tierUnnamed } from '../asked-tier.ts'
-import type { Operation, BodyLength, RequestFacts } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import type { BodyLength, RequestFacts } from '../dialect.ts'
+import { freeOperation, paidOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value, base64 } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
@@ -185,17 +185,12 @@ class MessagesReader extends AnswerReader {
 }
 
 /** `POST /messages` */
-export const messages: Operation = {
-  name: 'messages',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'output',
+export const messages = paidOperation('messages', 'output', {
   interest: messageRequest,
   factsFromJson: messageFacts,
   readUsage: (head, context) => new MessagesReader(head, context, answer),
   namesObjects: true,
-}
+})
 
 /** `POST /messages/count_tokens` */
 export const countTokens = freeOperation('count-tokens', {

@@ -4,7 +4,7 @@ import type { BatchFacts } from '../../money/batch-facts.ts'
 import { InlineBatchReader, addRequest, batchedRequest, type BatchedRequests } from '../batch-requests.ts'
 import type { Operation, UsageReaderContext } from '../dialect.ts'
 import { jobOperations, type JobKind } from '../job-kind.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, paidOperation } from '../free-operation.ts'
 import { list, object, value, span } from '../interest.ts'
 import { readString } from '../read-field.ts'
 import type { RouteRow } from '../route-table.ts'
@@ -184,18 +184,14 @@ const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
   new GoogleBatchReader(head, context, operation, 'batch')
 
 /** `POST /models/{model}:batchGenerateContent` */
-export const batchGenerateContent: Operation = {
-  name: 'batch',
-  body: 'json',
+export const batchGenerateContent = paidOperation('batch', 'output', {
   modelIn: 'path',
-  isFree: false,
-  mainMeter: 'output',
   interest: request,
   readJsonParts: () => readParts('generateContent'),
   isBatch: true,
   readUsage,
   namesObjects: true,
-}
+})
 
 /** `POST /models/{model}:asyncBatchEmbedContent` */
 export const asyncBatchEmbedContent: Operation = {

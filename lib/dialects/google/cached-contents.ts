@@ -134,31 +134,15 @@ const cacheList = googleList('cached-content-list', {
   limit: { usual: 50, max: 1000 },
 })
 
+const ofCache = { path: '/cachedContents/{id}', object: 'cachedContent', idFrom: 'cachedContents' } as const
+
 /** Cached contents, below `/v1beta`. */
 export const googleCacheRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/cachedContents', operation: createCache },
   { methods: ['GET'], path: '/cachedContents', operation: cacheList },
-  {
-    methods: ['GET'],
-    path: '/cachedContents/{id}',
-    operation: storedCache,
-    object: 'cachedContent',
-    idFrom: 'cachedContents',
-  },
-  {
-    methods: ['DELETE'],
-    path: '/cachedContents/{id}',
-    operation: deletedCache,
-    object: 'cachedContent',
-    idFrom: 'cachedContents',
-  },
-  {
-    methods: ['PATCH'],
-    path: '/cachedContents/{id}',
-    operation: updateCache,
-    object: 'cachedContent',
-    idFrom: 'cachedContents',
-  },
+  { ...ofCache, methods: ['GET'], operation: storedCache },
+  { ...ofCache, methods: ['DELETE'], operation: deletedCache },
+  { ...ofCache, methods: ['PATCH'], operation: updateCache },
 ]
 
 /** The text is put away and not answered: there is no output. The model has its collection before its name. */

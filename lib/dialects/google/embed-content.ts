@@ -1,5 +1,6 @@
 import { AnswerReader } from '../answer-reader.ts'
 import type { Operation } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { list, object, span, value } from '../interest.ts'
 import { answerOf, type AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
@@ -29,16 +30,12 @@ class EmbedContentReader extends AnswerReader {
 }
 
 /** `POST /models/{model}:embedContent` and `:batchEmbedContents` */
-export const embedContent: Operation = {
-  name: 'embed-content',
-  body: 'json',
+export const embedContent = paidOperation('embed-content', 'input', {
   modelIn: 'path',
-  isFree: false,
-  mainMeter: 'input',
   interest: request,
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), isReadInParts: true }),
   readUsage: (head, context) => new EmbedContentReader(head, context, answer),
-}
+})
 
 /** `POST /models/{model}:batchEmbedContents` */
 export const batchEmbedContents: Operation = { ...embedContent, name: 'batch-embed-contents' }

@@ -1,7 +1,7 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, paidOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
@@ -130,16 +130,12 @@ class GenerateContentReader extends AnswerReader {
 }
 
 /** `POST /models/{model}:generateContent` */
-export const generateContent: Operation = {
-  name: 'generate-content',
-  body: 'json',
+export const generateContent = paidOperation('generate-content', 'output', {
   modelIn: 'path',
-  isFree: false,
-  mainMeter: 'output',
   interest: request,
   factsFromJson: (scan, body) => facts(scan, body, false),
   readUsage: (head, context) => new GenerateContentReader(head, context, answer),
-}
+})
 
 /** `POST /models/{model}:streamGenerateContent`, as events (`?alt=sse`) or as a JSON array. */
 export const streamGenerateContent: Operation = {

@@ -2,6 +2,7 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure, type UsageFields } from '../measure.ts'
@@ -113,17 +114,12 @@ const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
   new InteractionsReader(head, context, answer, 'interaction')
 
 /** `POST /interactions`. An agent has a price under its own name, as a model has. */
-export const interactions: Operation = {
-  name: 'interactions',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'output',
+export const interactions = paidOperation('interactions', 'output', {
   interest: request,
   factsFromJson: interactionFacts,
   readUsage,
   namesObjects: true,
-}
+})
 
 /** Below `/interactions/{id}`. */
 export const storedInteractions = jobOperations('interaction', readUsage)

@@ -1,4 +1,5 @@
-import type { RouteMatch, Operation, RequestFacts } from '../dialect.ts'
+import type { RouteMatch, RequestFacts } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { object, value, anyOf, list, span } from '../interest.ts'
@@ -241,12 +242,7 @@ function* namesOfMessage(data: Buffer): Steps<SessionNames> {
 }
 
 /** Gemini Live, whose first message names the model. */
-const live: Operation = {
-  name: 'live',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'audioOutput',
+const live = paidOperation('live', 'audioOutput', {
   interest: object({
     setup: searched({
       model: value('model'),
@@ -262,7 +258,7 @@ const live: Operation = {
     createReader: ({ model }) => new LiveReader(model),
     namesIn: namesOfMessage,
   },
-}
+})
 
 /** Gemini Live's path, which stands at the provider's origin; undefined for any other. */
 export function matchLive(pathAndQuery: string): RouteMatch | undefined {

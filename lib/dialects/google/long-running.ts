@@ -1,6 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -93,17 +94,13 @@ const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
   new OperationReader(head, context, answer, 'operation')
 
 /** `POST /models/{model}:predictLongRunning`, Veo's. */
-export const predictLongRunning: Operation = {
-  name: 'predict-long-running',
-  body: 'json',
+export const predictLongRunning = paidOperation('predict-long-running', 'videoSeconds', {
   modelIn: 'path',
-  isFree: false,
-  mainMeter: 'videoSeconds',
   interest: request,
   factsFromJson: videoFacts,
   readUsage,
   namesObjects: true,
-}
+})
 
 const operations = jobOperations('operation', readUsage)
 

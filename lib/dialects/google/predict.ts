@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { Operation } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
@@ -47,12 +47,8 @@ class PredictReader extends AnswerReader {
 }
 
 /** `POST /models/{model}:predict`, Imagen's. */
-export const predict: Operation = {
-  name: 'predict',
-  body: 'json',
+export const predict = paidOperation('predict', 'images', {
   modelIn: 'path',
-  isFree: false,
-  mainMeter: 'images',
   interest: request,
   factsFromJson: (scan, body) =>
     factsFrom(scan, body, {
@@ -60,7 +56,7 @@ export const predict: Operation = {
       unitsVariant: readString(scan, 'size')?.toLowerCase(),
     }),
   readUsage: (head, context) => new PredictReader(head, context, answer),
-}
+})
 
 /** How many instances a request has: one where it says none. */
 export function instancesIn({ findings }: ScanResult): number {

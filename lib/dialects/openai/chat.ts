@@ -1,6 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
-import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
+import type { BodyLength, RequestFacts } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
@@ -135,16 +136,11 @@ class ChatReader extends OpenaiReader {
 }
 
 /** `POST /chat/completions` */
-export const chat: Operation = {
-  name: 'chat',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'output',
+export const chat = paidOperation('chat', 'output', {
   interest: request,
   factsFromJson: chatFacts,
   readUsage: (head, context) => new ChatReader(head, context, answer),
-}
+})
 
 /** What Perplexity's search in steps costs beyond another one: https://docs.perplexity.ai/getting-started/pricing. */
 const proSearchUsd = 0.008

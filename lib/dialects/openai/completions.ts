@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { list, object, span, value } from '../interest.ts'
-import type { Operation } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { searched } from '../naming-members.ts'
 import { readCount } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
@@ -30,12 +30,7 @@ const answer = object({
 })
 
 /** `POST /completions`, the legacy one. */
-export const completions: Operation = {
-  name: 'completions',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'output',
+export const completions = paidOperation('completions', 'output', {
   interest: request,
   factsFromJson(scan, body) {
     const splice = usageSplice(scan)
@@ -46,7 +41,7 @@ export const completions: Operation = {
     return { ...facts, candidates: candidates * prompts, isReadInParts: prompts > 1 }
   },
   readUsage: (head, context) => new OpenaiReader(head, context, answer),
-}
+})
 
 /** A list of prompts is answered one by one; a list of numbers is one prompt in tokens. */
 export function countPrompts(scan: ScanResult): number {

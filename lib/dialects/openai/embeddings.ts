@@ -1,4 +1,4 @@
-import type { Operation } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { object, span, value } from '../interest.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
@@ -14,13 +14,8 @@ const answer = object({
 })
 
 /** `POST /embeddings` */
-export const embeddings: Operation = {
-  name: 'embeddings',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'input',
+export const embeddings = paidOperation('embeddings', 'input', {
   interest: request,
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), isReadInParts: true }),
   readUsage: (head, context) => new OpenaiReader(head, context, answer),
-}
+})

@@ -1,5 +1,5 @@
 import { anyOf, base64, object, span, value } from '../interest.ts'
-import type { Operation } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
@@ -36,16 +36,11 @@ class OcrReader extends OpenaiReader {
 }
 
 /** `POST /ocr`, as Mistral has it: https://docs.mistral.ai/api/endpoint/ocr */
-export const ocr: Operation = {
-  name: 'ocr',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'pages',
+export const ocr = paidOperation('ocr', 'pages', {
   interest: request,
   factsFromJson(scan, body) {
     const isAnnotated = scan.findings.some(({ name, type }) => name === 'annotated' && type !== 'null')
     return factsFrom(scan, body, isAnnotated ? { unitsVariant: 'annotated' } : {})
   },
   readUsage: (head, context) => new OcrReader(head, context, answer),
-}
+})

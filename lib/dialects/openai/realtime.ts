@@ -1,7 +1,7 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import { headerValue } from '../../http/headers.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, paidOperation } from '../free-operation.ts'
 import { decodeSegment } from '../route-table.ts'
 import type { SessionProtocol, SessionNames } from '../session.ts'
 import { RealtimeReader } from './realtime-reader.ts'
@@ -49,14 +49,11 @@ const protocol: SessionProtocol = {
 }
 
 /** `GET /realtime?model=`, upgraded to a WebSocket. */
-export const realtime: Operation = {
-  name: 'realtime',
+export const realtime = paidOperation('realtime', 'audioOutput', {
   body: 'none',
   modelIn: 'path',
-  isFree: false,
-  mainMeter: 'audioOutput',
   session: protocol,
-}
+})
 
 /** `GET /realtime?intent=transcription`: what is heard is written down, and nothing is answered. */
 const realtimeTranscription: Operation = {

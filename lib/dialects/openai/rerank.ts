@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { Operation } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -39,18 +39,13 @@ class RerankReader extends OpenaiReader {
 }
 
 /** `POST /rerank` */
-export const rerank: Operation = {
-  name: 'rerank',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'searches',
+export const rerank = paidOperation('rerank', 'searches', {
   interest: request,
   factsFromJson(scan, body) {
     return factsFrom(scan, body, { units: { searches: searchesAtMost(scan) } })
   },
   readUsage: (head, context) => new RerankReader(head, context, answer),
-}
+})
 
 function searchesAtMost({ findings }: ScanResult): number {
   const query = findings.find(({ name }) => name === 'query')

@@ -2,7 +2,7 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { type JobKind, jobOperations } from '../job-kind.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, paidOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
@@ -210,17 +210,12 @@ const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
   new ResponsesReader(head, context, answer, 'response')
 
 /** `POST /responses` */
-export const responses: Operation = {
-  name: 'responses',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'output',
+export const responses = paidOperation('responses', 'output', {
   interest: responsesRequest,
   factsFromJson: responsesFacts,
   readUsage,
   namesObjects: true,
-}
+})
 
 /** `POST /responses/compact`: shortens a conversation; has a usage, but stores nothing. */
 export const responsesCompact: Operation = {

@@ -1,5 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import type { Meters } from '../../money/usage.ts'
 import { object, span, value } from '../interest.ts'
 import { isZero, type AnswerMeasure } from '../measure.ts'
@@ -76,16 +77,11 @@ class SpeechReader extends OpenaiReader {
 }
 
 /** `POST /audio/speech` */
-export const speech: Operation = {
-  name: 'speech',
-  body: 'json',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'characters',
+export const speech = paidOperation('speech', 'characters', {
   interest: request,
   factsFromJson: speechFacts,
   readUsage: (head, context) => new SpeechReader(head, context),
-}
+})
 
 function speechFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const characters = countCharacters(readString(scan, 'input') ?? '')

@@ -2,6 +2,7 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
+import { paidOperation } from '../free-operation.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
 import { addUsed, UsageFields, type AnswerMeasure } from '../measure.ts'
@@ -60,17 +61,13 @@ class TranscriptionReader extends OpenaiReader {
 }
 
 /** `POST /audio/transcriptions` */
-export const transcriptions: Operation = {
-  name: 'transcriptions',
+export const transcriptions = paidOperation('transcriptions', 'audioSeconds', {
   body: 'multipart',
-  modelIn: 'body',
-  isFree: false,
-  mainMeter: 'audioSeconds',
   interest: request,
   factsFromJson: (scan, body) => jsonFacts(scan, body, 'perhaps'),
   factsFromMultipart: (form, body) => formFacts(form, body, 'perhaps'),
   readUsage: (head, context) => new TranscriptionReader(head, context, answer),
-}
+})
 
 /** `POST /audio/translations`; its plain answer has no usage at all. */
 export const translations: Operation = {
