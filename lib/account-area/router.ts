@@ -17,6 +17,10 @@ import {
   submitSignUp,
   showCheckMail,
   submitCheckMail,
+  resetPassword,
+  showForgotPassword,
+  showForgotPasswordSent,
+  submitForgotPassword,
 } from './pages/sign-up.ts'
 import {
   currentAccount,
@@ -66,16 +70,16 @@ import {
   submitWithdrawal,
 } from './pages/members/members.ts'
 import { showOverview } from './pages/overview/overview.ts'
-import {
-  resetPassword,
-  showForgotPassword,
-  showForgotPasswordSent,
-  submitForgotPassword,
-} from './pages/password-reset.ts'
 import { showQuickStart } from './pages/quick-start/quick-start.ts'
 import { showConfirmEmail, submitConfirmEmail } from './sign-in/email-change.ts'
-import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
-import { showSettings, submitAlert, submitProfile, submitEmail } from './pages/settings/settings.ts'
+import {
+  showDeleteAccount,
+  submitDeleteAccount,
+  showSettings,
+  submitAlert,
+  submitProfile,
+  submitEmail,
+} from './pages/settings/settings.ts'
 import { routeSecurity } from '../web/pages/security/security-forms.ts'
 
 /** The account that a session acts for; its forms are good for no other. */

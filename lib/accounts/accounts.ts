@@ -1,6 +1,6 @@
 import type { Micros } from '../money/amount.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     key: KeyRecord
     /** Makes sure that the key may still be used; set for sessions. Throws a GatewayError. */

@@ -3,7 +3,7 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import { atOpenai } from '../dialects/free-operation.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
-import type { ProviderObject } from '../ledger/object-ledger.ts'
+import type { ProviderObject } from '../ledger/ledger.ts'
 import { costOfShare } from './cost-of-share.ts'
 import { madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
 import { maxOf, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
@@ -11,8 +11,12 @@ import { toolsOf, type BatchFacts, type BatchShare } from '../money/batch-facts.
 import { priceInForce, type Price, isPriced } from '../money/price.ts'
 import type { Meter, Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { BatchContext, BatchPlan } from '../models/batch-plan.ts'
-import { chooseProviders, type ChosenProvider } from '../models/choose-provider.ts'
+import {
+  chooseProviders,
+  type BatchContext,
+  type BatchPlan,
+  type ChosenProvider,
+} from '../models/choose-provider.ts'
 import { keptContexts } from '../models/kept-context.ts'
 import type { ResolvedModel } from '../models/model-directory.ts'
 import { defaultProvider } from '../models/route-provider.ts'

@@ -9,7 +9,7 @@ import { found, readStore, readRecords } from './with-store.ts'
 import { zonedTime, systemClock, zonedDayStart } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { balanceAmounts } from '../ledger/balance-amounts.ts'
+import { balanceAmounts } from '../ledger/ledger.ts'
 import { readSpenders } from '../stores/records/desk-queries.ts'
 
 /** Rows that a table has in memory, and that share the widths of its columns. */

@@ -153,7 +153,7 @@ export function addCheckCommand(program: Command, context: CliContext): void {
 async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<void> {
   const [{ checkPipeline }, { PipelineOrderError }] = await Promise.all([
     import('../gateway/check-pipeline.ts'),
-    import('../pipeline/check-order.ts'),
+    import('../pipeline/pipeline.ts'),
   ])
   try {
     await checkPipeline(config, plugins)

@@ -6,11 +6,10 @@ import {
   checkBic,
   checkCorrespondentAccount,
   cleanNumber,
+  type CompanyKind,
+  type NumberProblem,
 } from './company-numbers.ts'
-import type { CompanyKind, NumberProblem } from './company-numbers.ts'
-import { parsePersonName } from './person-name.ts'
-import { checkText, cleanText } from './printable-text.ts'
-import type { TextProblem } from './printable-text.ts'
+import { checkText, cleanText, type TextProblem } from './printable-text.ts'
 import { z } from 'zod'
 
 /** Where a company is paid. */
@@ -239,4 +238,35 @@ export function describeProblem(problem: DetailProblem): string {
 function nameOf(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `"${character}" (U+${code})` : `U+${code}`
+}
+
+/** A person's name as the tax service's formats have it. */
+interface PersonName {
+  readonly surname: string
+  readonly name: string
+  readonly patronymic?: string
+}
+
+/** What stands before the name of a sole proprietor. */
+const title = /^(?:ИП|индивидуальный предприниматель|глава КФХ)\s+/iu
+const partLengthMax = 60
+
+/**
+ * Reads surname, name and patronymic, in that order, with or without «ИП» before them; undefined when a part is
+ * absent or too long.
+ */
+export function parsePersonName(text: string): PersonName | undefined {
+  const [surname, name, ...rest] = text.replace(title, '').split(' ').filter(Boolean)
+  const patronymic = rest.join(' ')
+  if (surname === undefined || name === undefined) return undefined
+  if ([surname, name, patronymic].some(part => Array.from(part).length > partLengthMax)) return undefined
+  return patronymic === '' ? { surname, name } : { surname, name, patronymic }
+}
+
+/** «Петров П. П.», as signatures are explained. */
+export function shortName(text: string): string {
+  const person = parsePersonName(text)
+  if (person === undefined) return text
+  const initials = [person.name, ...(person.patronymic === undefined ? [] : [person.patronymic])]
+  return `${person.surname} ${initials.map(part => `${Array.from(part)[0]}.`).join(' ')}`
 }

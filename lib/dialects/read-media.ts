@@ -1,7 +1,7 @@
 import { stringOf, type Base64Facts, type Finding, type ScanResult } from '../http/json-scan.ts'
 import { mediaPartFromBase64, type MediaPart } from '../http/media-part.ts'
 import { objectNamed, placeName } from './named-objects.ts'
-import { addressName } from './strange-members.ts'
+import { addressName } from './naming-members.ts'
 import { anyOf, list, object, value } from './interest.ts'
 
 /** The names under which it is found. */

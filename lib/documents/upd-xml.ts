@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { BankDetails, CompanyDetails } from '../companies/company-details.ts'
-import { parsePersonName } from '../companies/person-name.ts'
+import { parsePersonName, type BankDetails, type CompanyDetails } from '../companies/company-details.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import type { ClosingDocument } from './document.ts'

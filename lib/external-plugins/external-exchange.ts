@@ -1,7 +1,6 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { answerHeaders, headerValues, requestHeaders } from '../http/headers.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
-import type { Fact, Facts } from '../pipeline/facts.ts'
+import type { Exchange, Fact, Facts } from '../pipeline/exchange.ts'
 import type {
   PluginError,
   PluginExchange,
@@ -10,7 +9,7 @@ import type {
   UpstreamRequest,
 } from '../plugin-api/plugin-api.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** What plugins from outside tell each other, by their own names. */
     ownFacts: Map<string, unknown>

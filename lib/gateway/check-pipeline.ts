@@ -1,7 +1,7 @@
 import { steadyClock, systemClock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { createPlugins, givenFacts } from '../front/create-pipeline.ts'
-import { checkOrder } from '../pipeline/check-order.ts'
+import { checkOrder } from '../pipeline/pipeline.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { Log } from '../platform/log.ts'
 import type { PluginContext, PluginRegistry } from '../front/plugin-context.ts'

@@ -1,7 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import type { ObjectLedger } from '../ledger/object-ledger.ts'
+import type { Ledger, ObjectLedger } from '../ledger/ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
 import { dialects } from '../routes/find-route.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'

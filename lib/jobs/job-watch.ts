@@ -5,8 +5,7 @@ import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger
 import { ModelDirectory } from '../models/model-directory.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
-import type { Outcome } from '../pipeline/outcome.ts'
+import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import type { JobSighting, NamedObject, UsageReading } from '../money/usage.ts'
 import { Upstreams, type UpstreamsContext } from '../upstream/upstreams.ts'
 import { endJob } from './end-job.ts'
@@ -18,7 +17,7 @@ import { storeOf } from './store-rent.ts'
 import { StreamedJob } from './streamed-job.ts'
 import { jobPrices, submittedJob } from './submitted-job.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** The open job that the request is about. */
     job: Job

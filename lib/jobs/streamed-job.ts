@@ -3,7 +3,7 @@ import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger
 import type { Price } from '../money/price.ts'
 import type { Job, NewJob } from '../ledger/job.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** The job that the exchange's own stream is about, and which has its hold. */
     streamedJob: StreamedJob

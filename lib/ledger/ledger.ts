@@ -1,10 +1,55 @@
 import type { BudgetPeriod } from '../accounts/accounts.ts'
-import type { Meters, UsageLine } from '../money/usage.ts'
-import type { Micros } from '../money/amount.ts'
+import type { Meters, UsageLine, ObjectFacts, ObjectKind } from '../money/usage.ts'
+import { formatRoubles, type Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 import type { JobLedger } from './job.ts'
 import type { KeyBudget } from './key-spending.ts'
-import type { ObjectLedger } from './object-ledger.ts'
+
+/** Which object of a provider. */
+export interface ProviderObjectName {
+  readonly provider: string
+  readonly kind: ObjectKind
+  readonly id: string
+}
+
+/** Something that a provider keeps, and whose it is. */
+export interface ProviderObject extends ProviderObjectName {
+  readonly accountId: string
+  /** The credential's name in the config, never its value. */
+  readonly credential: string
+  readonly exchangeId: string
+  /** The wire format of the request that made it; absent for objects that were recorded by an earlier release. */
+  readonly dialect?: string
+  /** As they were when the object was recorded first. */
+  readonly facts?: ObjectFacts
+}
+
+/** An object in a list. */
+export interface ListedObject extends ProviderObject {
+  /** Milliseconds since the epoch: when it was recorded. */
+  readonly createdAt: number
+}
+
+/** Which of an account's objects are wanted. */
+export interface ObjectQuery {
+  readonly accountId: string
+  readonly kind: ObjectKind
+  readonly order: 'newest-first' | 'oldest-first'
+  /** Only those that follow this one in that order. */
+  readonly after?: Pick<ProviderObjectName, 'provider' | 'id'>
+  readonly limit: number
+}
+
+/** What providers keep, and for whom. */
+export interface ObjectLedger {
+  /** Resolves when the object is on disk. The same object again is no error and changes nothing. */
+  recordObject(object: ProviderObject): Promise<void>
+  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
+  /** Objects of one of the `listedKinds`, less those that were unlisted. */
+  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]>
+  /** Leaves an object out of all lists, since its provider has it no more; whose it was stays known. */
+  unlistObject(name: ProviderObjectName): Promise<void>
+}
 
 export type { Micros }
 
@@ -192,4 +237,17 @@ export interface Ledger extends JobLedger, ObjectLedger {
   balance(accountId: string): Promise<Balance>
   /** Makes prices known by their hash, so that charges can be recomputed after the config changed. */
   recordPrices(prices: readonly Price[]): Promise<void>
+}
+
+/** A balance in roubles, as commands and the own endpoint show it. */
+export function balanceAmounts(balance: Balance) {
+  return {
+    balance: formatRoubles(balance.balanceMicros),
+    debt: formatRoubles(balance.debtMicros),
+    held: formatRoubles(balance.heldMicros),
+    available: formatRoubles(balance.availableMicros),
+    worst: formatRoubles(balance.worstMicros),
+    risk: formatRoubles(balance.riskMicros),
+    paid: formatRoubles(balance.paidMicros),
+  }
 }

@@ -6,7 +6,7 @@ import { Base64Source } from './base64-source.ts'
 import { measureMedia } from './measure-media.ts'
 import { MediaBudget, spanSource, type BodyReader, type MediaSource } from './media-reader.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** Media of which the gateway could not find out how long or large they are. */
     unmeasured: readonly MeasuredPart[]

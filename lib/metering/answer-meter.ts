@@ -6,7 +6,7 @@ import { sliceTokens } from './exchange-cost.ts'
 import type { HoldGrower } from './place-hold.ts'
 import type { Tap } from '../pipeline/plugin.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     meter: AnswerMeter
   }

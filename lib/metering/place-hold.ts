@@ -18,7 +18,7 @@ import type { Price } from '../money/price.ts'
 import type { UsageReading, Meter, Meters } from '../money/usage.ts'
 import { TextDensity } from '../http/text-density.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     hold: Hold
   }

@@ -1,7 +1,11 @@
 import { keylessCredential, type Config, type Credential, type ProviderConfig } from '../config/config.ts'
-import type { DialectName } from '../dialects/dialect.ts'
+import type { DialectName, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { ResolvedModel } from './model-directory.ts'
+import type { ResolvedModel, ModelDirectory } from './model-directory.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { Route } from '../routes/route.ts'
+import type { Target } from './target.ts'
 
 /** Where a client finds a model that does not speak the dialect it was asked in. */
 const endpoints: Readonly<Record<DialectName, string>> = {
@@ -90,3 +94,25 @@ export function kindsAfter(
   kinds.delete(providers[index]?.provider.kind ?? '')
   return kinds.size === 0 ? undefined : [...kinds]
 }
+
+/** What is looked at to decide on a batch. */
+export interface BatchContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly directory: ModelDirectory
+}
+
+/** Where a batch goes and what it may cost. */
+export interface BatchPlan {
+  readonly providers: readonly ChosenProvider[]
+  readonly isPinned: boolean
+  readonly model: Pick<Target, 'model' | 'modelName' | 'upstreamModelName' | 'price' | 'batch'>
+}
+
+/** Decides on a batch, whose requests have the models that it has not. */
+export type PlanBatch = (
+  context: BatchContext,
+  exchange: Exchange,
+  route: Route,
+  facts: RequestFacts,
+) => Promise<BatchPlan>

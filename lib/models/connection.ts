@@ -5,7 +5,7 @@ import { responseNotFound } from './object-owner.ts'
 import type { Target } from './target.ts'
 import { addMeters, readAgain, type Meters } from '../money/usage.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** What a request came over as one of many. */
     connection: Connection

@@ -1,5 +1,4 @@
-import type { Ledger } from '../ledger/ledger.ts'
-import type { ProviderObject } from '../ledger/object-ledger.ts'
+import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import {
   addMeters,
   contextKinds,

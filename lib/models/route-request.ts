@@ -8,8 +8,13 @@ import type { ScannedRequest } from '../routes/receive-request.ts'
 import { factsOfObject, factsOfStored, termFromNow, withTierOfHeaders } from './stored-facts.ts'
 import { withPromptTools, routeProvider, type ProviderRoute } from './route-provider.ts'
 import { isContextUnknown, keptContext } from './kept-context.ts'
-import { kindsAfter, type ChosenProvider } from './choose-provider.ts'
-import type { BatchContext, BatchPlan, PlanBatch } from './batch-plan.ts'
+import {
+  kindsAfter,
+  type ChosenProvider,
+  type BatchContext,
+  type BatchPlan,
+  type PlanBatch,
+} from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
 import { requestedModel, priceNamedModels, type NamedPrice } from './requested-model.ts'
 import { requirePriced } from './require-priced.ts'

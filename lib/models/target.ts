@@ -2,7 +2,7 @@ import type { OutgoingBody } from '../bodies/outgoing-body.ts'
 import type { Credential, ModelConfig, ProviderConfig } from '../config/config.ts'
 import type { DialectName, RequestFacts } from '../dialects/dialect.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
-import type { ProviderObject } from '../ledger/object-ledger.ts'
+import type { ProviderObject } from '../ledger/ledger.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import type { NamedPrice } from './requested-model.ts'
@@ -49,7 +49,7 @@ export interface Target {
   readonly next?: (() => Target | undefined) | undefined
 }
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** Set by the gate that chose it, and again for each attempt at another provider. */
     target: Target

@@ -1,12 +1,54 @@
 import { buildPrice } from './build-price.ts'
 import { productOf, sumOf } from './decimal.ts'
-import { inRoubles } from './in-roubles.ts'
-import type { DollarPrice } from './in-roubles.ts'
-import { startOf } from './price.ts'
-import type { Decimal, Price } from './price.ts'
+import { startOf, type Decimal, type Price } from './price.ts'
+
+type Decimals = Readonly<Record<string, Decimal | undefined>>
+
+/** A price in dollars, as a provider's price list has it. */
+export interface DollarPrice {
+  readonly from?: string | undefined
+  readonly usdPerMillion?: Decimals | undefined
+  readonly usdPerUnit?: Decimals | undefined
+  readonly above?:
+    | readonly {
+        readonly inputTokens: number
+        readonly mode: 'whole' | 'excess'
+        readonly usdPerMillion?: Decimals | undefined
+      }[]
+    | undefined
+  readonly factors?: Decimals | undefined
+}
+
+/**
+ * A price in dollars as one in roubles, exactly. What else it says, such as its date and factors, stays.
+ * @param rubPerDollar the exchange rate times the coefficient
+ */
+function inRoubles<P extends DollarPrice>(price: P, rubPerDollar: Decimal) {
+  const { usdPerMillion, usdPerUnit, above, ...others } = price
+  return {
+    ...others,
+    rubPerMillion: times(usdPerMillion, rubPerDollar),
+    rubPerUnit: times(usdPerUnit, rubPerDollar),
+    above: above
+      ?.filter(tier => tier.usdPerMillion !== undefined)
+      .map(({ inputTokens, mode, usdPerMillion: dollars }) => ({
+        inputTokens,
+        mode,
+        rubPerMillion: times(dollars, rubPerDollar),
+      })),
+  }
+}
+
+function times(table: Decimals | undefined, rubPerDollar: Decimal): Record<string, Decimal> {
+  return Object.fromEntries(
+    Object.entries(table ?? {}).flatMap(([name, dollars]) =>
+      dollars === undefined ? [] : [[name, productOf(dollars, rubPerDollar)]],
+    ),
+  )
+}
 
 /** How roubles for a dollar are found: fixed, or the Central Bank's rate of the day with a margin. */
-export type UsdRub = Decimal | { readonly from: 'cbr'; readonly marginPercent: Decimal }
+type UsdRub = Decimal | { readonly from: 'cbr'; readonly marginPercent: Decimal }
 
 /** How the list price of a model becomes its price. */
 export interface Pricing {

@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import type { ObjectList, PageRequest } from '../dialects/object-list.ts'
-import type { ListedObject, ObjectLedger, ObjectQuery, ProviderObject } from '../ledger/object-ledger.ts'
+import type { ListedObject, ObjectLedger, ObjectQuery, ProviderObject } from '../ledger/ledger.ts'
 import { withCredential, type ChosenProvider } from '../models/choose-provider.ts'
 
 /** An object that is in a list, if its provider still has it. */

@@ -4,8 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import { LateWrites } from '../platform/late-writes.ts'
 import type { Log } from '../platform/log.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
-import type { Outcome } from '../pipeline/outcome.ts'
+import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import { errorCountPeriodMs, type ErrorCount } from '../stores/records/error-count-table.ts'
 
 /** The code that callers receive for an error. */

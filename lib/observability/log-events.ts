@@ -7,8 +7,7 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
-import type { Outcome } from '../pipeline/outcome.ts'
+import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import { versionlessBases } from '../config/known-providers.ts'
 
 /** What of the config in force says how lines are written. */

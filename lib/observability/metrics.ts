@@ -12,9 +12,7 @@ import {
 import { errorCode } from './error-counts.ts'
 import type { ProviderReading } from '../upstream/provider-state.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
-import type { Facts } from '../pipeline/facts.ts'
-import type { Outcome } from '../pipeline/outcome.ts'
+import type { Exchange, Facts, Outcome } from '../pipeline/exchange.ts'
 
 /** What is read when somebody asks. */
 interface MetricSources {

@@ -1,7 +1,5 @@
 import { EventEmitter } from 'eventemitter3'
-import type { Exchange } from './exchange.ts'
-import type { Facts } from './facts.ts'
-import type { Outcome } from './outcome.ts'
+import type { Exchange, Facts, Outcome } from './exchange.ts'
 import type { ResponseHead } from './plugin.ts'
 
 /** The moments of an exchange, for logs and metrics. Listeners observe; they decide nothing. */

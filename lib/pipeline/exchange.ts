@@ -1,5 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Fact, Facts } from './facts.ts'
+
+/** How an exchange ended. Every exchange ends exactly once, in exactly one of these ways. */
+export type Outcome =
+  /** The last byte, or the dialect's last event, reached the client. */
+  | { readonly kind: 'completed' }
+  /** The gateway said no before a byte of an answer was sent. */
+  | { readonly kind: 'refused'; readonly error: Error }
+  /** The client left. */
+  | { readonly kind: 'aborted' }
+  /** The upstream died after its head was relayed. */
+  | { readonly kind: 'broken'; readonly error: Error }
+
+/**
+ * What is known of an exchange, by name. Each fact is declared by whoever owns its type, beside it, by declaration
+ * merging; so nobody has to know them all.
+ */
+// oxlint-disable-next-line typescript/no-empty-interface -- filled by declaration merging
+export interface Facts {}
+
+/** The name of something known of an exchange. */
+export type Fact = keyof Facts
 
 /** An answer the gateway gives itself instead of forwarding, such as the list of models. */
 export interface LocalAnswer {

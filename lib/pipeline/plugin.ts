@@ -1,6 +1,4 @@
-import type { Exchange } from './exchange.ts'
-import type { Fact } from './facts.ts'
-import type { Outcome } from './outcome.ts'
+import type { Exchange, Fact, Outcome } from './exchange.ts'
 import type { TurnRelay } from './turn-relay.ts'
 
 /** Watches an answer's bytes in flight: every chunk, once, in order. It cannot change, delay or stop them. */

@@ -1,7 +1,6 @@
 import { AnswerWriter, type AnswerFlow } from './answer-writer.ts'
 import { cutOff } from './end-answer.ts'
-import type { Exchange } from './exchange.ts'
-import type { Outcome } from './outcome.ts'
+import type { Exchange, Outcome } from './exchange.ts'
 import type { AnswerSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
 import { beyondLimit, type ReadLimits, type RelayLimits } from './relay-limits.ts'
 

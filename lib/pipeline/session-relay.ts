@@ -1,5 +1,4 @@
-import type { Exchange } from './exchange.ts'
-import type { Outcome } from './outcome.ts'
+import type { Exchange, Outcome } from './exchange.ts'
 import type { TurnRelay } from './turn-relay.ts'
 import type { SessionControls, SessionSink, SessionTap } from './plugin.ts'
 

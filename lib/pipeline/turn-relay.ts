@@ -1,5 +1,4 @@
-import type { Exchange } from './exchange.ts'
-import type { Outcome } from './outcome.ts'
+import type { Exchange, Outcome } from './exchange.ts'
 import type { ResponseHead, Tap } from './plugin.ts'
 import { beyondLimit, type ReadLimits } from './relay-limits.ts'
 

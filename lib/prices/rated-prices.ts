@@ -7,7 +7,7 @@ import type { Log } from '../platform/log.ts'
 import type { DatedRate } from '../money/pricing.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Records } from '../stores/records/records.ts'
-import { download } from '../upstream/download.ts'
+import { download } from '../upstream/outside-call.ts'
 import { readCbrRate, changePercent, noteRate, ratesInForce, readRates, type DayRate } from './rate-book.ts'
 
 interface RatedPricesOptions {

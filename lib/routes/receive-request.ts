@@ -15,7 +15,7 @@ import { JsonScanner, type ScanResult } from '../http/json-scan.ts'
 import { FormScan, refused, unknownFacts, type Found } from './scan-form.ts'
 import { isUtf8 } from 'node:buffer'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** What the scan of the body found. */
     request: RequestFacts

@@ -6,7 +6,7 @@ import { SessionMeter } from './session-meter.ts'
 import { SessionModel } from './session-model.ts'
 import { SessionMoney } from './session-money.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     sessionMeter: SessionMeter
   }

@@ -3,18 +3,59 @@ import { holdRefused } from '../ledger/as-gateway-error.ts'
 import type { ChargeRequest, Hold } from '../ledger/ledger.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
 import { isPricedBySecond } from '../money/price.ts'
-import { addMeters } from '../money/usage.ts'
-import type { Meters, NamedObject } from '../money/usage.ts'
-import type { Outcome } from '../pipeline/outcome.ts'
+import { addMeters, type Meters, type NamedObject } from '../money/usage.ts'
+import type { Outcome } from '../pipeline/exchange.ts'
 import type { Ending, Owed } from '../settlement/decide-owed.ts'
-import { chargeOf, settle } from '../settlement/settle.ts'
-import type { EstimatedLines } from '../settlement/settle.ts'
+import { chargeOf, settle, type EstimatedLines } from '../settlement/settle.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { SessionLedger } from './session-ledger.ts'
-import { newTurn, readingOf } from './session-turn.ts'
-import type { Turn } from './session-turn.ts'
-import { audioTokens, inSeconds, turnCost } from '../metering/turn-cost.ts'
-import type { ExpectedTurn } from '../metering/turn-cost.ts'
+import { audioTokens, inSeconds, turnCost, type ExpectedTurn } from '../metering/turn-cost.ts'
+import type { Heard } from './conversation.ts'
+
+/** A turn of a session from its hold to its charge. */
+export interface Turn {
+  readonly hold: Hold
+  /** The provider's id of the response. */
+  id: string | undefined
+  /** The client's id of the message that asked for it. */
+  eventId: string | undefined
+  isAskedFor: boolean
+  isStarted: boolean
+  /** It reads something else than the conversation, or is not added to it. */
+  isApart: boolean
+  /** What was said before it, as far as it reads that. */
+  heard: Heard | undefined
+  /** What was generated so far. */
+  textBytes: number
+  audioSeconds: number
+  /** What the provider told of it so far. */
+  usage: TurnUsage | undefined
+}
+
+/** What was read of a turn, as far as money depends on it. */
+function readingOf(
+  { textBytes, audioSeconds }: Turn,
+  usage: TurnUsage | undefined,
+  end: { readonly isTerminal: boolean; readonly hasError: boolean },
+): NonNullable<Ending['reading']> {
+  return { lines: usage?.lines ?? [], hasOutput: textBytes + audioSeconds > 0, ...end }
+}
+
+/** A turn that is held for, and that nobody has asked for yet. */
+function newTurn(hold: Hold): Turn {
+  return {
+    hold,
+    id: undefined,
+    eventId: undefined,
+    isAskedFor: false,
+    isStarted: false,
+    isApart: false,
+    heard: undefined,
+    textBytes: 0,
+    audioSeconds: 0,
+    usage: undefined,
+  }
+}
 
 interface TurnEnd {
   readonly usage: TurnUsage | undefined

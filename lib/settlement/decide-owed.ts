@@ -1,4 +1,4 @@
-import type { Outcome } from '../pipeline/outcome.ts'
+import type { Outcome } from '../pipeline/exchange.ts'
 import { type UsageReading, inputMeters, outputMeters, type Meter, type UsageLine } from '../money/usage.ts'
 import { isZero } from '../dialects/measure.ts'
 import { type Price, type Rates, ratesOf, workMeters } from '../money/price.ts'

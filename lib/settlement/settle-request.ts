@@ -10,13 +10,12 @@ import {
   type Estimate,
 } from '../metering/estimate-usage.ts'
 import { unitsOf } from '../metering/unasked-work.ts'
-import { usedByTools } from '../metering/used-by-tools.ts'
+import { usedByTools } from '../metering/expected-tokens.ts'
 import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import { addMeters, type UsageLine, type UsageReading, type Meters } from '../money/usage.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
-import type { Outcome } from '../pipeline/outcome.ts'
+import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import {
   chargeableReading,
   isReadUncounted,
@@ -27,7 +26,7 @@ import {
 } from './decide-owed.ts'
 import { settle, isSameModel, type EstimatedLines, type PricedModel, type Work } from './settle.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** What the exchange is charged for, once that is decided. */
     usage: readonly UsageLine[]
@@ -36,7 +35,7 @@ declare module '../pipeline/facts.ts' {
   }
 }
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** By which the provider's bill and support know the request. */
     providerRequestId: string

@@ -19,7 +19,7 @@ export interface UpstreamFacts {
   readonly egressName: string | undefined
 }
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     upstream: UpstreamFacts
   }

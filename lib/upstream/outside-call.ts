@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { isLoopback } from '../config/scalars.ts'
 import { egressConnector, nameLookup } from './egress-connector.ts'
 
-export interface OutsideCallOptions {
+interface OutsideCallOptions {
   readonly config: Pick<Config, 'egress' | 'dns'>
   /** `direct`, or the name of an egress; unless said the first that there is. */
   readonly egress?: string | undefined
@@ -47,4 +47,14 @@ export async function outsideCall(
   } finally {
     await agent.destroy()
   }
+}
+
+/**
+ * Gets a file.
+ * @throws Error when it does not come whole, with 200, within time and size
+ */
+export async function download(url: URL, options: Omit<OutsideCallOptions, 'method'>): Promise<Buffer> {
+  const { status, body } = await outsideCall(url, { ...options, headers: { accept: '*/*' } })
+  if (status !== 200) throw new Error(`${url.host} answered ${status}`)
+  return body
 }

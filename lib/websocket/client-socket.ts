@@ -8,7 +8,7 @@ import type { Message, MessageLimits } from './message-reader.ts'
 import { Peer } from './peer.ts'
 import { answeredProtocol } from './subprotocols.ts'
 
-declare module '../pipeline/facts.ts' {
+declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** The client's end of a session; absent for plain requests. */
     client: ClientSocket

@@ -1,4 +1,4 @@
-import type { Outcome } from '../pipeline/outcome.ts'
+import type { Outcome } from '../pipeline/exchange.ts'
 import type { SessionControls, SessionTap } from '../pipeline/plugin.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { closeCodeOf, closeReasonOf, endsSession, SessionError } from './close-codes.ts'

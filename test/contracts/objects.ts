@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ProviderObject } from '../../lib/ledger/object-ledger.ts'
+import type { ProviderObject } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, testPrice } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'

@@ -10,10 +10,9 @@ import { containersLine, containersIn } from '../rented-containers.ts'
 import { measureLines } from './message-lines.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { Finding, Interest, ScanResult } from '../../http/json-scan.ts'
-import { searched, unread } from '../naming-members.ts'
+import { searched, unread, strangeMembers } from '../naming-members.ts'
 import { findField } from '../read-field.ts'
 import { searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
-import { strangeMembers } from '../strange-members.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
 const strange = Object.entries(strangeMembers)

@@ -1,6 +1,6 @@
 import type { Content, TDocumentDefinitions } from 'pdfmake/interfaces.js'
 import { renderSVG } from 'uqr'
-import { shortName } from '../../companies/person-name.ts'
+import { shortName } from '../../companies/company-details.ts'
 import type { Invoice } from '../document.ts'
 import { paymentCode } from '../../companies/seller.ts'
 import { facts, heading, linesTable, page, signature, thinLines, totals } from './layout-parts.ts'

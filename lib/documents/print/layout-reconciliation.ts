@@ -1,6 +1,5 @@
 import type { Content, ContentStack, TDocumentDefinitions, Style, TableCell } from 'pdfmake/interfaces.js'
-import { shortName } from '../../companies/person-name.ts'
-import type { CompanyDetails } from '../../companies/company-details.ts'
+import { shortName, type CompanyDetails } from '../../companies/company-details.ts'
 import type { ClosingDocument, ReconciliationStatement } from '../document.ts'
 import {
   facts,

@@ -1,5 +1,5 @@
 import type { Content, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
-import { shortName } from '../../companies/person-name.ts'
+import { shortName } from '../../companies/company-details.ts'
 import { amountInWords, center, page, right, taxSentence, thinLines } from './layout-parts.ts'
 import type { ClosingDocument } from '../document.ts'
 import { breakable, longDay, printedAmount, printedRate, shortDay } from './printed-text.ts'

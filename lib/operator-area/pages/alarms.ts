@@ -9,10 +9,9 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { buttonForm, form, notice } from '../../web/view/form.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
-import { alarmText, refusalOf } from '../view/said-by-code.ts'
+import { alarmText, refusalOf, alarmReason } from '../view/shown-reason.ts'
 import { showList, timeColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
-import { alarmReason } from '../view/shown-reason.ts'
 
 const closeSchema = z.object({
   reason: fieldSchemas.reason(textLengthsMax.reason),

@@ -10,7 +10,7 @@ import { showFailure } from '../../web/pages/failure.ts'
 import type { FormState } from '../../web/view/form.ts'
 import type { PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
-import { refusalText } from '../view/said-by-code.ts'
+import { refusalText } from '../view/shown-reason.ts'
 import { customerView } from './customer.ts'
 import type { FormName } from './customer-forms.ts'
 

@@ -14,7 +14,7 @@ import type { FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalOf } from '../view/said-by-code.ts'
+import { refusalOf } from '../view/shown-reason.ts'
 
 const schema = z.object({
   reason: fieldSchemas.reason(textLengthsMax.reason),

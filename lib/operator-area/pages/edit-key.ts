@@ -4,7 +4,7 @@ import { budgetPeriods, type KeyEdit, type KeyRecord } from '../../accounts/acco
 import { keyListMax, textLengthsMax } from '../../administration/text-lengths.ts'
 import { isAddressRange } from '../../config/scalars.ts'
 import { zonedTime } from '../../platform/clock.ts'
-import { standsForModel } from '../../models/stands-for-model.ts'
+import { standsForModel } from '../../models/model-directory.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
 import { roublesTyped } from '../../web/http/typed-roubles.ts'
 import { seeOther } from '../../web/http/redirect.ts'
@@ -14,7 +14,7 @@ import type { FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalOf } from '../view/said-by-code.ts'
+import { refusalOf } from '../view/shown-reason.ts'
 
 const list = z
   .string()

@@ -12,7 +12,7 @@ import { titledPage } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalOf } from '../view/said-by-code.ts'
+import { refusalOf } from '../view/shown-reason.ts'
 import { dataTable } from '../../web/view/data-table.ts'
 import {
   dayFilters,

@@ -5,8 +5,7 @@ import { zonedDayStart } from '../../platform/clock.ts'
 import { readErrorCounts } from '../../stores/records/error-count-table.ts'
 import { readSpenders } from '../../stores/records/desk-queries.ts'
 import { readToday } from '../../stores/records/read-today.ts'
-import { mergeHealth } from '../../upstream/merge-health.ts'
-import type { MergedProvider } from '../../upstream/merge-health.ts'
+import { mergeHealth, type MergedProvider } from '../../upstream/provider-health.ts'
 import { count, money, named } from '../../web/format.ts'
 import { notice } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
@@ -14,7 +13,7 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
 import { dataTable, facts } from '../../web/view/data-table.ts'
-import { alarmText } from '../view/said-by-code.ts'
+import { alarmText } from '../view/shown-reason.ts'
 
 const alarmsShownMax = 10
 

@@ -19,7 +19,7 @@ import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 import { amountColumn, showList, textColumn, wordsColumn } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
-import { refusalText } from '../view/said-by-code.ts'
+import { refusalText } from '../view/shown-reason.ts'
 
 const decisionSchema = z.object({
   account: hiddenField(60),

@@ -4,7 +4,6 @@ import { deskTexts } from './desk.ts'
 import { customerTexts } from './customer.ts'
 import { listsTexts } from './lists.ts'
 import { pricesTexts } from './prices.ts'
-import { reasonsTexts } from './reasons.ts'
 import { saidByCodeTexts } from './said-by-code.ts'
 
 /** Every text of the operators' pages; the shape of the Russian ones is the catalogue of all languages. */
@@ -15,7 +14,6 @@ const catalogues = {
     ...customerTexts.ru,
     ...listsTexts.ru,
     ...pricesTexts.ru,
-    ...reasonsTexts.ru,
     ...saidByCodeTexts.ru,
   },
   en: {
@@ -24,7 +22,6 @@ const catalogues = {
     ...customerTexts.en,
     ...listsTexts.en,
     ...pricesTexts.en,
-    ...reasonsTexts.en,
     ...saidByCodeTexts.en,
   },
 } satisfies Record<Language, object>

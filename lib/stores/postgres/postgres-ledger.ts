@@ -2,18 +2,21 @@ import { AccountError } from '../../accounts/accounts.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Job, NewJob } from '../../ledger/job.ts'
 import { balanceOf } from '../../ledger/balance-book.ts'
-import { HoldResolvedError, LedgerUnavailableError, unavailable } from '../../ledger/ledger.ts'
-import type {
-  Balance,
-  ChargeRequest,
-  ChargeResult,
-  HeldSums,
-  Hold,
-  HoldRequest,
-  Ledger,
-  Micros,
+import {
+  HoldResolvedError,
+  LedgerUnavailableError,
+  unavailable,
+  type Balance,
+  type ChargeRequest,
+  type ChargeResult,
+  type HeldSums,
+  type Hold,
+  type HoldRequest,
+  type Ledger,
+  type Micros,
+  type ProviderObject,
+  type ProviderObjectName,
 } from '../../ledger/ledger.ts'
-import type { ProviderObject, ProviderObjectName } from '../../ledger/object-ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { type RiskRule, checkSums } from '../../ledger/risk.ts'
 import { canonicalPrice } from '../../money/build-price.ts'

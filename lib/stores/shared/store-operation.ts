@@ -1,7 +1,6 @@
 import type { CreditSource } from '../../accounts/accounts.ts'
 import type { JobName, NewJob } from '../../ledger/job.ts'
-import type { ChargeResult, HoldRequest, Micros } from '../../ledger/ledger.ts'
-import type { ProviderObject } from '../../ledger/object-ledger.ts'
+import type { ChargeResult, HoldRequest, Micros, ProviderObject } from '../../ledger/ledger.ts'
 import type { ObjectKind } from '../../money/usage.ts'
 import type { SqlStatement } from './user-tables.ts'
 

@@ -5,7 +5,7 @@ import type {
   ObjectQuery,
   ProviderObject,
   ProviderObjectName,
-} from '../../ledger/object-ledger.ts'
+} from '../../ledger/ledger.ts'
 import type { Price } from '../../money/price.ts'
 import { listedKinds, type Meters, type ObjectKind } from '../../money/usage.ts'
 import type { ledgerColumns } from './ledger-columns.ts'

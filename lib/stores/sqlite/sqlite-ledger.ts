@@ -2,17 +2,19 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Job, NewJob } from '../../ledger/job.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
-import { LedgerUnavailableError, unavailable } from '../../ledger/ledger.ts'
-import type {
-  Balance,
-  ChargeRequest,
-  ChargeResult,
-  HeldSums,
-  Hold,
-  HoldRequest,
-  Ledger,
+import {
+  LedgerUnavailableError,
+  unavailable,
+  type Balance,
+  type ChargeRequest,
+  type ChargeResult,
+  type HeldSums,
+  type Hold,
+  type HoldRequest,
+  type Ledger,
+  type ProviderObject,
+  type ProviderObjectName,
 } from '../../ledger/ledger.ts'
-import type { ProviderObject, ProviderObjectName } from '../../ledger/object-ledger.ts'
 import { checkSums, countedWorst } from '../../ledger/risk.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { canonicalPrice } from '../../money/build-price.ts'

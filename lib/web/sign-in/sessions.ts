@@ -1,9 +1,7 @@
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Auth, Caller } from './auth.ts'
-import { callerHeaders } from './auth.ts'
+import { callerHeaders, type Auth, type Caller, type SignInTables } from './auth.ts'
 import { cookiesUnlessWrong, refusalCode } from './identity.ts'
-import type { SignInTables } from './sign-in-tables.ts'
 
 /** A user who is signed in. */
 export interface SignedInUser {

@@ -4,9 +4,10 @@ import {
   cleanCompanyDetails,
   companyProblems,
   describeProblem,
+  parsePersonName,
+  shortName,
+  type CompanyDetails,
 } from '../../../lib/companies/company-details.ts'
-import type { CompanyDetails } from '../../../lib/companies/company-details.ts'
-import { parsePersonName, shortName } from '../../../lib/companies/person-name.ts'
 import { company, soleProprietor } from '../../fixtures/companies.ts'
 
 /** What is wrong when one value of good details is another: `inn: has 9 digits ...`. */

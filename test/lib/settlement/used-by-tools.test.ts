@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
-import { usedByTools } from '../../../lib/metering/used-by-tools.ts'
+import { usedByTools } from '../../../lib/metering/expected-tokens.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import { decideOwed } from '../../../lib/settlement/decide-owed.ts'
 import { testPrice } from '../../contracts/store-under-test.ts'

@@ -29,7 +29,7 @@ import {
 import { facts } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
-import { sendDocument } from './send-document.ts'
+import { sendDocument } from './documents.ts'
 
 /** Numbers are not to be used up for fun. */
 const invoicesPerDayMax = 20

@@ -20,8 +20,7 @@ import { isAddressRange } from '../../../config/scalars.ts'
 import type { Language } from '../../../web/texts/language.ts'
 import { newId } from '../../../platform/new-id.ts'
 import type { Config } from '../../../config/config.ts'
-import { ModelDirectory } from '../../../models/model-directory.ts'
-import { standsForModel } from '../../../models/stands-for-model.ts'
+import { ModelDirectory, standsForModel } from '../../../models/model-directory.ts'
 
 /** All keys that are not revoked stand in memory, on every node. */
 const activeKeysMax = 100

@@ -3,9 +3,12 @@ import type { Test } from 'tap'
 import { MemoryFailureCounts } from '../../../../lib/rate-limits/failure-counts.ts'
 import { Attempts } from '../../../../lib/web/sign-in/attempts.ts'
 import type { AttemptLimits } from '../../../../lib/web/sign-in/attempts.ts'
-import { createAuth } from '../../../../lib/web/sign-in/auth.ts'
-import type { SignInLetters } from '../../../../lib/web/sign-in/auth.ts'
-import { deleteExpired, customerTables } from '../../../../lib/web/sign-in/sign-in-tables.ts'
+import {
+  createAuth,
+  deleteExpired,
+  customerTables,
+  type SignInLetters,
+} from '../../../../lib/web/sign-in/auth.ts'
 import { Identity } from '../../../../lib/web/sign-in/identity.ts'
 import { Sessions } from '../../../../lib/web/sign-in/sessions.ts'
 import { systemClock } from '../../../../lib/platform/clock.ts'
