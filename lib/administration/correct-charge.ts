@@ -1,5 +1,4 @@
-import type { Micros } from '../money/amount.ts'
-import { formatRoubles } from '../money/amount.ts'
+import { formatRoubles, type Micros } from '../money/amount.ts'
 import {
   RecordConflictError,
   type RecordReader,

@@ -5,8 +5,7 @@ import type { Log } from '../platform/log.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { AlarmChannel } from './alarm-channel.ts'
 import { alarmDetails } from './alarms.ts'
-import { endMessage, takeMessages } from './alarm-messages.ts'
-import type { AlarmMessage } from './alarm-messages.ts'
+import { endMessage, takeMessages, type AlarmMessage } from './alarm-messages.ts'
 
 /** Who is told, and of what not. */
 export interface AlarmChannels {

@@ -10,8 +10,7 @@ import { answer, addCommand, CommandError, type SharedOptions, type CliContext }
 import { versionlessNotices } from '../config/known-providers.ts'
 import { withRates } from '../config/build-rates.ts'
 import { cheaperNames } from '../models/cheaper-names.ts'
-import { priceInForce } from '../money/price.ts'
-import type { Price } from '../money/price.ts'
+import { priceInForce, type Price } from '../money/price.ts'
 import { isServed } from './open-config.ts'
 
 /** Of more models than these the rest are counted. */

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { PaymentReader } from '../payments/payment-reader.ts'
-import type { Payment } from '../payments/payment-reader.ts'
+import { PaymentReader, type Payment } from '../payments/payment-reader.ts'
 import type { Reconciliation } from '../payments/payment-actions.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { answer, answerList, addCommand, CommandError, formatTable, isoTime } from './command.ts'

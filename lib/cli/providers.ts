@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { readSwitches, switchProvider } from '../administration/provider-switches.ts'
-import type { ProviderAction } from '../administration/provider-switches.ts'
+import { readSwitches, switchProvider, type ProviderAction } from '../administration/provider-switches.ts'
 import { mergeHealth, type MergedProvider } from '../upstream/provider-health.ts'
 import { answer, addCommand, CommandError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'

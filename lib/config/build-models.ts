@@ -1,15 +1,11 @@
 import { modelSchema, resolveLikes, type ModelInput, type PriceInput } from './model-schema.ts'
-import type { ModelConfig, ProviderConfig } from './config.ts'
+import { matchesPattern, type ModelConfig, type ProviderConfig } from './config.ts'
 import type { Problems } from './problems.ts'
-import { pricingOf, priceVersions } from '../money/pricing.ts'
-import type { Pricing, ListPricing } from '../money/pricing.ts'
+import { pricingOf, priceVersions, type Pricing, type ListPricing } from '../money/pricing.ts'
 import { buildPrice } from '../money/build-price.ts'
-import { startOf } from '../money/price.ts'
-import type { Price } from '../money/price.ts'
+import { startOf, type Price } from '../money/price.ts'
 import { meters } from '../money/usage.ts'
-import type { Path } from './config-error.ts'
-import { isMapping } from './config-error.ts'
-import { matchesPattern } from './config.ts'
+import { isMapping, type Path } from './config-error.ts'
 
 interface Models {
   readonly models: Map<string, ModelConfig>

@@ -1,10 +1,9 @@
 import type { z } from 'zod'
 import type { PluginConfig } from './config.ts'
-import type { Path } from './config-error.ts'
+import { isMapping, type Path } from './config-error.ts'
 import type { Problems } from './problems.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
 import { findPlugin, isPath, PluginLoadError } from '../plugin-api/load-plugin.ts'
-import { isMapping } from './config-error.ts'
 
 /** The plugins there are, with what their options may be; absent: they take none. */
 export type KnownPlugins = Readonly<Record<string, { readonly options?: z.ZodType }>>

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Path } from './config-error.ts'
+import { isMapping, type Path } from './config-error.ts'
 import type { Problems } from './problems.ts'
-import { isMapping } from './config-error.ts'
 
 /** Variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { ConfigError, formatPath } from './config-error.ts'
-import type { ConfigProblem, Path } from './config-error.ts'
+import { ConfigError, formatPath, type ConfigProblem, type Path } from './config-error.ts'
 import { locate, type Layer } from './layers.ts'
 import { nearest } from '../platform/nearest.ts'
 import type { Place } from './yaml-document.ts'

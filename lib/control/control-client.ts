@@ -1,5 +1,4 @@
-import { AccountError } from '../accounts/accounts.ts'
-import type { Accounts } from '../accounts/accounts.ts'
+import { AccountError, type Accounts } from '../accounts/accounts.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'

@@ -13,14 +13,12 @@ import type {
   TextReader,
 } from '../plugin-api/plugin-api.ts'
 import { ResponseTap, TextPieces } from './response-tap.ts'
-import { bodyPieces } from '../bodies/request-body.ts'
-import type { RequestBody } from '../bodies/request-body.ts'
+import { bodyPieces, type RequestBody } from '../bodies/request-body.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { Base64Source } from '../media/base64-source.ts'
 import { MediaBudget } from '../media/media-reader.ts'
 import type { JobEnd } from '../jobs/end-job.ts'
-import { addMeters } from '../money/usage.ts'
-import type { Meters } from '../money/usage.ts'
+import { addMeters, type Meters } from '../money/usage.ts'
 
 /** A gate that never ends would keep its client and its exchange for ever. */
 const gateMs = 30_000

@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Front } from '../front/front.ts'
-import { AdminServer } from '../listener/admin-server.ts'
-import type { ServedMetrics } from '../listener/admin-server.ts'
+import { AdminServer, type ServedMetrics } from '../listener/admin-server.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Store } from '../stores/store.ts'
 import { Gauge, Registry } from 'prom-client'

@@ -1,5 +1,4 @@
-import { JsonScanError, JsonScanner } from './json-scan.ts'
-import type { Finding, Interest, ScanOptions } from './json-scan.ts'
+import { JsonScanError, JsonScanner, type Finding, type Interest, type ScanOptions } from './json-scan.ts'
 import type { CountedText } from './json-text.ts'
 
 /** One line of a JSONL file. */

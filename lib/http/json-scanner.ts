@@ -1,5 +1,4 @@
-import { JsonFindings } from './json-findings.ts'
-import type { OpenFinding } from './json-findings.ts'
+import { JsonFindings, type OpenFinding } from './json-findings.ts'
 import {
   JsonFrames,
   colonExpected,
@@ -15,8 +14,7 @@ import {
   JsonScanError,
   type JsonScanReason,
 } from './json-frames.ts'
-import { planOf } from './json-plan.ts'
-import type { Plan } from './json-plan.ts'
+import { planOf, type Plan } from './json-plan.ts'
 import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
 import { JsonText, type CountedText } from './json-text.ts'
 import { TextValues } from './json-text-values.ts'

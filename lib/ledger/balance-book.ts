@@ -2,8 +2,7 @@ import { AccountError, type CreditSource } from '../accounts/accounts.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { BalanceInsufficientError } from './ledger.ts'
 import type { Balance, ChargeResult, HeldSums, Micros } from './ledger.ts'
-import { riskOf } from './risk.ts'
-import type { RiskRule } from './risk.ts'
+import { riskOf, type RiskRule } from './risk.ts'
 
 /**
  * What decides about an account. What it owes needs no number of its own: money that is free pays a debt at once,

@@ -1,5 +1,4 @@
-import { KeyBudgetExceededError } from './ledger.ts'
-import type { HeldSums, HoldRequest, Micros } from './ledger.ts'
+import { KeyBudgetExceededError, type HeldSums, type HoldRequest, type Micros } from './ledger.ts'
 
 const msPerDay = 86_400_000
 /** Moscow is three hours before UTC all year: it has had no daylight saving time since 2014. */

@@ -8,8 +8,7 @@ import { servedMethods } from './cors.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 import { answerBrokenRequest, type WriteError } from './answer-error.ts'
-import { ConnectionReader } from './connection-reader.ts'
-import type { Segment } from './connection-reader.ts'
+import { ConnectionReader, type Segment } from './connection-reader.ts'
 import { checkFraming } from '../http/headers.ts'
 
 /** Bounds on who sends slowly or opens much; times in milliseconds. */

@@ -4,16 +4,14 @@ import { createMiddleware } from 'hono/factory'
 import { html } from 'hono/html'
 import { findOperator } from '../administration/operators.ts'
 import { statementBytesMax } from '../statements/statement.ts'
-import { sessionMiddleware } from '../web/http/page-middleware.ts'
-import type { AreaSession } from '../web/http/page-middleware.ts'
+import { sessionMiddleware, type AreaSession } from '../web/http/page-middleware.ts'
 import { seeOther, toSignIn } from '../web/http/redirect.ts'
 import { showFailure } from '../web/pages/failure.ts'
 import { newPasswordPage } from '../web/pages/sign-in.ts'
 import { routeSecurity } from '../web/pages/security/security-forms.ts'
 import type { PageContext, PageEnv, SignedInPage } from '../web/web-page.ts'
 import { areaRouter, open } from '../web/http/area-router.ts'
-import { may } from './page.ts'
-import type { DeskPage, DeskSite, Page, Permission, ShowDeskPage } from './page.ts'
+import { may, type DeskPage, type DeskSite, type Page, type Permission, type ShowDeskPage } from './page.ts'
 import { alarmList, showAlarms, submitCloseAlarm, submitTake } from './pages/alarms.ts'
 import {
   submitBlock,
@@ -34,8 +32,7 @@ import { showPreview, submitPreview } from './pages/preview-prices.ts'
 import { showPriceHistory, showPrices, submitAcceptRate } from './pages/prices.ts'
 import { showProviders, submitPause, submitResume, submitTry } from './pages/providers.ts'
 import { showToday } from './pages/today.ts'
-import { downloadList, showList } from './view/desk-list.ts'
-import type { DeskList } from './view/desk-list.ts'
+import { downloadList, showList, type DeskList } from './view/desk-list.ts'
 import {
   showTransfers,
   submitAssign,

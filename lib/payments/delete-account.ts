@@ -1,5 +1,4 @@
-import { AccountError } from '../accounts/accounts.ts'
-import type { Accounts } from '../accounts/accounts.ts'
+import { AccountError, type Accounts } from '../accounts/accounts.ts'
 import { forgetAccountSteps, forgetUserSteps, isForgotten } from '../administration/forget-user.ts'
 import { actionStep } from '../administration/operator-log.ts'
 import { companyVersions } from '../documents/company-versions.ts'

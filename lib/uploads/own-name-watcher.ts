@@ -1,6 +1,5 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import { JsonScanError, JsonScanner } from '../http/json-scan.ts'
-import type { Interest } from '../http/json-scan.ts'
+import { JsonScanError, JsonScanner, type Interest } from '../http/json-scan.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 
 /** Longer headers of a part are nobody's. */

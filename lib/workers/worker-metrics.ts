@@ -1,6 +1,5 @@
 import type { ServedMetrics } from '../listener/admin-server.ts'
-import { Metrics, sumMetrics } from '../observability/metrics.ts'
-import type { MetricValues } from '../observability/metrics.ts'
+import { Metrics, sumMetrics, type MetricValues } from '../observability/metrics.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { WorkerLink } from './worker-link.ts'
 

@@ -18,9 +18,8 @@ import { microsPerKopeck } from '../../money/kopecks.ts'
 import type { DocumentEmailRow } from '../../stores/records/document-tables.ts'
 import type { Records } from '../../stores/records/records.ts'
 import { money } from '../../web/format.ts'
-import { chooseLanguage } from '../../web/texts/language.ts'
+import { chooseLanguage, type Language } from '../../web/texts/language.ts'
 import { textsOf } from '../texts/texts.ts'
-import type { Language } from '../../web/texts/language.ts'
 import type { Mailer } from './mailer.ts'
 
 interface DocumentEmailsOptions {

@@ -1,14 +1,11 @@
 import type { LowBalance, AccountSettings } from '../../accounts/accounts.ts'
 import { money } from '../../web/format.ts'
 import type { Recipient, SignInLetters } from '../../web/sign-in/auth.ts'
-import { textsOf } from '../texts/texts.ts'
-import { chooseLanguage } from '../../web/texts/language.ts'
-import type { Texts } from '../texts/texts.ts'
-import type { Language } from '../../web/texts/language.ts'
+import { textsOf, type Texts } from '../texts/texts.ts'
+import { chooseLanguage, type Language } from '../../web/texts/language.ts'
 import type { Letter, Mailer } from './mailer.ts'
 import type { Log } from '../../platform/log.ts'
-import { repeat } from '../../platform/repeat.ts'
-import type { Repeated } from '../../platform/repeat.ts'
+import { repeat, type Repeated } from '../../platform/repeat.ts'
 
 interface LettersOptions {
   readonly mailer: Mailer

@@ -10,8 +10,7 @@ import { titledPage } from '../../web/view/layout.ts'
 import type { Html, OwnPage, PageContext } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'
-import { networkOf } from '../../web/sign-in/auth.ts'
-import type { Caller } from '../../web/sign-in/auth.ts'
+import { networkOf, type Caller } from '../../web/sign-in/auth.ts'
 import type { SignedInUser } from '../../web/sign-in/sessions.ts'
 
 interface EmailChangeOptions {

@@ -10,8 +10,7 @@ import { buttonForm, form, notice } from '../../web/view/form.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
 import { alarmText, refusalOf, alarmReason } from '../view/shown-reason.ts'
-import { showList, timeColumn } from '../view/desk-list.ts'
-import type { DeskList } from '../view/desk-list.ts'
+import { showList, timeColumn, type DeskList } from '../view/desk-list.ts'
 
 const closeSchema = z.object({
   reason: fieldSchemas.reason(textLengthsMax.reason),

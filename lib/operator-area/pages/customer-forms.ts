@@ -1,10 +1,8 @@
 import { html } from 'hono/html'
 import { newId } from '../../platform/new-id.ts'
-import { emptyForm, field, form } from '../../web/view/form.ts'
-import type { FormState } from '../../web/view/form.ts'
+import { emptyForm, field, form, type FormState } from '../../web/view/form.ts'
 import type { Html } from '../../web/web-page.ts'
-import { may } from '../page.ts'
-import type { DeskPage } from '../page.ts'
+import { may, type DeskPage } from '../page.ts'
 
 /** What can be done, by the last part of its path. */
 export type FormName = 'note' | 'credit' | 'debit' | 'correct' | 'block' | 'unblock' | 'end-sessions'

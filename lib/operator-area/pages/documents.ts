@@ -6,13 +6,10 @@ import { closeMonth } from '../../documents/month-close.ts'
 import { moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
-import { emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
-import type { FormState } from '../../web/view/form.ts'
+import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
 import type { PageContext } from '../../web/web-page.ts'
-import { may } from '../page.ts'
-import type { DeskPage } from '../page.ts'
-import { accountColumn, amountColumn, showList, textColumn } from '../view/desk-list.ts'
-import type { DeskList } from '../view/desk-list.ts'
+import { may, type DeskPage } from '../page.ts'
+import { accountColumn, amountColumn, showList, textColumn, type DeskList } from '../view/desk-list.ts'
 
 const month = z
   .string(says('required'))

@@ -1,6 +1,5 @@
 import { html } from 'hono/html'
-import { csvHeaders, csvTable } from '../../documents/csv-table.ts'
-import type { CsvNumber } from '../../documents/csv-table.ts'
+import { csvHeaders, csvTable, type CsvNumber } from '../../documents/csv-table.ts'
 import { zonedDayEnd, zonedParse } from '../../platform/clock.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { isDay, isoDay, isoTime, money, time } from '../../web/format.ts'

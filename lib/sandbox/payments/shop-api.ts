@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { SandboxRequest } from '../answer.ts'
 import { paymentBody, receiptBody, refundBody, paymentJson, receiptJson, refundJson } from './shop-objects.ts'
-import { ShopRefusal } from './shop.ts'
-import type { Shop } from './shop.ts'
+import { ShopRefusal, type Shop } from './shop.ts'
 
 /** A request as the shop reads it. */
 export interface ShopRequest extends Omit<SandboxRequest, 'body'> {

@@ -1,5 +1,4 @@
-import { parseRoubles, formatRoubles } from '../../money/amount.ts'
-import type { Micros } from '../../money/amount.ts'
+import { parseRoubles, formatRoubles, type Micros } from '../../money/amount.ts'
 import type { Language } from '../texts/language.ts'
 
 /** What people write around the digits, or paste with them: spaces of any width, a currency. */

@@ -1,6 +1,5 @@
 import type { Attempts } from './attempts.ts'
-import type { Auth, Caller } from './auth.ts'
-import { callerHeaders } from './auth.ts'
+import { callerHeaders, type Auth, type Caller } from './auth.ts'
 import { cookiesUnlessWrong, refusalCode } from './identity.ts'
 
 /** What an authenticator app is told, and codes for the day it is lost; both are shown once. */

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createAdapterFactory } from 'better-auth/adapters'
-import type { CleanedWhere, CustomAdapter } from 'better-auth/adapters'
+import { createAdapterFactory, type CleanedWhere, type CustomAdapter } from 'better-auth/adapters'
 import type {
   Consent,
   RowCondition,

@@ -5,9 +5,8 @@ import { budgetDay } from '../../../ledger/key-spending.ts'
 import { isDay } from '../../../web/format.ts'
 import { readQuery, says, withError } from '../../../web/http/read-form.ts'
 import { html } from 'hono/html'
-import { choice, field } from '../../../web/view/form.ts'
+import { choice, field, type FormState } from '../../../web/view/form.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import type { FormState } from '../../../web/view/form.ts'
 
 /** How an exchange can end. */
 const outcomes = ['completed', 'aborted', 'broken', 'refused'] as const

@@ -11,8 +11,7 @@ import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { keyLabel, outcomeBadge } from './charges.ts'
 import type { ChargeLine } from '../../../ledger/price-charge.ts'
-import { explainLine } from '../../../money/explain-line.ts'
-import type { ExplainedLine } from '../../../money/explain-line.ts'
+import { explainLine, type ExplainedLine } from '../../../money/explain-line.ts'
 import type { Price } from '../../../money/price.ts'
 
 /** A long session has hundreds of turns, which come some at a time. */

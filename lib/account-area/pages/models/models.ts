@@ -5,12 +5,10 @@ import { hiddenField, readQuery, says } from '../../../web/http/read-form.ts'
 import type { Html, OwnPage, PageContext, Page } from '../../page.ts'
 import { field, formProblems } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
-import { pricedModels } from './priced-models.ts'
-import type { PricedModel } from './priced-models.ts'
+import { pricedModels, type PricedModel } from './priced-models.ts'
 import { productOf } from '../../../money/decimal.ts'
 import type { Price } from '../../../money/price.ts'
-import { meters as allMeters } from '../../../money/usage.ts'
-import type { Meter } from '../../../money/usage.ts'
+import { meters as allMeters, type Meter } from '../../../money/usage.ts'
 
 const searchSchema = z.object({
   q: z.string().trim().max(100, says('tooLong')).default(''),

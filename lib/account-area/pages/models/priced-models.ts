@@ -1,8 +1,7 @@
 import { shownProvider, type Config, type ModelConfig } from '../../../config/config.ts'
 import { ModelDirectory } from '../../../models/model-directory.ts'
 import { canonicalPrice } from '../../../money/build-price.ts'
-import { priceInForce } from '../../../money/price.ts'
-import type { Price } from '../../../money/price.ts'
+import { priceInForce, type Price } from '../../../money/price.ts'
 
 /** A model that can be paid for. */
 export interface PricedModel {

@@ -7,8 +7,7 @@ import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
-import { spendingChart, spendingByDay, sum } from './spending-chart.ts'
-import type { Spending } from './spending-chart.ts'
+import { spendingChart, spendingByDay, sum, type Spending } from './spending-chart.ts'
 import { parseRoubles } from '../../../money/amount.ts'
 
 const daysShown = 30
