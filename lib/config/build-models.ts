@@ -3,7 +3,7 @@ import { matchesPattern, type ModelConfig, type ProviderConfig } from './config.
 import type { Problems } from './problems.ts'
 import { pricingOf, priceVersions, type Pricing, type ListPricing } from '../money/pricing.ts'
 import { buildPrice } from '../money/build-price.ts'
-import { startOf, type Price } from '../money/price.ts'
+import { metersWithFallback, startOf, type Price } from '../money/price.ts'
 import { meters } from '../money/usage.ts'
 import { isMapping, type Path } from './config-error.ts'
 
@@ -154,15 +154,6 @@ function isInDollars({ rubPerMillion, rubPerUnit, usdPerMillion, usdPerUnit }: P
   const isInRoubles = rubPerMillion !== undefined || rubPerUnit !== undefined
   return !isInRoubles && (usdPerMillion !== undefined || usdPerUnit !== undefined)
 }
-
-/** Without a price of their own these cost what text does, so they may have one above a length only. */
-const metersWithFallback: ReadonlySet<string> = new Set([
-  'audioInput',
-  'cachedAudioInput',
-  'imageInput',
-  'audioOutput',
-  'imageOutput',
-])
 
 function checkPrice(price: PriceInput, path: Path, currency: 'rub' | 'usd', problems: Problems): void {
   const perMillion = `${currency}PerMillion` as const

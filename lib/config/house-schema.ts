@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { checkPagesUrl, isLoopback, listen, mailServer, publicUrl, integer } from './scalars.ts'
+import { checkPagesUrl, isLoopback, listen, mailServer, publicUrl, integer, safeUrl } from './scalars.ts'
 import { alarmCodes } from '../pipeline/alarm-codes.ts'
 
 const document = z.strictObject({
@@ -66,19 +66,11 @@ export const operatorAreaSchema = z
   })
 
 /** Where signed messages are posted. It may hold a token and is never shown. */
-const webhookUrl = z
-  .string()
-  .superRefine((text, context) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      context.addIssue('must be a URL such as https://hooks.example.org/gateway')
-    } else if (url.protocol === 'http:' && !isLoopback(url)) {
-      context.addIssue('must be https: plain http is for loopback addresses only')
-    } else if (url.username !== '' || url.password !== '' || url.hash !== '') {
-      context.addIssue('must not hold a user or a fragment')
-    }
-  })
-  .transform(text => new URL(text))
+const webhookUrl = safeUrl(
+  'https://hooks.example.org/gateway',
+  ['username', 'password', 'hash'],
+  'a user or a fragment',
+).transform(text => new URL(text))
 
 const webhook = z.strictObject({
   url: webhookUrl,

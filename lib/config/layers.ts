@@ -136,11 +136,12 @@ function leaves(value: Readonly<Record<string, unknown>>, path: Path): readonly 
   )
 }
 
-function valueAt(value: unknown, path: Path): unknown {
+/** The value that stands at a path; undefined where there is none. */
+export function valueAt(value: unknown, path: Path): unknown {
   let current = value
   for (const part of path) {
-    if (!isMapping(current)) return undefined
-    current = current[String(part)]
+    if (typeof current !== 'object' || current === null) return undefined
+    current = (current as Record<string | number, unknown>)[part]
   }
   return current
 }

@@ -1,4 +1,5 @@
-import { type Layer } from './layers.ts'
+import type { Layer } from './layers.ts'
+import { metersWithFallback } from '../money/price.ts'
 import { priceKeys } from './model-schema.ts'
 import { isMapping } from './config-error.ts'
 
@@ -12,15 +13,6 @@ export interface MixedPrice {
 }
 
 const tables = ['rubPerMillion', 'rubPerUnit', 'usdPerMillion', 'usdPerUnit'] as const
-/** Without a price of their own these cost what text does. */
-const fallbacks: ReadonlySet<string> = new Set([
-  'audioInput',
-  'cachedAudioInput',
-  'imageInput',
-  'audioOutput',
-  'imageOutput',
-])
-
 /** The models whose price is said in more than one file, or in roubles for a part of what the list prices. */
 export function mixedPrices(layers: readonly Layer[]): readonly MixedPrice[] {
   const found: MixedPrice[] = []
@@ -115,5 +107,5 @@ function lackingMeters(entries: readonly WrittenEntry[]): readonly string[] {
     )
   const inRoubles = meters('rub')
   if (inRoubles.size === 0) return []
-  return [...meters('usd').difference(inRoubles)].filter(meter => !fallbacks.has(meter))
+  return [...meters('usd').difference(inRoubles)].filter(meter => !metersWithFallback.has(meter))
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ConfigError, formatPath, type ConfigProblem, type Path } from './config-error.ts'
-import { locate, type Layer } from './layers.ts'
+import { locate, valueAt, type Layer } from './layers.ts'
 import { nearest } from '../platform/nearest.ts'
 import type { Place } from './yaml-document.ts'
 
@@ -137,15 +137,6 @@ function branchMeant(branches: readonly (readonly Issue[])[]): readonly Issue[] 
     issues.every(({ path, code }) => path.length > 0 || code !== 'invalid_type'),
   )
   return meant.length === 1 ? meant[0] : undefined
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  let current = value
-  for (const part of path) {
-    if (typeof current !== 'object' || current === null) return undefined
-    current = (current as Record<string | number, unknown>)[part]
-  }
-  return current
 }
 
 function listOf(options: readonly string[]): string {

@@ -71,20 +71,31 @@ function parseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined
 }
 
-/** Where requests go: https, or http on this machine, without user, query and fragment. */
-export const baseUrl = z
-  .string()
-  .superRefine((text, context) => {
+/**
+ * An address of https, or of http on this machine.
+ * @param without which parts it must not have, and how a message calls them
+ */
+export function safeUrl(
+  example: string,
+  without: readonly ('username' | 'password' | 'search' | 'hash')[],
+  called: string,
+) {
+  return z.string().superRefine((text, context) => {
     const url = parseUrl(text)
-    if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      context.addIssue('must be a URL such as https://api.openai.com/v1')
-    } else if (url.protocol === 'http:' && !isLoopback(url)) {
+    if (url === undefined || !/^https?:$/.test(url.protocol))
+      context.addIssue(`must be a URL such as ${example}`)
+    else if (url.protocol === 'http:' && !isLoopback(url))
       context.addIssue('must be https: plain http is for loopback addresses only')
-    } else if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-      context.addIssue('must not hold a user, a query or a fragment')
-    }
+    else if (without.some(part => url[part] !== '')) context.addIssue(`must not hold ${called}`)
   })
-  .transform(text => new URL(text.replace(/\/+$/, '')))
+}
+
+/** Where requests go: https, or http on this machine, without user, query and fragment. */
+export const baseUrl = safeUrl(
+  'https://api.openai.com/v1',
+  ['username', 'password', 'search', 'hash'],
+  'a user, a query or a fragment',
+).transform(text => new URL(text.replace(/\/+$/, '')))
 
 /** The gateway's own address as clients see it. */
 export const publicUrl = z

@@ -77,6 +77,9 @@ const fallbacks: readonly (readonly [Meter, readonly Meter[]])[] = [
   ['imageOutput', ['output']],
 ]
 
+/** The meters that cost what others do where they have no price of their own. */
+export const metersWithFallback: ReadonlySet<string> = new Set(fallbacks.map(([meter]) => meter))
+
 const otherOutputs = ['audioOutput', 'imageOutput'] as const
 const cacheWrites = ['cacheWrite5m', 'cacheWrite1h'] as const
 
