@@ -1,46 +1,10 @@
 /** Words of paths by which providers let their customers' accounts be administered: people, keys, machines, bills. */
-const words: ReadonlySet<string> = new Set([
-  'admin',
-  'billing',
-  'certificate',
-  'certificates',
-  'credit',
-  'credits',
-  'deploy',
-  'deployment',
-  'deployments',
-  'endpoint',
-  'endpoints',
-  'finetune',
-  'finetunes',
-  'finetuning',
-  'invite',
-  'invites',
-  'invoice',
-  'invoices',
-  'key',
-  'keys',
-  'member',
-  'members',
-  'org',
-  'organization',
-  'organizations',
-  'organisation',
-  'organisations',
-  'orgs',
-  'payment',
-  'payments',
-  'project',
-  'projects',
-  'secret',
-  'secrets',
-  'tunes',
-  'tuning',
-  'user',
-  'users',
-  'workspace',
-  'workspaces',
-])
+const words: ReadonlySet<string> = new Set(
+  `admin billing certificate certificates credit credits deploy deployment deployments endpoint
+    endpoints finetune finetunes finetuning invite invites invoice invoices key keys member members org
+    organization organizations organisation organisations orgs payment payments project projects secret
+    secrets tunes tuning user users workspace workspaces`.split(/\s+/),
+)
 
 /** Whether a path says a word of the provider's administration, in whatever case, and however often it is escaped. */
 export function isControlPlane(path: string): boolean {

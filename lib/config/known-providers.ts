@@ -77,15 +77,7 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
 ])
 
 /** First path segments that mean something else, so no provider may have them as its name. */
-export const reservedProviderNames: readonly string[] = [
-  'v1',
-  'v1beta',
-  'upload',
-  'download',
-  'ws',
-  'gateway',
-  'api',
-]
+export const reservedProviderNames: readonly string[] = 'v1 v1beta upload download ws gateway api'.split(' ')
 
 /** `/v1`, `/v1beta`, `/api/v4`: what stands in nearly every base URL. */
 const version = /\/v\d+[a-z]*(?:\/|$)/

@@ -68,14 +68,10 @@ export function parseJson(text: string): YamlDocument {
 }
 
 /** Errors behind which the parser has lost the structure, and takes what is right for wrong. */
-const derailing: ReadonlySet<string> = new Set([
-  'BAD_INDENT',
-  'BLOCK_AS_IMPLICIT_KEY',
-  'BLOCK_IN_FLOW',
-  'MISSING_CHAR',
-  'MULTILINE_IMPLICIT_KEY',
-  'UNEXPECTED_TOKEN',
-])
+const derailing: ReadonlySet<string> = new Set(
+  `BAD_INDENT BLOCK_AS_IMPLICIT_KEY BLOCK_IN_FLOW MISSING_CHAR
+    MULTILINE_IMPLICIT_KEY UNEXPECTED_TOKEN`.split(/\s+/),
+)
 
 /** One comma or bracket that is missing is told once: what is told of the structure after it may be its echo. */
 function withoutEchoes(errors: Document.Parsed['errors']): Document.Parsed['errors'] {

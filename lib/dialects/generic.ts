@@ -102,13 +102,9 @@ const document = object({
 const answer = anyOf(document, list(document))
 
 /** Events after which nothing follows, in the dialects that name them. */
-const lastTypes: ReadonlySet<unknown> = new Set([
-  'message-end',
-  'message_stop',
-  'response.completed',
-  'response.incomplete',
-  'response.failed',
-])
+const lastTypes: ReadonlySet<unknown> = new Set(
+  'message-end message_stop response.completed response.incomplete response.failed'.split(' '),
+)
 
 /** Reads the usage of an operation we do not know, by the shape of its numbers. */
 class GenericReader extends AnswerReader {

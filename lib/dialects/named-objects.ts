@@ -26,16 +26,9 @@ export const placeName = 'place'
 
 /** https://developers.openai.com/api/docs/guides/tools-connectors-mcp: these take the client's own authorization. */
 const connectorsOfAll: ReadonlySet<string> = new Set(
-  [
-    'dropbox',
-    'gmail',
-    'googlecalendar',
-    'googledrive',
-    'microsoftteams',
-    'outlookcalendar',
-    'outlookemail',
-    'sharepoint',
-  ].map(name => `connector_${name}`),
+  `dropbox gmail googlecalendar googledrive microsoftteams outlookcalendar outlookemail sharepoint`
+    .split(/\s+/)
+    .map(name => `connector_${name}`),
 )
 
 /** What has a name beside those that somebody made. */

@@ -3,21 +3,11 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { fold } from '../http/json-plan.ts'
 
 /** Google's names that decide what a request costs; its snake case is lower-case anyway. */
-const camelCase: ReadonlySet<string> = new Set([
-  'serviceTier',
-  'candidateCount',
-  'sampleCount',
-  'sampleImageSize',
-  'numberOfVideos',
-  'durationSeconds',
-  'maxOutputTokens',
-  'thinkingConfig',
-  'thinkingBudget',
-  'thinkingLevel',
-  'generationConfig',
-  'inputConfig',
-  'generateContentRequest',
-])
+const camelCase: ReadonlySet<string> = new Set(
+  `serviceTier candidateCount sampleCount sampleImageSize numberOfVideos durationSeconds
+    maxOutputTokens thinkingConfig thinkingBudget thinkingLevel generationConfig inputConfig
+    generateContentRequest`.split(/\s+/),
+)
 
 /** The last member of a path, without the place in a list. */
 export function memberOf({ path }: Pick<Finding, 'path'>): string {
@@ -38,24 +28,10 @@ function isMemberSpelled(member: string): boolean {
 }
 
 /** What a request costs goes by these, and by something else where its provider does not find them. */
-const decisive: ReadonlySet<string> = new Set([
-  'model',
-  'stream',
-  'wantedTier',
-  'wantedSpeed',
-  'wantedPlace',
-  'candidates',
-  'bestOf',
-  'background',
-  'store',
-  'generate',
-  'size',
-  'quality',
-  'resolution',
-  'seconds',
-  'samples',
-  'images',
-])
+const decisive: ReadonlySet<string> = new Set(
+  `model stream wantedTier wantedSpeed wantedPlace candidates bestOf background store generate size
+    quality resolution seconds samples images`.split(/\s+/),
+)
 
 /**
  * A provider that tells capitals apart passes over another spelling, of a member or of what it is in, and takes what it

@@ -36,19 +36,8 @@ export function answerTrailers(
 type RawHeaders = readonly string[]
 
 /** RFC 9110 section 7.6.1, and what old proxies send. */
-const hopByHop = [
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]
+const hopByHop = `connection http2-settings keep-alive proxy-authenticate proxy-authentication-info
+    proxy-authorization proxy-connection te trailer transfer-encoding upgrade`.split(/\s+/)
 
 const droppedFromRequests = new Set([
   ...hopByHop,
@@ -162,16 +151,9 @@ const droppedFromAnswers = new Set([
 const hostValue = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
 /** What decides on how a request is read: given twice, servers differ on which one counts. */
-const singleHeaders = [
-  'Host',
-  'Content-Length',
-  'Transfer-Encoding',
-  'Content-Type',
-  'Content-Encoding',
-  'X-Goog-Upload-Command',
-  'X-Goog-Upload-Offset',
-  'X-Goog-Upload-Protocol',
-]
+const singleHeaders =
+  `Host Content-Length Transfer-Encoding Content-Type Content-Encoding X-Goog-Upload-Command
+    X-Goog-Upload-Offset X-Goog-Upload-Protocol`.split(/\s+/)
 /** No two are as long as each other, so a name's length tells which one it may be. */
 const singleByLength = new Map(singleHeaders.map(name => [name.length, name]))
 

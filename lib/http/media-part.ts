@@ -37,25 +37,13 @@ export interface MediaPart {
 }
 
 /** Samples and nothing else: whatever their first bytes look like is chance. */
-const rawAudio = new Set([
-  'audio/l8',
-  'audio/l16',
-  'audio/l24',
-  'audio/pcm',
-  'audio/raw',
-  'audio/basic',
-  'audio/pcma',
-  'audio/pcmu',
-])
+const rawAudio = new Set(
+  'audio/l8 audio/l16 audio/l24 audio/pcm audio/raw audio/basic audio/pcma audio/pcmu'.split(' '),
+)
 /** Containers that hold audio alone as often as video: what the request calls them decides. */
-const audioOrVideo = new Set([
-  'video/webm',
-  'video/mp4',
-  'video/x-matroska',
-  'video/ogg',
-  'video/3gpp',
-  'audio/ogg',
-])
+const audioOrVideo = new Set(
+  'video/webm video/mp4 video/x-matroska video/ogg video/3gpp audio/ogg'.split(' '),
+)
 
 /**
  * A string found with `keep: 'base64'`: base64, a data URL, or an address. `declaredType` is what stands

@@ -2,16 +2,9 @@ import { formatRoubles } from '../money/amount.ts'
 import type { ChargeRequest, ChargeResult, HoldRequest } from './ledger.ts'
 
 /** Flags that say why a charge is what it is, and are nothing that an operator should look at. */
-const reasons: readonly string[] = [
-  'cost_stated',
-  'drawing_uncounted',
-  'provider_refused',
-  'provider_error',
-  'reasoning_estimated',
-  'size_estimated',
-  'speech_measured',
-  'tools_estimated',
-]
+const reasons: readonly string[] =
+  `cost_stated drawing_uncounted provider_refused provider_error reasoning_estimated size_estimated
+    speech_measured tools_estimated`.split(/\s+/)
 
 /** The flags of a charge that an operator should look at. */
 export function alarmsAmong(flags: readonly string[]): readonly string[] {

@@ -80,7 +80,7 @@ export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
       position += headerBytes
       continue
     }
-    if (isRead(type)) {
+    if (readBoxes.has(type)) {
       const payload = await reader.read(position + headerBytes, Math.min(size - headerBytes, payloadBytesMax))
       readBox(type, payload, state)
     }
@@ -106,24 +106,9 @@ function boxSize(header: Buffer): { readonly size: number; readonly headerBytes:
   return { size, headerBytes: 8 }
 }
 
-function isRead(type: string): boolean {
-  const read = [
-    'mvhd',
-    'tkhd',
-    'mdhd',
-    'hdlr',
-    'stsd',
-    'stts',
-    'stsz',
-    'stz2',
-    'mehd',
-    'trex',
-    'tfhd',
-    'tfdt',
-    'trun',
-  ]
-  return read.includes(type)
-}
+const readBoxes: ReadonlySet<string> = new Set(
+  'mvhd tkhd mdhd hdlr stsd stts stsz stz2 mehd trex tfhd tfdt trun'.split(' '),
+)
 
 /** How long the frames of the longest audio track are. */
 function audioSeconds(state: IsoState): number {

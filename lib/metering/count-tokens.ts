@@ -53,54 +53,18 @@ interface PromptTexts {
 }
 
 /** Members that tell the provider what to do, and of which the model sees nothing. */
-const settings: ReadonlySet<string> = new Set([
-  'cache_control',
-  'call_id',
-  'detail',
-  'effort',
-  'encrypted_content',
-  'format',
-  'id',
-  'include',
-  'media_type',
-  'metadata',
-  'mime_type',
-  'mimeType',
-  'modalities',
-  'model',
-  'previous_response_id',
-  'prompt_cache_key',
-  'reasoning_effort',
-  'response_modalities',
-  'responseModalities',
-  'role',
-  'safety_identifier',
-  'safetySettings',
-  'service_tier',
-  'signature',
-  'status',
-  'thought_signature',
-  'thoughtSignature',
-  'tool_call_id',
-  'tool_choice',
-  'tool_use_id',
-  'toolConfig',
-  'truncation',
-  'type',
-  'user',
-  'verbosity',
-])
+const settings: ReadonlySet<string> = new Set(
+  `cache_control call_id detail effort encrypted_content format id include media_type metadata
+    mime_type mimeType modalities model previous_response_id prompt_cache_key reasoning_effort
+    response_modalities responseModalities role safety_identifier safetySettings service_tier signature
+    status thought_signature thoughtSignature tool_call_id tool_choice tool_use_id toolConfig truncation
+    type user verbosity`.split(/\s+/),
+)
 
-const definitions: ReadonlySet<string> = new Set([
-  'functions',
-  'json_schema',
-  'response_format',
-  'response_schema',
-  'responseJsonSchema',
-  'responseSchema',
-  'schema',
-  'tools',
-])
+const definitions: ReadonlySet<string> = new Set(
+  `functions json_schema response_format response_schema
+    responseJsonSchema responseSchema schema tools`.split(/\s+/),
+)
 
 /** Deeper structures hold no text that anyone wrote. */
 const depthMax = 64

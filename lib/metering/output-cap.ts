@@ -9,17 +9,9 @@ const outputTokensUnknown = 131_072
  * endpoints, xAI, Groq, Cerebras, Moonshot and OpenRouter with it. Others take a field that they do not know for
  * none, and write as much as they like.
  */
-export const readsCompletionTokens: ReadonlySet<string> = new Set([
-  'openai',
-  'anthropic',
-  'google',
-  'xai',
-  'groq',
-  'cerebras',
-  'moonshot',
-  'openrouter',
-  'sandbox',
-])
+export const readsCompletionTokens: ReadonlySet<string> = new Set(
+  'openai anthropic google xai groq cerebras moonshot openrouter sandbox'.split(' '),
+)
 
 /** What xAI's chat and Perplexity's research think is not in what they cap. */
 const thinksBeyond = /^(?:grok-|sonar-(?:reasoning|deep))/

@@ -1,21 +1,10 @@
 import { errorWords } from '../platform/log.ts'
 
 /** Names under which secrets travel, in lower case. */
-const secretNames: ReadonlySet<string> = new Set([
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'x-goog-api-key',
-  'api-key',
-  'apikey',
-  'cookie',
-  'set-cookie',
-  'sec-websocket-protocol',
-  'credential',
-  'credentials',
-  'password',
-  'secret',
-])
+const secretNames: ReadonlySet<string> = new Set(
+  `authorization proxy-authorization x-api-key x-goog-api-key api-key apikey cookie set-cookie
+    sec-websocket-protocol credential credentials password secret`.split(/\s+/),
+)
 
 /** A gateway key, and the value of `key=` in an address, whatever stands before them: an escape ends in a letter. */
 const keysInText = /gw(?:-|%2d)[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/gi

@@ -14,14 +14,10 @@ export const retryMs = day
 export const failuresMax = 3
 
 /** Reasons by which a card will never pay again. */
-const finalReasons: ReadonlySet<string> = new Set([
-  'permission_revoked',
-  'card_expired',
-  'invalid_card_number',
-  'payment_method_restricted',
-  'country_forbidden',
-  'identification_required',
-])
+const finalReasons: ReadonlySet<string> = new Set(
+  `permission_revoked card_expired invalid_card_number payment_method_restricted country_forbidden
+    identification_required`.split(/\s+/),
+)
 
 /** What a failed attempt means for the next one. */
 interface FailureMeaning {

@@ -102,16 +102,7 @@ function whatIsWrong(definition: unknown): string | undefined {
   return undefined
 }
 
-const hookNames = [
-  'start',
-  'onRequest',
-  'onRequestText',
-  'onUpstreamRequest',
-  'onResponse',
-  'onCharge',
-  'onEnd',
-  'stop',
-]
+const hookNames = 'start onRequest onRequestText onUpstreamRequest onResponse onCharge onEnd stop'.split(' ')
 
 /**
  * Makes sure that what a plugin's `create` returned is hooks.

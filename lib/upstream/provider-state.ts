@@ -47,15 +47,8 @@ const sessionHeaders = [
  * Where the part of a body begins that stays the same while a conversation grows. Providers cache prompts of
  * a thousand tokens and more, so its first thousand bytes are enough to know it again.
  */
-const beginnings = [
-  '"system"',
-  '"systemInstruction"',
-  '"system_instruction"',
-  '"instructions"',
-  '"messages"',
-  '"contents"',
-  '"input"',
-]
+const beginnings = `"system" "systemInstruction" "system_instruction"
+    "instructions" "messages" "contents" "input"`.split(/\s+/)
 const prefixBytes = 1024
 const keyTextMax = 512
 

@@ -65,14 +65,10 @@ export function bodyError({ cause }: BodyFailedError): GatewayError | undefined 
 }
 
 /** Errors that are of our own making and say nothing of whether a provider can be reached. */
-const ownCodes: ReadonlySet<string> = new Set([
-  'UND_ERR_ABORTED',
-  'UND_ERR_CLOSED',
-  'UND_ERR_DESTROYED',
-  'UND_ERR_INVALID_ARG',
-  'UND_ERR_NOT_SUPPORTED',
-  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
-])
+const ownCodes: ReadonlySet<string> = new Set(
+  `UND_ERR_ABORTED UND_ERR_CLOSED UND_ERR_DESTROYED UND_ERR_INVALID_ARG UND_ERR_NOT_SUPPORTED
+    UND_ERR_REQ_CONTENT_LENGTH_MISMATCH`.split(/\s+/),
+)
 
 /** Whether an error before anything was sent means that no connection came about. */
 export function isConnectionFailure(error: Error): boolean {

@@ -45,15 +45,10 @@ export function closeCodeOf(error: Error): number {
   return error instanceof GatewayError ? (codes[error.code] ?? 1008) : 1011
 }
 
-const passing: ReadonlySet<string> = new Set([
-  'body_invalid',
-  'field_ambiguous',
-  'model_not_allowed',
-  'model_not_found',
-  'object_not_found',
-  'not_supported',
-  'previous_response_not_found',
-])
+const passing: ReadonlySet<string> = new Set(
+  `body_invalid field_ambiguous model_not_allowed model_not_found object_not_found not_supported
+    previous_response_not_found`.split(/\s+/),
+)
 
 /** Whether no further message could fare better. */
 export function endsSession(error: Error): boolean {

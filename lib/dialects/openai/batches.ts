@@ -117,14 +117,9 @@ const batch = object({
 })
 
 /** Batches that were cancelled or not done in time are billed for what was done; Mistral's statuses are in capitals. */
-const finalStatuses: ReadonlySet<string> = new Set([
-  'completed',
-  'cancelled',
-  'expired',
-  'SUCCESS',
-  'CANCELLED',
-  'TIMEOUT_EXCEEDED',
-])
+const finalStatuses: ReadonlySet<string> = new Set(
+  'completed cancelled expired SUCCESS CANCELLED TIMEOUT_EXCEEDED'.split(' '),
+)
 const failedStatuses: ReadonlySet<string> = new Set(['failed', 'FAILED'])
 
 /**

@@ -24,14 +24,8 @@ const image = anyOf(
  * What only GPT Image models take: a request with any of it and without a model is made by one of those.
  * https://platform.openai.com/docs/api-reference/images/create
  */
-const laterMembers = [
-  'background',
-  'input_fidelity',
-  'moderation',
-  'output_compression',
-  'output_format',
-  'partial_images',
-]
+const laterMembers =
+  'background input_fidelity moderation output_compression output_format partial_images'.split(' ')
 /** What the model takes that is asked where a request names none. */
 const sizesUnlessSaid: ReadonlySet<string> = new Set(['', 'auto', '256x256', '512x512', '1024x1024'])
 const qualitiesUnlessSaid: ReadonlySet<string> = new Set(['', 'auto', 'standard'])
