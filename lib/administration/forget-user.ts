@@ -22,9 +22,7 @@ export function forgetAccountSteps({ build }: Pick<Records, 'build'>, id: string
         .where('id', '=', id),
     },
     { write: build.deleteFrom('balance_alerts').where('account_id', '=', id) },
-    {
-      write: build.updateTable('keys').set({ name: '', ip_addresses: null }).where('account_id', '=', id),
-    },
+    { write: build.updateTable('keys').set({ name: '', ip_addresses: null }).where('account_id', '=', id) },
     { write: build.deleteFrom('invitations').where('account_id', '=', id) },
     { write: build.deleteFrom('memberships').where('account_id', '=', id).where('role', '<>', 'owner') },
   ]

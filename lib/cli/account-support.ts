@@ -57,13 +57,7 @@ async function search(options: SharedOptions, text: string): Promise<readonly Fo
 }
 
 function foundView({ id, email, name, balanceMicros, blockedAt }: FoundAccount): object {
-  return {
-    id,
-    email,
-    name,
-    balance: formatRoubles(balanceMicros),
-    blockedAt: isoTime(blockedAt),
-  }
+  return { id, email, name, balance: formatRoubles(balanceMicros), blockedAt: isoTime(blockedAt) }
 }
 
 function foundTable(accounts: readonly FoundAccount[], zone: string): string {

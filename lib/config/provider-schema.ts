@@ -103,10 +103,7 @@ export const providerSchema = z.strictObject({
     }),
   timeouts: timeouts.optional(),
   failover: z
-    .strictObject({
-      on: z.array(integer(400, 599)).optional(),
-      attemptsMax: integer(1, 20).optional(),
-    })
+    .strictObject({ on: z.array(integer(400, 599)).optional(), attemptsMax: integer(1, 20).optional() })
     .optional()
     .meta({ description: 'Statuses on which another credential or provider is tried; [] for none.' }),
   limits: z

@@ -26,9 +26,7 @@ const egressSchema = z.strictObject({ url: egressUrl })
 /** A plugin's name, or one name with its options. */
 export const pluginEntrySchema = z.union(
   [z.string(), z.record(z.string(), z.record(z.string(), z.unknown()).nullable())],
-  {
-    error: 'must be a name, or a name with its options: { size-limit: { ... } }',
-  },
+  { error: 'must be a name, or a name with its options: { size-limit: { ... } }' },
 )
 
 /** Every top-level key of the config. Defaults here are those of a file that does not say. */

@@ -189,9 +189,7 @@ function modelOf(scan: ScanResult, unlessSaid: string | undefined): string | und
     throw new GatewayError(
       'body_invalid',
       `It names more than one model: ${[...named].slice(0, 5).join(', ')}.`,
-      {
-        param: 'model',
-      },
+      { param: 'model' },
     )
   }
   const [only = unlessSaid] = named

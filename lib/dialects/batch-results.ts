@@ -31,11 +31,7 @@ export class BatchSum {
     const band = bounds.findIndex(bound => length <= bound)
     const key = JSON.stringify([line.model, line.tier, line.variant, band])
     const sum = this.#lines.get(key)
-    this.#lines.set(key, {
-      ...line,
-      meters: addMeters(tokens, sum?.meters),
-      sumOf: (sum?.sumOf ?? 0) + 1,
-    })
+    this.#lines.set(key, { ...line, meters: addMeters(tokens, sum?.meters), sumOf: (sum?.sumOf ?? 0) + 1 })
     for (const [name, units] of Object.entries(details)) addDetail(this.details, name, units)
   }
 

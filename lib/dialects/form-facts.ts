@@ -124,9 +124,7 @@ function onePart(form: MultipartResult, name: string): MultipartPart | undefined
     throw new GatewayError(
       'body_invalid',
       `The form spells the field ${name} as ${JSON.stringify(part.name)}.`,
-      {
-        param: name,
-      },
+      { param: name },
     )
   }
   return part

@@ -21,10 +21,7 @@ import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } fro
 import { searchMembers, toolInterest, toolsInterest } from './search-tools.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
-const named = {
-  file_id: names('file'),
-  file_ids: files,
-}
+const named = { file_id: names('file'), file_ids: files }
 const part = object({
   ...named,
   ...cacheMembers,

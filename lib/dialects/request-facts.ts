@@ -90,10 +90,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   const said = saidIn(scan, readerOf)
   const { media = scan.media ?? [] } = said
   return {
-    ...(model !== undefined && {
-      model: textOf(model),
-      modelSpan: { start: model.start, end: model.end },
-    }),
+    ...(model !== undefined && { model: textOf(model), modelSpan: { start: model.start, end: model.end } }),
     isStreaming: own.isStreaming ?? readBoolean(scan, factNames.stream) ?? false,
     candidates: 1,
     objects: [],

@@ -55,10 +55,7 @@ export function readPartHeaders(
   if (!isRelated && !isUtf8Field(named, contentType)) {
     throw malformed(offset, 'has a charset that is not UTF-8, or names one for others')
   }
-  return {
-    ...named,
-    ...(contentType !== undefined && { contentType }),
-  }
+  return { ...named, ...(contentType !== undefined && { contentType }) }
 }
 
 /** The text of a field is read in its charset by some servers, and in that of a field `_charset_` by others (RFC 7578). */

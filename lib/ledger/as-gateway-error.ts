@@ -48,9 +48,7 @@ export function asGatewayError(error: unknown): GatewayError {
   return new GatewayError(
     'internal',
     'The gateway failed on this request. Tell its operator the request id.',
-    {
-      cause: error,
-    },
+    { cause: error },
   )
 }
 

@@ -22,9 +22,7 @@ export function answerPreflight(response: ServerResponse, cors: readonly string[
     throw new GatewayError(
       'method_not_allowed',
       'OPTIONS is answered for the origins of cors.origins only.',
-      {
-        details: { allow: servedMethods },
-      },
+      { details: { allow: servedMethods } },
     )
   }
   const asked = response.req.headers['access-control-request-headers']

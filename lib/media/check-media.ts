@@ -92,10 +92,7 @@ function refusal(
     `${path} is called ${called} and is ${found} by its content. Send it as what it is.`,
     {
       param: path,
-      details: {
-        ...(declared !== undefined && { declared }),
-        ...(detected !== undefined && { detected }),
-      },
+      details: { ...(declared !== undefined && { declared }), ...(detected !== undefined && { detected }) },
     },
   )
 }

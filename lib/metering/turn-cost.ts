@@ -35,11 +35,7 @@ export interface ExpectedTurn {
 /** A turn with room for what is said next: audio comes in small pieces, and not each needs a hold. */
 export function withRoom(turn: ExpectedTurn): ExpectedTurn {
   const room = { audioInput: roomSeconds * audioTokensPerSecond }
-  return {
-    ...turn,
-    input: addMeters(turn.input, room),
-    likelyInput: addMeters(turn.likelyInput, room),
-  }
+  return { ...turn, input: addMeters(turn.input, room), likelyInput: addMeters(turn.likelyInput, room) }
 }
 
 /** What a price by the second counts, for what is known in tokens. */

@@ -51,12 +51,7 @@ export class SessionNamesCheck implements SessionTap {
         isNamedLater || (name !== target.upstreamModelName && !(isMetered && at === 'session.model')),
     )
     priceNamedModels(
-      {
-        exchange: this.#exchange,
-        route: { ...route, providerName },
-        directory,
-        isUnpriced: !isMetered,
-      },
+      { exchange: this.#exchange, route: { ...route, providerName }, directory, isUnpriced: !isMetered },
       { namedModels: others },
       undefined,
     )

@@ -191,9 +191,7 @@ function readPlace(text: string | null): string | undefined {
   throw new GatewayError(
     'request_invalid',
     'after is where to go on: next of the page before, or the request id of a charge.',
-    {
-      param: 'after',
-    },
+    { param: 'after' },
   )
 }
 

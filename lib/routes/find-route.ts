@@ -184,9 +184,7 @@ function matchBelow(prefix: string, dialect: Dialect, method: string, target: st
     const twice = error.code === 'route_not_found' ? twiceVersioned(rest) : undefined
     const message = twice === undefined ? own : `${own} ${twice}`
     // The refusal as the dialect told it is no cause: the log would say the whole path again.
-    throw new GatewayError(error, message, {
-      ...(details && { details }),
-    })
+    throw new GatewayError(error, message, { ...(details && { details }) })
   }
 }
 

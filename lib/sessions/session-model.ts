@@ -75,9 +75,7 @@ export class SessionModel {
       throw new GatewayError(
         'model_not_found',
         `The model "${name}" has no price here, so it is not served.`,
-        {
-          param: 'model',
-        },
+        { param: 'model' },
       )
     }
     const { entry: model, canonicalName: modelName, upstreamName: upstreamModelName } = found

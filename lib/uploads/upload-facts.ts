@@ -101,9 +101,7 @@ function watchFormFile(contentType: string, length: number | undefined): Watched
     throw new GatewayError(
       'body_invalid',
       'The content-type must be multipart/form-data with a boundary, and no other parameter but charset=utf-8.',
-      {
-        param: 'content-type',
-      },
+      { param: 'content-type' },
     )
   }
   const file = new FormFile()

@@ -13,36 +13,28 @@ export function upstreamError(error: Error, wasStarted: boolean, provider: Provi
     return new GatewayError(
       'upstream_timeout',
       `${toldProviderFirst(provider)} did not begin to answer in time.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
   if (code === 'UND_ERR_BODY_TIMEOUT') {
     return new GatewayError(
       'upstream_timeout',
       `${toldProviderFirst(provider)} fell silent in the middle of its answer.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
     return new GatewayError(
       'upstream_timeout',
       `${toldProviderFirst(provider)} could not be reached in time; nothing was sent.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
   if (!wasStarted) {
     return new GatewayError(
       'upstream_unreachable',
       `${toldProviderFirst(provider)} could not be reached; nothing was sent.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
   return new GatewayError(

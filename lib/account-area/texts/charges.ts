@@ -57,12 +57,7 @@ const ru = {
     noneFoundHint: 'По этому фильтру списаний нет. Измените или сбросьте его.',
     furtherHint: 'Среди просмотренных больше ничего нет. Поиск можно продолжить дальше в прошлое.',
     unknownKey: 'удалённый ключ',
-    outcomes: {
-      completed: 'завершён',
-      aborted: 'клиент ушёл',
-      broken: 'оборван',
-      refused: 'отклонён',
-    },
+    outcomes: { completed: 'завершён', aborted: 'клиент ушёл', broken: 'оборван', refused: 'отклонён' },
   },
   /** Columns of the table that is downloaded. */
   chargesTable: {
@@ -143,12 +138,7 @@ const en: typeof ru = {
     noneFoundHint: 'No charge fits this filter. Change or reset it.',
     furtherHint: 'There is nothing more among those looked through. The search can go on further back.',
     unknownKey: 'deleted key',
-    outcomes: {
-      completed: 'completed',
-      aborted: 'client left',
-      broken: 'cut off',
-      refused: 'refused',
-    },
+    outcomes: { completed: 'completed', aborted: 'client left', broken: 'cut off', refused: 'refused' },
   },
   chargesTable: {
     fileName: 'charges',

@@ -21,10 +21,7 @@ const ru = {
   /** Pages shown when something went wrong. */
   failures: {
     ...webTexts.ru.failures,
-    denied: {
-      title: 'Нет доступа',
-      text: 'Эта страница — для владельца лицевого счёта.',
-    },
+    denied: { title: 'Нет доступа', text: 'Эта страница — для владельца лицевого счёта.' },
   },
   /** What was done, said once on the next page. */
   notices: {

@@ -26,11 +26,7 @@ const ru = {
     submit: 'Подтвердить и войти',
     dead: 'Ссылка устарела или уже не действует. Войдите, и мы отправим новую.',
   },
-  signIn: {
-    ...webTexts.ru.signIn,
-    forgot: 'Забыли пароль?',
-    noAccount: 'Ещё нет учётной записи?',
-  },
+  signIn: { ...webTexts.ru.signIn, forgot: 'Забыли пароль?', noAccount: 'Ещё нет учётной записи?' },
   forgotPassword: {
     title: 'Новый пароль',
     text: 'Мы отправим письмо со ссылкой, по которой можно задать новый пароль. Ссылка действует час.',
@@ -42,11 +38,7 @@ const ru = {
     submit: 'Сохранить пароль',
     dead: 'Ссылка устарела или уже использована. Запросите новую.',
   },
-  consents: {
-    title: 'Согласия',
-    text: 'Чтобы продолжить, нужно ваше согласие.',
-    submit: 'Продолжить',
-  },
+  consents: { title: 'Согласия', text: 'Чтобы продолжить, нужно ваше согласие.', submit: 'Продолжить' },
 }
 
 const en: typeof ru = {
@@ -74,11 +66,7 @@ const en: typeof ru = {
     submit: 'Confirm and sign in',
     dead: 'The link is out of date or no longer good. Sign in, and we will send a new one.',
   },
-  signIn: {
-    ...webTexts.en.signIn,
-    forgot: 'Forgot your password?',
-    noAccount: 'No account yet?',
-  },
+  signIn: { ...webTexts.en.signIn, forgot: 'Forgot your password?', noAccount: 'No account yet?' },
   forgotPassword: {
     title: 'A new password',
     text: 'We will send you an email with a link to set a new password. It is good for an hour.',
@@ -90,11 +78,7 @@ const en: typeof ru = {
     submit: 'Save the password',
     dead: 'The link is out of date or was used already. Ask for a new one.',
   },
-  consents: {
-    title: 'Consents',
-    text: 'We need your consent to go on.',
-    submit: 'Continue',
-  },
+  consents: { title: 'Consents', text: 'We need your consent to go on.', submit: 'Continue' },
 }
 
 export const signInTexts = { ru, en }

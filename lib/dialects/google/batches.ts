@@ -75,9 +75,7 @@ function addAnswer(sum: BatchSum, name: string, found: unknown, flags: Set<strin
 
 /** What came of the requests; it may stand at two places, or at both. */
 function output(place: string): ReturnType<typeof object> {
-  const answers = object({
-    inlinedresponses: list(object({ response: answerInterest(`${place}:`) })),
-  })
+  const answers = object({ inlinedresponses: list(object({ response: answerInterest(`${place}:`) })) })
   return object({
     responsesfile: value(`${place}:file`),
     inlinedresponses: answers,

@@ -91,12 +91,7 @@ class CachedContentReader extends AnswerReader {
   }
 }
 
-const charged = {
-  body: 'json',
-  isFree: false,
-  mainMeter: 'input',
-  namesObjects: true,
-} as const
+const charged = { body: 'json', isFree: false, mainMeter: 'input', namesObjects: true } as const
 
 /** `POST /cachedContents` */
 const createCache: Operation = {

@@ -8,11 +8,7 @@ import { factsFrom, sameModel } from '../request-facts.ts'
 import { content } from './content-request.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
-const request = searched({
-  ...sameModel,
-  content,
-  requests: list(searched({ ...sameModel, content })),
-})
+const request = searched({ ...sameModel, content, requests: list(searched({ ...sameModel, content })) })
 
 const answer = object({
   usagemetadata: value('usage'),

@@ -18,11 +18,7 @@ const fileBytesMax = 100 * 2 ** 20
  * Storage is free, and what goes in is billed once, by the token of the model that makes its vectors. Of the two that
  * there are this is the one with the higher price: https://ai.google.dev/gemini-api/docs/file-search.
  */
-const indexed = {
-  defaultModel: 'gemini-embedding-2',
-  mainMeter: 'input',
-  unitsOfFiles,
-} as const
+const indexed = { defaultModel: 'gemini-embedding-2', mainMeter: 'input', unitsOfFiles } as const
 
 function unitsOfFiles(files: readonly (number | undefined)[]): { readonly input: number } {
   return {
@@ -92,13 +88,7 @@ function ofStore(method: string, below: string, operation: Operation): RouteRow 
 function uploadRows(version: string): readonly RouteRow[] {
   const place = { path: `/upload/${version}/${idFrom}/{id}:uploadToFileSearchStore`, isAtOrigin: true }
   return [
-    {
-      ...place,
-      methods: ['POST', 'PUT'],
-      operation: uploadChunk,
-      object: 'upload',
-      idParameter: uploadId,
-    },
+    { ...place, methods: ['POST', 'PUT'], operation: uploadChunk, object: 'upload', idParameter: uploadId },
     { ...place, methods: ['POST'], operation: startUpload, object: 'fileSearchStore', idFrom },
   ]
 }

@@ -188,9 +188,7 @@ function modelOf(scan: ScanResult): Pick<RequestFacts, 'model' | 'modelSpan'> {
     throw new GatewayError(
       'body_invalid',
       'The first message of a session must be its setup, with a model.',
-      {
-        param: 'setup.model',
-      },
+      { param: 'setup.model' },
     )
   }
   const text = textOf(found)

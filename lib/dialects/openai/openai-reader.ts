@@ -29,11 +29,7 @@ export class OpenaiReader extends AnswerReader {
 
   protected line(meters: UsageLine['meters'], variant?: string): UsageLine {
     const tier = this.servedTier
-    return {
-      meters,
-      ...(tier !== undefined && { tier }),
-      ...(variant !== undefined && { variant }),
-    }
+    return { meters, ...(tier !== undefined && { tier }), ...(variant !== undefined && { variant }) }
   }
 }
 

@@ -23,12 +23,7 @@ export function realtimeUsage(
   if (typeof usage !== 'object' || usage === null) return undefined
   const flags = new Set<string>()
   const { line, details } = measure(new UsageFields(usage, flags), model, context)
-  return {
-    lines: line === undefined ? [] : [line],
-    raw: JSON.stringify(usage),
-    details,
-    flags: [...flags],
-  }
+  return { lines: line === undefined ? [] : [line], raw: JSON.stringify(usage), details, flags: [...flags] }
 }
 
 function measure(

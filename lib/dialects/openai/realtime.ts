@@ -171,9 +171,7 @@ function nameOf(written: string): string {
     throw new GatewayError(
       'request_invalid',
       `The query names ${JSON.stringify(name)}; the model is "model".`,
-      {
-        param: name,
-      },
+      { param: name },
     )
   }
   return name

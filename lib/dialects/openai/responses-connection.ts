@@ -45,9 +45,7 @@ function turnFacts(scan: ScanResult, body: BodyLength): RequestFacts {
     throw new GatewayError(
       'body_invalid',
       'stream_id has 1 to 256 letters, digits, dots, dashes and underscores.',
-      {
-        param: 'stream_id',
-      },
+      { param: 'stream_id' },
     )
   }
   return {

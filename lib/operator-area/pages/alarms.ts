@@ -12,9 +12,7 @@ import type { DeskPage, ShowDeskPage } from '../page.ts'
 import { alarmText, refusalOf, alarmReason } from '../view/shown-reason.ts'
 import { showList, timeColumn, type DeskList } from '../view/desk-list.ts'
 
-const closeSchema = z.object({
-  reason: fieldSchemas.reason(textLengthsMax.reason),
-})
+const closeSchema = z.object({ reason: fieldSchemas.reason(textLengthsMax.reason) })
 
 function actions(page: DeskPage, { id, state }: AlarmRow): Html {
   const { alarms, common } = page.texts

@@ -14,9 +14,7 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { refusalOf } from '../view/shown-reason.ts'
 
-const schema = z.object({
-  reason: fieldSchemas.reason(textLengthsMax.reason),
-})
+const schema = z.object({ reason: fieldSchemas.reason(textLengthsMax.reason) })
 
 /** What is in the way, with how much of it. */
 function blockerList(page: DeskPage, blockers: DeletionBlockers): readonly string[] {

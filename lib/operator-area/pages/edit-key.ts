@@ -146,9 +146,7 @@ function changesOf(
     ...(!isSame(models, key.models) && { models: models.length === 0 ? null : models }),
     ...(!isSame(addresses, key.ipAddresses) && { ipAddresses: addresses.length === 0 ? null : addresses }),
     // Whoever set a time of the day by command keeps it unless the day is another.
-    ...(lastDayOf(expires, zone) !== lastDayOf(key.expiresAt, zone) && {
-      expiresAt: expires ?? null,
-    }),
+    ...(lastDayOf(expires, zone) !== lastDayOf(key.expiresAt, zone) && { expiresAt: expires ?? null }),
   }
 }
 
