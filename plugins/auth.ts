@@ -25,9 +25,8 @@ export function auth(context: PluginContext): Plugin {
       const digest = hash('sha256', value, 'base64url')
       admit(exchange, context.keys.findByDigest(digest))
       // A session outlives many keys, so it asks again before each turn.
-      if (exchange.find('client') !== undefined) {
+      if (exchange.find('client') !== undefined)
         exchange.set('checkKey', () => checkKey(context.keys.findByDigest(digest), context.clock.now()))
-      }
       return undefined
     },
   }
@@ -92,9 +91,8 @@ function bearer(header: string): string | undefined {
 }
 
 function checkKey(key: KeyRecord | undefined, nowMs: number): asserts key is KeyRecord {
-  if (key === undefined) {
+  if (key === undefined)
     throw new GatewayError('key_invalid', 'The API key is not known here. Check it, or create a new one.')
-  }
   if (key.revokedAt !== undefined) {
     throw new GatewayError(
       'key_revoked',
@@ -121,7 +119,6 @@ function checkAddress(
   trusted: ReturnType<typeof addressList>,
 ): void {
   const address = addressOf(exchange.request, trusted)
-  if (!isListed(addressList(allowed), address)) {
+  if (!isListed(addressList(allowed), address))
     throw new GatewayError('ip_not_allowed', `The API key may not be used from ${address}.`)
-  }
 }

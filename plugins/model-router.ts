@@ -80,9 +80,8 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
 function checkAllowed(exchange: Exchange, allowed: ModelRouterOptions, bus: PluginContext['bus']): void {
   const { unsupported, mintsKeys } = exchange.get('route').match.operation
   if (unsupported !== undefined) throw new GatewayError('not_supported', unsupported)
-  if (mintsKeys !== undefined && allowed.mintedKeys === 'refuse') {
+  if (mintsKeys !== undefined && allowed.mintedKeys === 'refuse')
     throw new GatewayError('not_supported', mintsKeys)
-  }
   if (mintsKeys !== undefined)
     bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
 }

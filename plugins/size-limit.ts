@@ -84,9 +84,8 @@ function byRequest<P extends MediaPart>(media: readonly P[]): Iterable<readonly 
 
 function checkAtSight(parts: readonly MediaPart[], limits: MediaLimits): void {
   for (const part of parts) {
-    if (part.isInvalid === true) {
+    if (part.isInvalid === true)
       throw new GatewayError('media_invalid', `${part.path} is not valid base64.`, { param: part.path })
-    }
     if (part.isPrefixed === true) {
       throw new GatewayError(
         'media_invalid',

@@ -199,9 +199,8 @@ function meterFor(
 ): AnswerMeter | undefined {
   const target = exchange.find('target')
   const { operation, object } = exchange.get('route').match
-  if (target === undefined || operation.readUsage === undefined || head.status < 200 || head.status > 299) {
+  if (target === undefined || operation.readUsage === undefined || head.status < 200 || head.status > 299)
     return undefined
-  }
   const job = exchange.find('job')
   const request = exchange.get('request')
   const known = target.object?.facts

@@ -31,9 +31,8 @@ export async function moveMoney(
   at: number,
 ): Promise<{ readonly entryId: string; readonly isNew: boolean }> {
   const { id, kind, accountId, amountMicros, reason, operator } = operatorMovement
-  if (amountMicros <= 0) {
+  if (amountMicros <= 0)
     throw new AccountError('amount_invalid', `a ${kind} of 0 roubles moves nothing: name more than 0`)
-  }
   const entryId = `${kind}:${id}`
   // An entry that is older than the log has no row there by which it would be known.
   if (await isBooked(records, operatorMovement, entryId)) return { entryId, isNew: false }

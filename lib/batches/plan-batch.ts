@@ -119,12 +119,10 @@ function priceShare(
   { share, batch }: { readonly share: BatchShare; readonly batch: NonNullable<RequestFacts['batch']> },
 ): PricedShare {
   const { firstAt, endpoint } = share
-  if (batch.isSaidByEach === true && endpoint === '') {
+  if (batch.isSaidByEach === true && endpoint === '')
     throw badRequest(firstAt, 'It must be {"custom_id": ..., "method": "POST", "url": ..., "body": {...}}.')
-  }
-  if (batch.endpoint !== undefined && endpoint !== '' && endpoint !== batch.endpoint) {
+  if (batch.endpoint !== undefined && endpoint !== '' && endpoint !== batch.endpoint)
     throw badRequest(firstAt, `It goes to ${endpoint}, and the batch is for ${batch.endpoint}.`)
-  }
   const name = nameOf(share, route, batch.model)
   const model = at(firstAt, () => namedModel(exchange, route, name, directory))
   const isInside = share.model !== '*' || batch.model !== undefined

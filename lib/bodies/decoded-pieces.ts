@@ -57,9 +57,8 @@ export async function* decodedPieces(
     for await (const chunk of decoder) {
       const decoded = chunk as Buffer
       bytes += decoded.length
-      if (bytes > bytesMax) {
+      if (bytes > bytesMax)
         throw new GatewayError('body_too_large', `The decoded request body is over ${bytesMax} bytes.`)
-      }
       if (bytes > ratioFreeBytes && bytes > inputBytes * ratioMax) {
         throw new GatewayError(
           'body_too_large',

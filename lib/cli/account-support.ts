@@ -84,9 +84,8 @@ interface MovementView {
 async function readMovements(records: RecordReader, id: string): Promise<readonly MovementView[]> {
   const { build } = records
   const [account] = await records.all(build.selectFrom('accounts').select('id').where('id', '=', id))
-  if (account === undefined) {
+  if (account === undefined)
     throw new CommandError(`there is no account ${id}: gateway account find searches for one`)
-  }
   const rows = await records.all(
     build
       .selectFrom('entries')

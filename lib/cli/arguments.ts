@@ -60,9 +60,8 @@ function commaList(option: string, text: string): string[] {
     .map(item => item.trim())
     .filter(item => item !== '')
   if (items.length === 0) throw new UsageError(`${option}: names nothing`)
-  if (items.length > keyListMax) {
+  if (items.length > keyListMax)
     throw new UsageError(`${option}: takes at most ${keyListMax} names, and has ${items.length}`)
-  }
   return items
 }
 

@@ -181,12 +181,10 @@ function addKeyEdit(key: Command, { stdout }: CliContext): void {
 /** @throws UsageError */
 function editOf(id: string, options: EditOptions): KeyEdit {
   const { name, models, budgetRub, budgetPeriod, expires, ips } = options
-  if (budgetPeriod !== undefined && (budgetRub === undefined || budgetRub === none)) {
+  if (budgetPeriod !== undefined && (budgetRub === undefined || budgetRub === none))
     throw new UsageError('--budget-period needs --budget-rub with an amount')
-  }
-  if ([name, models, budgetRub, expires, ips].every(one => one === undefined)) {
+  if ([name, models, budgetRub, expires, ips].every(one => one === undefined))
     throw new UsageError('name what to change: --name, --models, --budget-rub, --expires or --ips')
-  }
   const limit = <T>(text: string, read: (text: string) => T): T | null => (text === none ? null : read(text))
   return {
     id,
@@ -233,9 +231,8 @@ function addCreate(key: Command, { stdout }: CliContext): void {
     .option('--ips <list>', 'the addresses and networks it may come from, with commas between')
     .action(async (options: CreateOptions) => {
       const wanted = newKey(options)
-      if (wanted.models !== undefined && options.allowUnknownModels !== true) {
+      if (wanted.models !== undefined && options.allowUnknownModels !== true)
         checkModels(options, wanted.models)
-      }
       const { id, key: value } = await changeAccounts(options, accounts => accounts.createKey(wanted))
       answer(
         stdout,
@@ -248,9 +245,8 @@ function addCreate(key: Command, { stdout }: CliContext): void {
 
 function newKey(options: CreateOptions): NewKey {
   const { account, name, models, budgetRub, budgetPeriod, expires, ips } = options
-  if (budgetPeriod !== undefined && budgetRub === undefined) {
+  if (budgetPeriod !== undefined && budgetRub === undefined)
     throw new UsageError('--budget-period needs --budget-rub')
-  }
   return {
     accountId: account,
     ...(name === undefined ? {} : { name: nameText(name) }),

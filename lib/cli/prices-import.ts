@@ -70,9 +70,8 @@ export function addPricesImport(prices: Command, context: CliContext): void {
       for (const line of remarks(plan)) stderr.write(`${line}\n`)
       if (plan.changes.length === 0 || options.dryRun === true) return
       const isAsked = options.yes !== true && context.ask !== undefined
-      if (isAsked && (await context.ask?.('Write these prices?')) !== true) {
+      if (isAsked && (await context.ask?.('Write these prices?')) !== true)
         throw new CommandError('nothing was changed')
-      }
       writeFiles(files, loaded.config.file)
       stderr.write(`wrote ${[...files.keys()].join(' and ')}\n`)
       await note(options, loaded.config, `${list.source}, ${options.from}: ${modelCount(plan)} models`)
@@ -122,9 +121,8 @@ async function prepare(
 async function readList(from: string, config: Config): Promise<string> {
   if (!isUrl(from)) return readListFile(from)
   const url = URL.canParse(from) ? new URL(from) : undefined
-  if (url === undefined || (url.protocol === 'http:' && !isLoopback(url))) {
+  if (url === undefined || (url.protocol === 'http:' && !isLoopback(url)))
     throw new UsageError(`--from: "${from}" must be https: whoever changes a list on its way changes prices`)
-  }
   const { rates } = config
   try {
     const body = await download(url, {

@@ -34,9 +34,8 @@ function regionProblem(text: string): NumberProblem | undefined {
 export function checkInn(inn: string, kind: CompanyKind): NumberProblem | undefined {
   const problem = digitsProblem(inn, kind === 'company' ? 10 : 12)
   if (problem !== undefined) return problem
-  if (kind === 'company') {
+  if (kind === 'company')
     return regionProblem(inn) ?? checkDigitProblem(inn, 10, innDigit(inn, innWeights.tenth))
-  }
   return (
     regionProblem(inn) ??
     checkDigitProblem(inn, 11, innDigit(inn, innWeights.eleventh)) ??

@@ -172,15 +172,13 @@ function checkPrice(price: PriceInput, path: Path, currency: 'rub' | 'usd', prob
   const thresholds = new Set<number>()
   for (const [index, tier] of (price.above ?? []).entries()) {
     const tierPath = [...path, 'above', index]
-    if (thresholds.has(tier.inputTokens)) {
+    if (thresholds.has(tier.inputTokens))
       problems.add([...tierPath, 'inputTokens'], `two rates above ${tier.inputTokens} tokens overlap`)
-    }
     thresholds.add(tier.inputTokens)
     for (const meter of Object.keys(tier[perMillion] ?? {})) {
       const isPriced = Object.hasOwn(price[perMillion] ?? {}, meter)
-      if (!isPriced && !metersWithFallback.has(meter)) {
+      if (!isPriced && !metersWithFallback.has(meter))
         problems.add([...tierPath, perMillion, meter], `"${meter}" has no base price in ${perMillion}`)
-      }
     }
   }
 }

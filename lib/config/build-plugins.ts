@@ -84,8 +84,7 @@ function parseOptions(
     const parsed = problems.parse(schema, options, path)
     return isMapping(parsed) ? parsed : {}
   }
-  for (const option of Object.keys(options)) {
+  for (const option of Object.keys(options))
     problems.add([...path, option], 'unknown key: this plugin takes no options but enabled')
-  }
   return {}
 }

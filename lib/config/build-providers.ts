@@ -164,9 +164,8 @@ function buildProvider(
   const { problems } = context
   const timeouts = laidOver(defaultTimeouts, input.timeouts)
   const credentials = buildCredentials(name, written, { input, timeouts, problems })
-  if (input.like !== undefined && !knownProviders.has(input.like)) {
+  if (input.like !== undefined && !knownProviders.has(input.like))
     problems.addUnknown(['providers', name, 'like'], 'provider', input.like, knownProviders.keys())
-  }
   const base = knownProviders.get(name) ?? knownProviders.get(input.like ?? '')
   const dialects = buildDialects(name, input, base, problems)
   const isOff = decideOff(name, input, credentials, dialects, context)

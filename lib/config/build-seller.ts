@@ -51,9 +51,8 @@ export function buildSeller(
     notices.push(`seller.bank.account ${describeProblem(problem)}`)
     return false
   })
-  for (const { field, problem } of found) {
+  for (const { field, problem } of found)
     problems.add(['seller', ...field.split('.')], describeProblem(problem))
-  }
   if (found.length === 0) checkPaymentCode(seller, problems)
   if (seller.accountant !== undefined) {
     const problem = checkText(seller.accountant, 180)
@@ -79,9 +78,8 @@ function checkTax(
   const seen = new Set<string>()
   for (const [index, { from, rate, basis }] of periods.entries()) {
     const path = ['seller', 'tax', index]
-    if (!from.endsWith('-01')) {
+    if (!from.endsWith('-01'))
       problems.add([...path, 'from'], 'must be the first day of a month: a month has one closing document')
-    }
     if (seen.has(from))
       problems.add([...path, 'from'], `is there twice: only one rate can hold from ${from} on`)
     seen.add(from)
@@ -110,9 +108,8 @@ const jpegEnd = Buffer.from('ffd9', 'hex')
 function readFacsimile(file: string): { readonly url: string } | { readonly problem: string } {
   const { size } = statSync(file, { throwIfNoEntry: false }) ?? {}
   if (size === undefined) return { problem: `there is no file ${file}` }
-  if (size > facsimileBytesMax) {
+  if (size > facsimileBytesMax)
     return { problem: `${file} has ${size} bytes; at most ${facsimileBytesMax} are kept with documents` }
-  }
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
@@ -121,9 +118,8 @@ function readFacsimile(file: string): { readonly url: string } | { readonly prob
   }
   const type = typeOf(bytes)
   if (type === undefined) return { problem: `${file} is neither a PNG nor a JPEG image` }
-  if (!bytes.subarray(-pngEnd.length).includes(type === 'png' ? pngEnd : jpegEnd)) {
+  if (!bytes.subarray(-pngEnd.length).includes(type === 'png' ? pngEnd : jpegEnd))
     return { problem: `${file} is cut off: the end of the image is missing` }
-  }
   return { url: `data:image/${type};base64,${bytes.toString('base64')}` }
 }
 

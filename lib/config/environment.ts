@@ -47,9 +47,8 @@ export function substitute(value: unknown, env: Environment): Substitution {
   function walk(node: unknown, path: Path): unknown {
     if (typeof node === 'string') return node.includes('${') ? text(node, path) : node
     if (Array.isArray(node)) return node.map((item, index) => walk(item, [...path, index]))
-    if (isMapping(node)) {
+    if (isMapping(node))
       return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, walk(item, [...path, key])]))
-    }
     return node
   }
 

@@ -167,9 +167,8 @@ export function withoutPassedOver(merged: Mapping, use: ConfigUse): Mapping {
   const left: Record<string, unknown> = { ...merged }
   for (const key of sections[use]) delete left[key]
   const { accountArea, providers, prices } = left
-  if (isMapping(accountArea) && isMapping(accountArea['mail'])) {
+  if (isMapping(accountArea) && isMapping(accountArea['mail']))
     left['accountArea'] = { ...accountArea, mail: noMail }
-  }
   if (isMapping(providers)) {
     left['providers'] = Object.fromEntries(
       Object.entries(providers).map(([name, provider]) => [name, withoutEgress(provider)]),

@@ -103,9 +103,8 @@ function buildAlarms(
   problems: Problems,
 ): AlarmsConfig {
   const mail = email?.mail ?? accountArea?.mail
-  if (email !== undefined && mail === undefined) {
+  if (email !== undefined && mail === undefined)
     problems.add(['alarms', 'email'], 'needs a mail server: write mail beside to, or accountArea.mail')
-  }
   const ways = ['direct', ...egress.keys()]
   for (const [name, webhook] of Object.entries(webhooks)) {
     if (webhook.egress === undefined || ways.includes(webhook.egress)) continue
@@ -190,9 +189,8 @@ function parseSettings(value: Readonly<Record<string, unknown>>, problems: Probl
   const settings: Record<string, unknown> = {}
   for (const key of keys) {
     if (builtApart.has(key)) {
-      if (key !== 'plugins' && value[key] !== undefined && !isMapping(value[key])) {
+      if (key !== 'plugins' && value[key] !== undefined && !isMapping(value[key]))
         problems.add([key], 'must be a map')
-      }
       continue
     }
     settings[key] = problems.parse(shape[key], value[key], [key])

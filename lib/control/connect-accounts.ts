@@ -52,9 +52,7 @@ export async function connectAccounts(
   const path = socketPath(file)
   // The store's modules are loaded only where the store is opened: with a server running they are not needed.
   for (let waitedMs = 0; ; waitedMs += retryMs) {
-    if (existsSync(path) && (await isListening(path))) {
-      return ofServer(new ControlClient(path), setting)
-    }
+    if (existsSync(path) && (await isListening(path))) return ofServer(new ControlClient(path), setting)
     const { openStore } = await import('../stores/open-store.ts')
     const { StoreLockedError } = await import('../stores/shared/store-queries.ts')
     try {

@@ -129,9 +129,8 @@ export class BatchTally {
   facts(counted?: CountedText): BatchFacts {
     const gathered = [...this.#shares.values()]
     const [only] = gathered
-    if (only !== undefined && gathered.length === 1 && counted !== undefined) {
+    if (only !== undefined && gathered.length === 1 && counted !== undefined)
       only.textTokens = withUnseen(counted, this.#mediaBytes)
-    }
     return {
       requests: this.#requests,
       shares: gathered.map(share => ({ ...share, work: [...share.work.values()] })),

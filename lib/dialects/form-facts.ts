@@ -132,9 +132,8 @@ function onePart(form: MultipartResult, name: string): MultipartPart | undefined
 
 function textOfPart(part: MultipartPart): string {
   const length = part.end - part.start
-  if (length > fieldBytesMax || part.head.length < length) {
+  if (length > fieldBytesMax || part.head.length < length)
     throw new GatewayError('body_invalid', `The field ${part.name} is too long.`, { param: part.name })
-  }
   return part.head.toString()
 }
 

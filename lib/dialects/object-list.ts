@@ -75,9 +75,8 @@ export function readLimit(
 ): number {
   const text = readParameter(query, ...names)
   const limit = text === undefined ? usual : Number(text)
-  if (!/^\d+$/.test(text ?? '1') || limit > max) {
+  if (!/^\d+$/.test(text ?? '1') || limit > max)
     throw invalid(String(names[0]), `is to be a number from 1 to ${max}, not ${JSON.stringify(text)}`)
-  }
   // Google and OpenAI take 0 for what is usual.
   return Math.min(limit === 0 ? usual : limit, pageMax)
 }

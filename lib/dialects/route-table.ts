@@ -84,9 +84,8 @@ export function decodeSegment(segment: string): string {
   } catch (cause) {
     throw new GatewayError('request_invalid', 'The path is not valid percent-encoded UTF-8.', { cause })
   }
-  if (decoded === '' || decoded === '.' || decoded === '..' || hasSeparator(decoded)) {
+  if (decoded === '' || decoded === '.' || decoded === '..' || hasSeparator(decoded))
     throw new GatewayError('request_invalid', 'The path has a segment that servers may read differently.')
-  }
   return decoded
 }
 

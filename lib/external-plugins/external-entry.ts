@@ -81,9 +81,8 @@ function contextOf({ name, errors = {} }: PluginDefinition, context: GatewayCont
     now: () => context.clock.now(),
     error(code, message, options) {
       const shape = errors[code]
-      if (shape === undefined) {
+      if (shape === undefined)
         throw new TypeError(`The plugin "${name}" has no error "${code}": declare it in its errors.`)
-      }
       const row = ownErrorRow(code, shape.status, shape.retry ?? 'no')
       return new GatewayError({ code, row }, message, options)
     },

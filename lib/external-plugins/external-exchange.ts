@@ -134,10 +134,8 @@ export function shownHeader(headers: readonly string[], name: string): string | 
 
 /** @param passed what of some headers is passed on: what is dropped from a client's or provider's is no plugin's to set */
 function requireHeader(name: string, value: string, passed: (headers: string[]) => string[]): void {
-  if (!headerName.test(name) || !headerValue.test(value)) {
+  if (!headerName.test(name) || !headerValue.test(value))
     throw new TypeError(`The header ${JSON.stringify(name)} cannot be sent with this name and value.`)
-  }
-  if (describesBody.test(name) || passed([name, value]).length === 0) {
+  if (describesBody.test(name) || passed([name, value]).length === 0)
     throw new TypeError(`The header "${name}" is the gateway's own.`)
-  }
 }

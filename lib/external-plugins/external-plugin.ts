@@ -185,9 +185,8 @@ export class ExternalPlugin implements Plugin {
   /** Has all of a body read, or has it read as it passes where it is not held. */
   async #readRequest(exchange: Exchange): Promise<void> {
     const content = exchange.find('content')
-    if (content !== undefined && content.length > 0) {
+    if (content !== undefined && content.length > 0)
       await this.#readText(exchange, text => readBodyText(content, exchange.get('request').media, text))
-    }
     const upload = exchange.find('upload')
     const reader = upload && this.#reader(exchange)
     if (upload === undefined || reader === undefined) return

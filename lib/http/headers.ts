@@ -203,22 +203,19 @@ export function checkFraming(raw: RawHeaders): string | undefined {
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] as string
     const value = raw[index + 1] as string
-    if (value.includes('\n') || value.includes('\r') || value.includes('\0')) {
+    if (value.includes('\n') || value.includes('\r') || value.includes('\0'))
       return `The header ${JSON.stringify(name)} holds a line break or a NUL.`
-    }
     const single = singleByLength.get(name.length)
     if (single === undefined || !isNamed(name, single.toLowerCase())) continue
     if (seen.has(single)) return `The request has more than one ${single}.`
     seen.add(single)
     if (single === 'Host' && !hostValue.test(value)) return 'Host is not a host.'
     if (single === 'Content-Length' && !/^\d+$/.test(value)) return 'Content-Length is not a plain number.'
-    if (single === 'Transfer-Encoding' && value.toLowerCase() !== 'chunked') {
+    if (single === 'Transfer-Encoding' && value.toLowerCase() !== 'chunked')
       return 'The only Transfer-Encoding accepted is chunked.'
-    }
   }
-  if (seen.has('Content-Length') && seen.has('Transfer-Encoding')) {
+  if (seen.has('Content-Length') && seen.has('Transfer-Encoding'))
     return 'The request has both Content-Length and Transfer-Encoding.'
-  }
   const hopNames = connectionNames(raw)
   const kept = hopNames && singleHeaders.find(name => hopNames.includes(name.toLowerCase()))
   // The provider would not get what the body was read by here.

@@ -107,9 +107,8 @@ export class JsonScanner {
   /** @throws JsonScanError */
   end(): ScanResult {
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#state === inWord && this.#frames.depth === 0 && this.#word.isWhole) {
+    if (this.#state === inWord && this.#frames.depth === 0 && this.#word.isWhole)
       this.#endScalar(Buffer.alloc(0), 0)
-    }
     if (this.#state === endExpected) {
       const counted = this.#texts.count?.counted
       return { findings: this.findings, ...(counted && { counted }) }
@@ -180,13 +179,11 @@ export class JsonScanner {
   #close(isObject: boolean, byte: number, chunk: Buffer, position: number): void {
     const frames = this.#frames
     const isEmpty = this.#state === (isObject ? keyOrCloseExpected : valueOrCloseExpected)
-    if (!isEmpty && (this.#state !== commaOrCloseExpected || frames.isInObject !== isObject)) {
+    if (!isEmpty && (this.#state !== commaOrCloseExpected || frames.isInObject !== isObject))
       throw this.#unexpected(byte, position)
-    }
     const finding = frames.close()
-    if (finding !== undefined) {
+    if (finding !== undefined)
       this.#findings.finish(finding, this.#chunkStart + position + 1, chunk, this.#chunkStart)
-    }
     this.#state = frames.depth === 0 ? endExpected : commaOrCloseExpected
   }
 
@@ -206,9 +203,8 @@ export class JsonScanner {
 
   #scanText(chunk: Buffer, from: number): number {
     const position = this.#text.scan(chunk, from)
-    if (this.#text.isBroken) {
+    if (this.#text.isBroken)
       throw this.#syntax(position, 'a control character or a wrong escape stands in a string. Escape it')
-    }
     if (!this.#text.isEnded) return position
     if (!this.#isKey) {
       this.#endScalar(chunk, position)
@@ -249,9 +245,8 @@ export class JsonScanner {
 
   /** What is asked of the value that begins here, if one may begin here. */
   #takePlan(byte: number, position: number): Plan | undefined {
-    if (this.#state !== valueExpected && this.#state !== valueOrCloseExpected) {
+    if (this.#state !== valueExpected && this.#state !== valueOrCloseExpected)
       throw this.#unexpected(byte, position)
-    }
     if (this.#frames.depth > 0 && !this.#frames.isInObject) return this.#frames.nextItem()
     return this.#next
   }

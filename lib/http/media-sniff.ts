@@ -86,9 +86,8 @@ export function detectMediaType(head: Buffer): string | undefined {
     if (has(head, 0, bytes) && (then === undefined || has(head, then.offset, then.bytes))) return type
   }
   if (has(head, 0, ogg)) return head.subarray(0, 512).includes('theora') ? 'video/ogg' : 'audio/ogg'
-  if (has(head, 0, matroska)) {
+  if (has(head, 0, matroska))
     return head.subarray(0, 128).includes('webm') ? 'video/webm' : 'video/x-matroska'
-  }
   return isoMediaType(head) ?? mpegType(head) ?? textType(head) ?? latePdf(head)
 }
 

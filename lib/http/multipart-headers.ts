@@ -47,14 +47,12 @@ export function readPartHeaders(
       `has the transfer encoding ${JSON.stringify(encoding.slice(0, 40))}; send it as it is`,
     )
   }
-  if (isRelated && (seen.get('content-encoding') ?? 'identity') !== 'identity') {
+  if (isRelated && (seen.get('content-encoding') ?? 'identity') !== 'identity')
     throw malformed(offset, 'is compressed; send it as it is')
-  }
   const contentType = seen.get('content-type')
   const named = isRelated ? { name: '' } : disposition(seen.get('content-disposition'), offset)
-  if (!isRelated && !isUtf8Field(named, contentType)) {
+  if (!isRelated && !isUtf8Field(named, contentType))
     throw malformed(offset, 'has a charset that is not UTF-8, or names one for others')
-  }
   return { ...named, ...(contentType !== undefined && { contentType }) }
 }
 

@@ -60,9 +60,8 @@ function areOneToken(before: number, byte: number): boolean {
 }
 
 function likelyOf(before: number, byte: number): number {
-  if (isSmall(byte)) {
+  if (isSmall(byte))
     return isSmall(before) && rarePairs.has(String.fromCharCode(before, byte)) ? rare : usual.letter
-  }
   if (isCapital(byte)) return usual.capital
   if (byte === 0x20) return usual.space
   if (isSpace(byte)) return before === byte ? usual.space : usual.newline

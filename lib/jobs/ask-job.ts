@@ -72,9 +72,8 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   await answer.decoder?.end()
   // A part of the results would be charged for all of them.
   if (answer.decoder?.isBroken === true) return 'unknown'
-  if (answer.reader !== undefined) {
+  if (answer.reader !== undefined)
     return { objects: answer.reader.takeObjects(), reading: answer.reader.end() }
-  }
   return answer.isGone === true ? 'gone' : 'unknown'
 }
 

@@ -33,9 +33,8 @@ export type JobState = 'running' | 'ended' | { readonly resultsPath: string }
 export async function endJob(context: SeenContext, job: Job, reading: UsageReading): Promise<JobState> {
   const sighting = reading.job
   if (sighting === undefined || sighting.id !== job.id || sighting.state === 'running') return 'running'
-  if (sighting.state === 'done' && sighting.resultsPath !== undefined && reading.lines.length === 0) {
+  if (sighting.state === 'done' && sighting.resultsPath !== undefined && reading.lines.length === 0)
     return { resultsPath: sighting.resultsPath }
-  }
   const hasFailed = sighting.state === 'failed'
   const isUnpaid = hasFailed && reading.lines.length === 0
   // What its stream has said until now is known by the stream alone.

@@ -171,9 +171,8 @@ export class JobPoller {
   async #record(job: Job, objects: readonly NamedObject[]): Promise<void> {
     const { provider, accountId, credential, exchangeId, dialect } = job
     const made = { provider, accountId, credential, exchangeId, dialect }
-    for (const { kind, id, facts } of objects) {
+    for (const { kind, id, facts } of objects)
       await this.#options.ledger.recordObject({ ...made, kind, id, ...(facts !== undefined && { facts }) })
-    }
   }
 
   /** Gives up on a job that must have ended by now, or that its provider has forgotten; else asks again later. */

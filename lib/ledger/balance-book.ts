@@ -81,9 +81,8 @@ export class BalanceBook {
     const isCovered =
       worstMicros === 0 ||
       (likelyMicros <= money.netMicros - money.heldMicros && worstMicros <= this.#worstRoom(money))
-    if (!isCovered) {
+    if (!isCovered)
       throw new BalanceInsufficientError(likelyMicros, worstMicros, balanceOf(money, this.#riskRule()))
-    }
     money.heldMicros += likelyMicros
     money.worstMicros += worstMicros
   }
@@ -95,9 +94,8 @@ export class BalanceBook {
   grow(accountId: string, more: HeldSums): HeldSums {
     const money = this.#money(accountId)
     const { likelyMicros, worstMicros } = more
-    if (worstMicros > 0 && worstMicros > this.#worstRoom(money)) {
+    if (worstMicros > 0 && worstMicros > this.#worstRoom(money))
       throw new BalanceInsufficientError(likelyMicros, worstMicros, balanceOf(money, this.#riskRule()))
-    }
     const raisedMicros = Math.min(likelyMicros, Math.max(0, money.netMicros - money.heldMicros))
     money.heldMicros += raisedMicros
     money.worstMicros += worstMicros
@@ -147,9 +145,8 @@ export class BalanceBook {
     const netMicros = money.netMicros - amountMicros
     const paidMicros = money.paidMicros - paidOf(amountMicros, source)
     const riskMicros = riskOf(paidMicros, this.#riskRule())
-    if (netMicros < money.heldMicros || netMicros + riskMicros < money.worstMicros) {
+    if (netMicros < money.heldMicros || netMicros + riskMicros < money.worstMicros)
       throw debitRefused(amountMicros, balanceOf(money, this.#riskRule()))
-    }
     money.netMicros = netMicros
     money.paidMicros = paidMicros
   }

@@ -25,9 +25,8 @@ interface PricedCharge {
 function countable(meters: Meters): Meters {
   const result: Meters = { ...meters }
   for (const units of Object.values(result)) {
-    if (!Number.isFinite(units)) {
+    if (!Number.isFinite(units))
       return Object.fromEntries(Object.entries(meters).filter(([, count]) => Number.isFinite(count)))
-    }
   }
   return result
 }
@@ -101,9 +100,7 @@ export function recomputeCharge(
     // As it was charged: lines that add up to nonsense cost nothing.
     const ownMicros = againMicros + amountMicros > amountMicrosMax ? 0 : amountMicros
     againMicros += ownMicros
-    if (ownMicros !== line.amountMicros) {
-      differences.push('a charge is not what its usage costs by its price')
-    }
+    if (ownMicros !== line.amountMicros) differences.push('a charge is not what its usage costs by its price')
   }
   if (storedMicros !== costMicros) differences.push('the lines of a charge do not add up to it')
   return { costMicros: isKnown ? againMicros : undefined, differences }

@@ -174,9 +174,8 @@ function framingProblem(request: IncomingMessage): string | undefined {
   const hasBody = isChunked || Number(headers['content-length'] ?? 0) > 0
   // Google's SDKs send `{}` with every DELETE: no request fits into that.
   const isEmptyObject = method === 'DELETE' && headers['content-length'] === '2'
-  if (hasBody && methodsWithoutBody.has(method) && !isEmptyObject) {
+  if (hasBody && methodsWithoutBody.has(method) && !isEmptyObject)
     return `A ${method} request may not have a body.`
-  }
   return checkFraming(rawHeaders)
 }
 

@@ -35,9 +35,8 @@ export function checkLabel(part: MediaPart, areTypesExact: boolean): string | un
     throw refusal(path, called.name, 'of no known type', declaredType, found)
   }
   if (isWhatItIsCalled(called, found)) return undefined
-  if (areTypesExact || called.kind !== 'image' || mediaKind(found) !== 'image') {
+  if (areTypesExact || called.kind !== 'image' || mediaKind(found) !== 'image')
     throw refusal(path, called.name, found, declaredType, found)
-  }
   return `media_label; part=${asHeaderText(path)}; called=${asHeaderText(called.name)}; found=${found}`
 }
 
@@ -68,9 +67,8 @@ function isWhatItIsCalled({ kind, type }: Called, found: string): boolean {
   const foundKind = mediaKind(found)
   const foundType = aliases.get(found) ?? found
   // Text may speak of anything, an SVG is text, and office documents are archives.
-  if (kind === 'document' && type !== 'application/pdf') {
+  if (kind === 'document' && type !== 'application/pdf')
     return !playing.includes(foundKind) && (foundKind !== 'image' || found === 'image/svg+xml')
-  }
   if (playing.includes(kind)) return playing.includes(foundKind)
   return type === undefined ? kind === foundKind : type === foundType
 }

@@ -42,9 +42,8 @@ class ReaderBlob extends Blob {
     const allowance = this.#allowance
     allowance.bytes -= this.#length
     allowance.pieces -= 1
-    if (this.#length > pieceBytesMax || allowance.bytes < 0 || allowance.pieces < 0) {
+    if (this.#length > pieceBytesMax || allowance.bytes < 0 || allowance.pieces < 0)
       throw new MediaUnreadableError('Its headers are too large to be looked at.')
-    }
     const bytes = await this.#reader.read(this.#start, this.#length)
     return Uint8Array.from(bytes).buffer
   }
@@ -73,9 +72,7 @@ export async function headerSeconds(
       },
     })
   } catch (error) {
-    if (seconds === undefined) {
-      throw new MediaUnreadableError('Its headers cannot be read.', { cause: error })
-    }
+    if (seconds === undefined) throw new MediaUnreadableError('Its headers cannot be read.', { cause: error })
   }
   return seconds !== undefined && seconds > 0 && Number.isFinite(seconds) ? seconds : undefined
 }

@@ -219,9 +219,8 @@ function tableUnits(payload: Buffer): number {
 }
 
 function lengthen(state: IsoState, seconds: number | undefined): void {
-  if (seconds !== undefined && Number.isFinite(seconds)) {
+  if (seconds !== undefined && Number.isFinite(seconds))
     state.longestSeconds = Math.max(state.longestSeconds, seconds)
-  }
 }
 
 /** All ones stand for a length that is not known. */

@@ -124,9 +124,8 @@ export class ForwardSource implements MediaSource {
     let at = this.#keptFrom
     for (const chunk of this.#chunks.pieces) {
       if (at >= end) break
-      if (at + chunk.length > start) {
+      if (at + chunk.length > start)
         pieces.push(chunk.subarray(Math.max(0, start - at), Math.min(chunk.length, end - at)))
-      }
       at += chunk.length
     }
     return Buffer.concat(pieces)

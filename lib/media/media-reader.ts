@@ -67,9 +67,8 @@ export class MediaBudget {
   async spend(bytes: number): Promise<void> {
     this.#bytes -= bytes
     this.#steps -= 1
-    if (this.#bytes < 0 || this.#steps < 0) {
+    if (this.#bytes < 0 || this.#steps < 0)
       throw new MediaUnreadableError('Measuring it would take more work than a request may cause.')
-    }
     const turn = turns.enter()
     if (turn !== undefined) await turn
   }
@@ -126,9 +125,8 @@ export class MediaReader {
 
   /** Walks read ahead; hops from header to header do not. */
   async #fill(position: number, length: number): Promise<void> {
-    if (!Number.isSafeInteger(position) || position < 0) {
+    if (!Number.isSafeInteger(position) || position < 0)
       throw new MediaUnreadableError('A place is named that no file has.')
-    }
     const isNext = position <= this.#windowStart + this.#window.length && position > this.#windowStart
     const wanted = Math.max(length, isNext ? windowBytesMax : hopBytes)
     await this.#budget.spend(wanted)

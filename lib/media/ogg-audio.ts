@@ -125,9 +125,8 @@ async function readPage(
 
 function longest(streams: ReadonlyMap<number, OggStream>): number {
   let seconds = 0
-  for (const { coding, saidSeconds, heldSeconds } of streams.values()) {
+  for (const { coding, saidSeconds, heldSeconds } of streams.values())
     seconds = Math.max(seconds, packetsSeconds(saidSeconds, heldSeconds, coding?.packets))
-  }
   return seconds
 }
 

@@ -38,9 +38,8 @@ class PdfObjects {
     if (wasNode || wasLeaf) this.#isUpdated = true
     if (/\/Type\s*\/Pages(?![A-Za-z])/.test(dictionary)) {
       const count = /\/Count\s+(\d{1,15})/.exec(dictionary)?.[1]
-      if (count !== undefined) {
+      if (count !== undefined)
         this.#nodes.set(number, { count: Number(count), isRoot: !/\/Parent\s/.test(dictionary) })
-      }
     } else if (/\/Type\s*\/Page(?![A-Za-z])/.test(dictionary)) this.#leaves.add(number)
   }
 
@@ -110,9 +109,8 @@ async function readObject(
   if (!end.isStream) return start + end.at
   const dataStart = start + end.at + streamWord.length + (bytes[end.at + streamWord.length] === 0x0d ? 2 : 1)
   const dataEnd = await streamEnd(reader, dataStart, dictionary)
-  if (/\/Type\s*\/ObjStm/.test(dictionary)) {
+  if (/\/Type\s*\/ObjStm/.test(dictionary))
     await readObjectStream(reader, dataStart, dataEnd, dictionary, objects)
-  }
   return dataEnd
 }
 
@@ -177,9 +175,8 @@ async function readObjectStream(
 }
 
 async function unpacked(packed: Buffer, dictionary: string): Promise<Buffer | undefined> {
-  if (!/\/Filter\s*(?:\[\s*)?\/FlateDecode/.test(dictionary)) {
+  if (!/\/Filter\s*(?:\[\s*)?\/FlateDecode/.test(dictionary))
     return dictionary.includes('/Filter') ? undefined : packed
-  }
   try {
     return await unpack(packed, { maxOutputLength: unpackedBytesMax, finishFlush: 2 })
   } catch (error) {

@@ -24,9 +24,8 @@ export function listModels(
   )
   const listed = only === undefined ? withoutSandbox(config, directory, names) : names
   const shown = [...new Set(listed.map(name => shownName(name, route.providerName)))]
-  if (only !== undefined && !shown.includes(only)) {
+  if (only !== undefined && !shown.includes(only))
     throw new GatewayError('model_not_found', `There is no model "${only}" here.`, { param: 'model' })
-  }
   const body = Buffer.from(JSON.stringify(route.dialect.modelList(shown, only)))
   return { status: 200, headers: ['content-type', 'application/json'], body }
 }

@@ -56,9 +56,8 @@ export function requestedModel(
   if (route.match.pathModel !== undefined || facts.sameModels !== undefined)
     requireOneModel(route, facts, model)
   const providerName = route.providerName ?? model.entry.providers[0]
-  for (const other of facts.otherModels ?? []) {
+  for (const other of facts.otherModels ?? [])
     requireSameEntry(model, namedModel(exchange, { ...route, providerName }, other, directory))
-  }
   return model
 }
 

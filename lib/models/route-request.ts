@@ -267,9 +267,8 @@ function spliceRequest(
     splices.push({ ...facts.modelSpan, bytes })
   }
   const isUsageInjected = provider.streamUsage === 'inject' && facts.usageSplice !== undefined
-  if (isUsageInjected && facts.usageSplice !== undefined) {
+  if (isUsageInjected && facts.usageSplice !== undefined)
     splices.push({ ...facts.usageSplice.span, bytes: facts.usageSplice.bytes })
-  }
   return {
     upstreamPath: splicePath(route, upstreamModel),
     body: bodyToSend(scanned, splices),

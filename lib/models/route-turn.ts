@@ -34,9 +34,8 @@ export async function routeTurn(
 /** @throws GatewayError upgrade_required, upgrade_refused, on which Codex goes over to POST at once */
 export function admitConnection({ config }: Pick<TurnContext, 'config'>, exchange: Exchange): void {
   const { providerName, dialect } = exchange.get('route')
-  if (exchange.find('client') === undefined) {
+  if (exchange.find('client') === undefined)
     throw new GatewayError('upgrade_required', 'This is a WebSocket: ask for an upgrade, or use POST.')
-  }
   const providers =
     providerName === undefined ? [...config.providers.values()] : [config.providers.get(providerName)]
   const isServed = providers.some(

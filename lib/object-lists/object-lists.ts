@@ -65,9 +65,8 @@ async function fetchObject(context: FetchContext, row: OwnRow): Promise<Buffer |
     return undefined
   }
   const text = body.toString('utf8').trim()
-  if (head.status !== 200 || !text.startsWith('{') || !text.endsWith('}')) {
+  if (head.status !== 200 || !text.startsWith('{') || !text.endsWith('}'))
     throw unreachable(row, `answered ${head.status}`)
-  }
   await recordNames(context, row, head, body)
   return ownAddresses(context, row, body)
 }

@@ -11,15 +11,13 @@ export class PluginMetrics {
 
   /** @throws TypeError for a name that is not fit, or that was used for a counter with other labels */
   counter(plugin: string, name: string, help: string, labelNames: readonly string[]): PluginCounter {
-    if (!/^[a-z][a-z0-9_]*_total$/.test(name)) {
+    if (!/^[a-z][a-z0-9_]*_total$/.test(name))
       throw new TypeError(`The counter "${name}" must be named in snake_case and end in _total.`)
-    }
     const fullName = `gateway_plugin_${plugin.replaceAll('-', '_')}_${name}`
     const labels = labelNames.toSorted()
     const known = this.#counters.get(fullName)
-    if (known !== undefined && known.labels !== labels.join()) {
+    if (known !== undefined && known.labels !== labels.join())
       throw new TypeError(`The counter "${name}" was created with other labels: ${known.labels}.`)
-    }
     const counter =
       known?.counter ?? new Counter({ name: fullName, help, labelNames: labels, registers: [this.registry] })
     this.#counters.set(fullName, { counter, labels: labels.join() })

@@ -25,9 +25,8 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
   const route = findRoute('POST', path, exchange.request.rawHeaders, config.providers)
   const { operation } = route.match
   const isUnpriced = operation.unsupported !== undefined || operation.body === 'streamed'
-  if (route.ownEndpoint !== undefined || isUnpriced) {
+  if (route.ownEndpoint !== undefined || isUnpriced)
     throw new GatewayError('request_invalid', `${path} is nothing that can be priced.`, { param: 'for' })
-  }
   const scanned = await scanAgain(bodies, exchange, route)
   const { request: read, target } = await routeRequest({ ...own, planBatch }, exchange, route, scanned)
   const uploaded = await withUploaded(read.media, ledger, target.provider.name)

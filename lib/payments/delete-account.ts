@@ -53,9 +53,8 @@ export async function deletionBlockers(
       .where('kind', '=', 'customer'),
   )
   if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
-  if (isForgotten(account.email)) {
+  if (isForgotten(account.email))
     throw new AccountError('account_deleted', `the account ${accountId} was deleted before`)
-  }
   const { open, payments, refunds, invoices } = await countOpen(records, accountId)
   const companies = await companyVersions(records, accountId)
   const owed = companies.length === 0 ? [] : await owedUntil(records, companies, moscowDay(now).slice(0, 7))
@@ -160,9 +159,8 @@ export async function deleteAccount(
 function requireNone(blockers: DeletionBlockers): void {
   const names = Object.keys(sentences) as (keyof DeletionBlockers)[]
   const found = names.filter(name => blockers[name] > 0).map(name => sentences[name])
-  if (found.length > 0) {
+  if (found.length > 0)
     throw new AccountError('deletion_refused', `the account cannot be deleted: ${found.join('; ')}`)
-  }
 }
 
 async function forget(

@@ -163,9 +163,8 @@ export class Offsets {
         day: dayNumber(lastDay(month)),
         end,
       })
-      for (const [accountId, chargedMicros] of charged) {
+      for (const [accountId, chargedMicros] of charged)
         made += await this.#closeAccount(accountId, { month, end, chargedMicros })
-      }
     }
     if (made > 0) log.info({ month, receipts: made }, 'receipts of use were made')
     this.#done = month

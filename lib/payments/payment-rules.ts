@@ -45,9 +45,8 @@ function differenceOf(known: KnownPayment, found: ProviderPayment): string | und
   if (found.paymentId !== known.id) return `it names the payment ${found.paymentId ?? 'of nobody'}`
   if (found.accountId !== known.accountId) return `it names the account ${found.accountId ?? 'of nobody'}`
   if (found.isTest !== known.isTest) return found.isTest ? 'it is a test payment' : 'it is no test payment'
-  if (known.providerId !== null && known.providerId !== found.id) {
+  if (known.providerId !== null && known.providerId !== found.id)
     return `its id is ${found.id}, not ${known.providerId}`
-  }
   return undefined
 }
 
@@ -59,9 +58,8 @@ export function decidePayment(known: KnownPayment, found: ProviderPayment): Paym
   const difference = differenceOf(known, found)
   if (difference !== undefined) return { kind: 'alarm', difference }
   if (found.state === 'succeeded') return { kind: known.state === 'succeeded' ? 'nothing' : 'credit' }
-  if (known.state === 'succeeded') {
+  if (known.state === 'succeeded')
     return { kind: 'alarm', difference: `it is credited here and ${found.state} there` }
-  }
   if (found.state === 'canceled') {
     return known.state === 'canceled'
       ? { kind: 'nothing' }
@@ -128,9 +126,8 @@ export function checkAmount(
   }: { readonly amountMicros: Micros; readonly method?: 'bank_card' | 'sbp' | undefined },
 ): void {
   const offered = method === undefined ? undefined : topUp.methods.find(({ name }) => name === method)
-  if (method !== undefined && offered === undefined) {
+  if (method !== undefined && offered === undefined)
     throw new AccountError('payment_method', `${method} is not among payments.topUp.methods`)
-  }
   const maxMicros = offered?.maxMicros ?? Math.min(...topUp.methods.map(one => one.maxMicros))
   if (amountMicros % microsPerKopeck !== 0 || amountMicros < topUp.minMicros || amountMicros > maxMicros) {
     const bounds = `${formatWholeKopecks(topUp.minMicros)} to ${formatWholeKopecks(maxMicros)}`

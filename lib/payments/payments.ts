@@ -204,9 +204,8 @@ export class Payments {
     if (decision.kind === 'alarm') return this.differs(payment, decision.difference)
     if (decision.kind === 'nothing') return
     await rows.write(settlementSteps(this.#context, payment, { decision, found, now: clock.now() }))
-    if (decision.kind === 'cancel') {
+    if (decision.kind === 'cancel')
       log.info({ payment: id, failure: decision.failure }, 'a payment was canceled')
-    }
     if (decision.kind === 'credit') log.info({ payment: id, account }, 'a payment was credited')
   }
 

@@ -69,9 +69,8 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   attach(controls: UpstreamControls): void {
     this.#controls = controls
-    if (this.#phase !== 'forwarding' && this.#phase !== 'relaying') {
+    if (this.#phase !== 'forwarding' && this.#phase !== 'relaying')
       controls.abort(new Error('The exchange is over.'))
-    }
   }
 
   onInformation(status: number, headers: readonly string[]): void {

@@ -103,9 +103,8 @@ export class SessionRelay implements SessionSink {
 
   #finish(outcome: Outcome): void {
     this.#phase = 'ended'
-    if (outcome.kind === 'refused' && !this.exchange.hasClientLeft) {
+    if (outcome.kind === 'refused' && !this.exchange.hasClientLeft)
       this.#steps.refuse(this.exchange, outcome.error)
-    }
     this.#steps.end(this, outcome)
   }
 }

@@ -11,9 +11,8 @@ export function editDistance(from: string, to: string): number {
         at(current, column - 1) + 1,
         at(last, column - 1) + (isSame ? 0 : 1),
       )
-      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
+      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1])
         cost = Math.min(cost, at(beforeLast, column - 2) + 1)
-      }
       current.push(cost)
     }
     beforeLast = last

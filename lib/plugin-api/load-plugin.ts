@@ -67,9 +67,8 @@ export async function loadPlugin(address: string): Promise<PluginDefinition> {
   // A CommonJS module shows its one export twice.
   const exported = [...new Set(Object.entries(module).filter(([name]) => name !== 'module.exports'))]
   const [definition, ...others] = [...new Set(exported.map(([, value]) => value))]
-  if (definition === undefined || others.length > 0) {
+  if (definition === undefined || others.length > 0)
     throw new PluginLoadError(`${file} must have one export, the plugin, and has ${exported.length}`)
-  }
   const wrong = whatIsWrong(definition)
   if (wrong !== undefined) throw new PluginLoadError(`the plugin in ${file} ${wrong}`)
   return definition as PluginDefinition
@@ -80,17 +79,14 @@ function whatIsWrong(definition: unknown): string | undefined {
   const { name, create, options, errors, needs, provides } = definition as Partial<PluginDefinition>
   const unknown = Object.keys(definition).find(member => !definitionMembers.includes(member))
   if (unknown !== undefined) return `has an unknown member "${unknown}"${hint(unknown, definitionMembers)}`
-  if (typeof name !== 'string' || !/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name)) {
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name))
     return 'needs a name in lower case with hyphens, such as block-words'
-  }
   if (typeof create !== 'function') return `("${name}") has no function create(context, options)`
-  if (options !== undefined && typeof options['~standard']?.validate !== 'function') {
+  if (options !== undefined && typeof options['~standard']?.validate !== 'function')
     return `("${name}") has options that are no Standard Schema`
-  }
   for (const [member, list] of Object.entries({ needs, provides })) {
-    if (list !== undefined && !(Array.isArray(list) && list.every(fact => typeof fact === 'string'))) {
+    if (list !== undefined && !(Array.isArray(list) && list.every(fact => typeof fact === 'string')))
       return `("${name}") has ${member} that are no list of facts`
-    }
   }
   for (const [code, shape] of Object.entries(errors ?? {})) {
     if (!/^[a-z][a-z0-9_]*$/.test(code))
@@ -115,12 +111,10 @@ export function checkHooks(name: string, hooks: unknown): void {
     )
   }
   for (const [hook, value] of Object.entries(hooks)) {
-    if (!hookNames.includes(hook)) {
+    if (!hookNames.includes(hook))
       throw new PluginLoadError(`the plugin "${name}" has an unknown hook "${hook}"${hint(hook, hookNames)}`)
-    }
-    if (value !== undefined && typeof value !== 'function') {
+    if (value !== undefined && typeof value !== 'function')
       throw new PluginLoadError(`the plugin "${name}" has a hook ${hook} that is no function`)
-    }
   }
 }
 

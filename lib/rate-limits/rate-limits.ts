@@ -152,9 +152,8 @@ export class RateLimits implements RateLimiting {
     try {
       if (limits.requestsPerMinute !== undefined) {
         request = await requests.add(key, 1)
-        if (request.points > limits.requestsPerMinute) {
+        if (request.points > limits.requestsPerMinute)
           throw this.#refusal(limits.requestsPerMinute, 'requests', 'and it has made them', request)
-        }
       }
       if (reserved > 0) {
         minute = await tokenCounter.add(key, reserved)

@@ -164,9 +164,8 @@ export function beginScan(
   if (operation.body === 'none' || (isEmpty && method !== 'POST')) return undefined
   const contentType = headers['content-type'] ?? ''
   const isMultipart = /^multipart\/form-data/i.test(contentType)
-  if (operation.factsFromMultipart !== undefined && (isMultipart || operation.factsFromJson === undefined)) {
+  if (operation.factsFromMultipart !== undefined && (isMultipart || operation.factsFromJson === undefined))
     return new FormScan(operation, contentType)
-  }
   const isRead = operation.factsFromJson !== undefined || operation.readJsonParts !== undefined
   if (!isRead || operation.interest === undefined) return undefined
   // What nobody has looked at would name any model and anybody's files.
@@ -261,9 +260,8 @@ class JsonScan implements BodyScan<Found> {
     this.#utf8?.end()
     try {
       const found = this.#found ?? this.#scanner.end()
-      if (!this.#scanner.isObject) {
+      if (!this.#scanner.isObject)
         throw new GatewayError('body_invalid', 'The body must be a JSON object, {"model": ...}.')
-      }
       const body = { length: this.#length }
       const facts = this.#parts?.end(found, body) ?? this.#operation.factsFromJson?.(found, body)
       return { facts: facts ?? unknownFacts(this.#length), isForm: false }

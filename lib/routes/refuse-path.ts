@@ -75,9 +75,8 @@ function refusalOfUnknown(provider: ProviderConfig, pathAndQuery: string): strin
   const [path = ''] = pathAndQuery.split('?', 1)
   if (provider.operations.some(entry => covers(entry, path))) return undefined
   const shown = JSON.stringify(path.slice(0, 128))
-  if (isControlPlane(path)) {
+  if (isControlPlane(path))
     return `${shown} belongs to the operator's account at ${provider.name}, so it is not forwarded.`
-  }
   const twice = twiceVersioned(path)
   if (twice !== undefined) return `${shown} is no operation that the gateway knows. ${twice}`
   return `${shown} is no operation that the gateway knows, so it is not paid with the operator's credential. The operator may list it in providers.${provider.name}.operations.`

@@ -63,8 +63,7 @@ export function refused(error: unknown): unknown {
       ...(error.path === '' ? {} : { param: error.path }),
     })
   }
-  if (error instanceof MultipartError) {
+  if (error instanceof MultipartError)
     return new GatewayError('body_invalid', error.message, { cause: error })
-  }
   return error
 }

@@ -131,21 +131,18 @@ export function jsonBody(request: SandboxRequest): JsonObject {
 export function optionalCount(body: JsonObject, name: string): number | undefined {
   const value = body[name]
   if (value === undefined || value === null) return undefined
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
     throw new SandboxFault(400, `${name}: expected a positive integer.`, name)
-  }
   return value
 }
 
 /** @throws SandboxFault 404 for a name that is not the sandbox's, 429 for the model that always fails */
 export function checkModel(model: unknown, notFound: (model: string) => string): string {
-  if (typeof model !== 'string' || model === '') {
+  if (typeof model !== 'string' || model === '')
     throw new SandboxFault(400, 'model: expected a string.', 'model')
-  }
   if (!model.startsWith('sandbox')) throw new SandboxFault(404, notFound(model), 'model')
-  if (model === 'sandbox-error') {
+  if (model === 'sandbox-error')
     throw new SandboxFault(429, 'The model sandbox-error always answers that the rate limit is reached.')
-  }
   return model
 }
 

@@ -42,18 +42,15 @@ export function answerAnthropic(request: SandboxRequest): SandboxAnswer {
 }
 
 function route(request: SandboxRequest): SandboxAnswer {
-  if (request.path !== '/v1/messages' && request.path !== '/v1/messages/count_tokens') {
+  if (request.path !== '/v1/messages' && request.path !== '/v1/messages/count_tokens')
     throw new SandboxFault(404, 'Not found')
-  }
   if (request.method !== 'POST') throw new SandboxFault(405, 'Method Not Allowed')
-  if (request.headers['anthropic-version'] === undefined) {
+  if (request.headers['anthropic-version'] === undefined)
     throw new SandboxFault(400, 'anthropic-version: header is required')
-  }
   const body = jsonBody(request)
   const messages = body['messages']
-  if (!isArray(messages) || messages.length === 0) {
+  if (!isArray(messages) || messages.length === 0)
     throw new SandboxFault(400, 'messages: at least one message is required')
-  }
   const model = checkModel(body['model'], name => `model: ${name}`)
   const prompt = readPrompt(messages, body['system'])
   if (request.path.endsWith('/count_tokens')) return jsonAnswer({ input_tokens: prompt.tokens })

@@ -88,9 +88,8 @@ function decoded(segment: string): string {
 
 function promptOf(body: JsonObject): Prompt {
   const contents = body['contents']
-  if ((!isArray(contents) || contents.length === 0) && !isObject(contents)) {
+  if ((!isArray(contents) || contents.length === 0) && !isObject(contents))
     throw new SandboxFault(400, '* GenerateContentRequest.contents: contents is not specified')
-  }
   return readPrompt(contents, body['systemInstruction'] ?? body['system_instruction'] ?? [])
 }
 
@@ -99,9 +98,8 @@ function settings(body: JsonObject): { tokensMax: number | undefined; candidates
   if (!isObject(config)) return { tokensMax: undefined, candidates: 1 }
   const tokensMax = optionalCount(config, 'maxOutputTokens') ?? optionalCount(config, 'max_output_tokens')
   const candidates = optionalCount(config, 'candidateCount') ?? optionalCount(config, 'candidate_count') ?? 1
-  if (candidates > candidatesMax) {
+  if (candidates > candidatesMax)
     throw new SandboxFault(400, `candidateCount must be in the range [1, ${candidatesMax}]`)
-  }
   return { tokensMax, candidates }
 }
 
@@ -184,9 +182,8 @@ function embed(body: JsonObject): SandboxAnswer {
 
 function embedBatch(body: JsonObject): SandboxAnswer {
   const requests = body['requests']
-  if (!isArray(requests) || requests.length === 0) {
+  if (!isArray(requests) || requests.length === 0)
     throw new SandboxFault(400, '* BatchEmbedContentsRequest.requests: requests is not specified')
-  }
   const embeddings = requests.map(item => embedding(isObject(item) ? item : {}))
   const tokens = embeddings.reduce((sum, { text }) => sum + countTokens(text), 0)
   return jsonAnswer({
@@ -196,9 +193,8 @@ function embedBatch(body: JsonObject): SandboxAnswer {
 }
 
 function embedding(body: JsonObject): { text: string; values: readonly number[] } {
-  if (!isObject(body['content'])) {
+  if (!isObject(body['content']))
     throw new SandboxFault(400, '* EmbedContentRequest.content: content is not specified')
-  }
   const text = readPrompt(body['content']).lastText
   const dimensions = optionalCount(body, 'outputDimensionality') ?? dimensionsDefault
   return { text, values: vector(text, Math.min(dimensions, dimensionsMax)) }

@@ -71,9 +71,8 @@ export function answerCompletion(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
   const prompt = body['prompt'] ?? ''
-  if (typeof prompt !== 'string' && !isArray(prompt)) {
+  if (typeof prompt !== 'string' && !isArray(prompt))
     throw new SandboxFault(400, "Invalid 'prompt': expected a string or an array.", 'prompt')
-  }
   return answer(legacy, model, body, readPrompt(prompt), optionalCount(body, 'max_tokens') ?? 16)
 }
 
@@ -173,9 +172,8 @@ export function answerEmbeddings(request: SandboxRequest): SandboxAnswer {
 function inputsOf(input: unknown): readonly string[] {
   const isOne = typeof input === 'string' || (isArray(input) && typeof input[0] === 'number')
   const list = isOne ? [input] : isArray(input) ? input : []
-  if (list.length === 0 || list.length > inputsMax) {
+  if (list.length === 0 || list.length > inputsMax)
     throw new SandboxFault(400, "Invalid 'input': expected a text or a list of texts.", 'input')
-  }
   return list.map(item => (typeof item === 'string' ? item : JSON.stringify(item)))
 }
 
@@ -191,9 +189,8 @@ export function answerImages(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   openaiModel(body['model'])
   const prompt = body['prompt']
-  if (typeof prompt !== 'string' || prompt === '') {
+  if (typeof prompt !== 'string' || prompt === '')
     throw new SandboxFault(400, "Missing required parameter: 'prompt'.", 'prompt')
-  }
   const count = optionalCount(body, 'n') ?? 1
   if (count > imagesMax) throw new SandboxFault(400, `Invalid 'n': at most ${imagesMax}.`, 'n')
   const inputTokens = countTokens(prompt)

@@ -38,9 +38,8 @@ const bytesPerSecondGuess = 16_000
 function answerSpeech(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   openaiModel(body['model'])
-  if (typeof body['input'] !== 'string' || body['input'] === '') {
+  if (typeof body['input'] !== 'string' || body['input'] === '')
     throw new SandboxFault(400, "Missing required parameter: 'input'.", 'input')
-  }
   return bytesAnswer(beep(), 'audio/wav')
 }
 
@@ -72,15 +71,13 @@ async function answerTranscription(request: SandboxRequest): Promise<SandboxAnsw
   const form = await readForm(request)
   const model = openaiModel(form.get('model') ?? undefined)
   const file = form.get('file')
-  if (file === null || typeof file === 'string') {
+  if (file === null || typeof file === 'string')
     throw new SandboxFault(400, "Missing required parameter: 'file'.", 'file')
-  }
   const audio = Buffer.from(await file.arrayBuffer())
   const seconds = secondsOf(audio)
   const reply = makeReply(`a file of ${audio.length} bytes`, undefined)
-  if (form.get('response_format') === 'text') {
+  if (form.get('response_format') === 'text')
     return bytesAnswer(`${reply.text}\n`, 'text/plain; charset=utf-8')
-  }
   const usage = transcriptionUsage(model, seconds, reply.pieces.length)
   if (form.get('stream') !== 'true') return jsonAnswer({ text: reply.text, usage })
   return streamAnswer(
@@ -147,12 +144,9 @@ export async function answerOpenai(request: SandboxRequest): Promise<SandboxAnsw
 
 function route(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnswer> {
   const handler = routes.get(request.path)
-  if (handler === undefined) {
-    throw new SandboxFault(404, `Invalid URL (${request.method} ${request.path})`)
-  }
-  if (request.method !== 'POST') {
+  if (handler === undefined) throw new SandboxFault(404, `Invalid URL (${request.method} ${request.path})`)
+  if (request.method !== 'POST')
     throw new SandboxFault(405, `Not allowed to ${request.method} on ${request.path}.`)
-  }
   return handler(request)
 }
 
@@ -182,9 +176,8 @@ function answerResponse(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
   const input = body['input']
-  if (typeof input !== 'string' && (!isArray(input) || input.length === 0)) {
+  if (typeof input !== 'string' && (!isArray(input) || input.length === 0))
     throw new SandboxFault(400, "Missing required parameter: 'input'.", 'input')
-  }
   const prompt = readPrompt(input, body['instructions'] ?? [])
   const tokensMax = optionalCount(body, 'max_output_tokens')
   const reply = makeReply(prompt.lastText, tokensMax)

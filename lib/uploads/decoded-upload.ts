@@ -73,9 +73,8 @@ export class DecodedUpload implements WatchedFile {
 
   async #decode(encoding: string, mustBeRead: boolean): Promise<void> {
     try {
-      for await (const piece of decodedPieces(this.#input, encoding, decodedBytesMax)) {
+      for await (const piece of decodedPieces(this.#input, encoding, decodedBytesMax))
         await this.#file.onData(piece)
-      }
       await this.#file.onEnd?.()
     } catch (error) {
       this.#input.destroy()

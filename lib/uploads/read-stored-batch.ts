@@ -78,9 +78,8 @@ async function read(upstreams: Upstreams, { chosen, id, signal }: StoredFile): P
     return { failure: `the provider answered ${status}`, isFinal }
   }
   await decoder?.end()
-  if (decoder === undefined || decoder.isBroken) {
+  if (decoder === undefined || decoder.isBroken)
     return { failure: 'the provider sent it in an encoding that cannot be read', isFinal: true }
-  }
   return reader.end()
 }
 

@@ -175,9 +175,8 @@ export class UploadFacts {
     if (upload === undefined || carriesFile === undefined) return
     const encoding = encodingOf(exchange)
     const carries = carriesFile === 'description' && isRawUpload(exchange) ? 'file' : carriesFile
-    if (carries === 'description' && this.#isStrict) {
+    if (carries === 'description' && this.#isStrict)
       upload.watch(new OwnNameWatcher(encoding === '', exchange.request.headers['content-type'] ?? ''))
-    }
     const { length } = upload
     const file =
       encoding === ''
@@ -207,9 +206,8 @@ export class UploadFacts {
     const contentType = headers['content-type'] ?? ''
     if (carries === 'form') return watchFormFile(contentType, length)
     if (carries === 'file') return watchWholeFile(isPlain)
-    if (carries === 'description') {
+    if (carries === 'description')
       return isPlain && isMultipart(contentType) ? watchRelatedFile(contentType, length) : undefined
-    }
     const { object } = exchange.get('route').match
     const { accountId } = exchange.get('key')
     return this.#chunked.watch({ id: object?.id ?? '', accountId, headers: rawHeaders, isPlain })

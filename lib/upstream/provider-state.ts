@@ -119,9 +119,8 @@ export class ProviderState {
     now: number,
   ): CredentialState | undefined {
     const [only] = this.#credentials
-    if (this.#credentials.length === 1 && only !== undefined) {
+    if (this.#credentials.length === 1 && only !== undefined)
       return tried?.has(only) !== true && takesClients(only, now) && !only.admission.isFull ? only : undefined
-    }
     let best: CredentialState | undefined
     let bestScore = -1
     let bestIsFree = false

@@ -187,9 +187,8 @@ export class StraightBody {
     for (; at < bytes.length; at += 1) {
       const byte = bytes[at] as number
       if (byte === lineFeed && this.#line.endsWith('\r')) break
-      if (this.#line.length >= lineBytesMax || !isOfLength(byte, this.#line)) {
+      if (this.#line.length >= lineBytesMax || !isOfLength(byte, this.#line))
         return this.#handOver(Buffer.from(this.#line, 'latin1'), bytes, at)
-      }
       this.#line += String.fromCharCode(byte)
     }
     if (at === bytes.length) return at

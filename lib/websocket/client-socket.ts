@@ -54,9 +54,8 @@ export class ClientSocket {
     const protocol = answeredProtocol(this.#request.rawHeaders, providerProtocol)
     if (protocol !== undefined) lines.push(`Sec-WebSocket-Protocol: ${protocol}`)
     for (let index = 0; index + 1 < headers.length; index += 2) {
-      if (!(headers[index] as string).toLowerCase().startsWith('sec-websocket-')) {
+      if (!(headers[index] as string).toLowerCase().startsWith('sec-websocket-'))
         lines.push(`${headers[index]}: ${headers[index + 1]}`)
-      }
     }
     this.isAccepted = true
     this.#socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'))
@@ -111,10 +110,8 @@ export class ClientSocket {
 function checkHandshake({ rawHeaders }: IncomingMessage): void {
   const keys = headerValues(rawHeaders, 'sec-websocket-key')
   const versions = headerValues(rawHeaders, 'sec-websocket-version')
-  if (keys.length !== 1 || !/^[+/0-9A-Za-z]{22}==$/.test(keys[0] ?? '')) {
+  if (keys.length !== 1 || !/^[+/0-9A-Za-z]{22}==$/.test(keys[0] ?? ''))
     throw new GatewayError('request_invalid', 'Sec-WebSocket-Key must be there once, 16 bytes in base64.')
-  }
-  if (versions.length !== 1 || versions[0] !== '13') {
+  if (versions.length !== 1 || versions[0] !== '13')
     throw new GatewayError('request_invalid', 'Only version 13 of WebSocket is spoken here.')
-  }
 }

@@ -184,9 +184,8 @@ export class MessageReader {
       this.#frames.push(frame.bytes)
       this.#framesBytes += frame.bytes.length
       this.#hold(this.#framesBytes + this.#cutter.heldBytes)
-      if (this.#frames.length > fragmentsMax) {
+      if (this.#frames.length > fragmentsMax)
         throw new SessionError(1008, `A message came in more than ${fragmentsMax} frames.`)
-      }
       // A control frame may stand between two of a message, and keeps its place there.
       const isInMessage = this.#checker.isInMessage
       if (isInMessage && found.kind !== 'close') continue

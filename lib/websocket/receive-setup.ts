@@ -27,9 +27,8 @@ export async function receiveSetup(
   timeoutMs: number,
 ): Promise<ScannedRequest> {
   const client = exchange.find('client')
-  if (client === undefined) {
+  if (client === undefined)
     throw new GatewayError('upgrade_required', 'This is a WebSocket: ask for an upgrade to "websocket".')
-  }
   const { operation } = route.match
   const { interest } = operation
   if (

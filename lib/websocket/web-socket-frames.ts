@@ -72,9 +72,8 @@ export class FrameChecker {
     // A masked frame is unmasked in place.
     this.#receiver.write(Buffer.from(frame))
     const error: NodeJS.ErrnoException | null = this.#receiver.errored
-    if (error !== null) {
+    if (error !== null)
       throw new SessionError(closeCodes[error.code ?? ''] ?? 1002, error.message, { cause: error })
-    }
     if (this.#found.kind !== 'data') this.isInMessage = wasInMessage
     return this.#found
   }

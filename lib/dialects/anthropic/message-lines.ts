@@ -86,9 +86,8 @@ function billedAttempts(iterations: readonly UsageFields[]): readonly UsageField
 
 function addTo(byModel: Map<string, Meters>, model: string, meters: Meters): void {
   const sum = byModel.get(model) ?? {}
-  for (const [meter, units] of Object.entries(meters) as [keyof Meters, number][]) {
+  for (const [meter, units] of Object.entries(meters) as [keyof Meters, number][])
     sum[meter] = (sum[meter] ?? 0) + units
-  }
   byModel.set(model, sum)
 }
 

@@ -155,9 +155,8 @@ function body(
     ]),
   )
   const all: unknown[] = [{ '@type': errorInfoType, reason: code, domain: 'gateway', metadata }]
-  if (param !== undefined && status === 400) {
+  if (param !== undefined && status === 400)
     all.push({ '@type': badRequestType, fieldViolations: [{ field: param, description: message }] })
-  }
   return JSON.stringify({ error: { code: status, message, status: google, details: all } })
 }
 

@@ -94,9 +94,8 @@ class LiveReader implements SessionReader {
     const content = fieldsOf(event['serverContent'])
     const events: ServerEvent[] = []
     const handle = fieldsOf(event['sessionResumptionUpdate'])['newHandle']
-    if (typeof handle === 'string' && handle !== '') {
+    if (typeof handle === 'string' && handle !== '')
       events.push({ kind: 'named', object: { kind: 'session', id: handle } })
-    }
     if (
       !this.#isInTurn &&
       ('modelTurn' in content || 'toolCall' in event || 'outputTranscription' in content)

@@ -59,14 +59,12 @@ export function measureMetadata(usage: UsageFields, names: CountNames): Measure 
   const counts = [prompt, output, toolUse, thoughts].filter(count => count !== undefined)
   if (counts.length === 0) return undefined
   const total = usage.count(names.total)
-  if (total !== undefined && total !== counts.reduce((sum, count) => sum + count, 0)) {
+  if (total !== undefined && total !== counts.reduce((sum, count) => sum + count, 0))
     usage.flag('usage_inconsistent')
-  }
   const measure: Measure = { meters: {}, details: {} }
   splitInput(usage, names, prompt ?? 0, toolUse ?? 0, measure)
-  if (output !== undefined || thoughts !== undefined) {
+  if (output !== undefined || thoughts !== undefined)
     splitOutput(usage, names, output ?? 0, thoughts ?? 0, measure)
-  }
   return measure
 }
 

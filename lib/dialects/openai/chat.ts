@@ -178,12 +178,8 @@ export function usageSplice(scan: ScanResult): RequestFacts['usageSplice'] {
   const stream = findField(scan, 'stream')
   if (stream?.type !== 'true') return undefined
   const options = scan.findings.find(finding => finding.name === 'streamOptions')
-  if (options === undefined) {
-    return insertion(stream.end, ',"stream_options":{"include_usage":true}')
-  }
-  if (options.type === 'null') {
-    return replacement(options.start, options.end, '{"include_usage":true}')
-  }
+  if (options === undefined) return insertion(stream.end, ',"stream_options":{"include_usage":true}')
+  if (options.type === 'null') return replacement(options.start, options.end, '{"include_usage":true}')
   if (options.type !== 'object') throw wrongType(options, 'an object')
   if (readBoolean(scan, 'includeUsage') === true) return undefined
   const includeUsage = scan.findings.find(finding => finding.name === 'includeUsage')

@@ -138,9 +138,8 @@ const xaiCalls = [
 /** Searches that the provider bills, by the counter it bills from. */
 function countSearches(usage: UsageFields): number | undefined {
   const xaiTools = usage.within('server_side_tool_usage_details')
-  if (xaiTools.has(...xaiCalls, 'attachment_search_calls')) {
+  if (xaiTools.has(...xaiCalls, 'attachment_search_calls'))
     return xaiCalls.reduce((calls, name) => calls + (xaiTools.count(name) ?? 0), 0)
-  }
   return (
     usage.within('server_tool_use_details', 'server_tool_use').count('web_search_requests') ??
     usage.count('num_search_queries', 'num_sources_used') ??

@@ -151,9 +151,8 @@ function openaiErrorBody(error: GatewayError): string {
 /** Official SDKs raise on any data with an `error`; the responses' own error events have a name and a type. */
 function openaiErrorEvent(cause: GatewayError, operationName?: string): Buffer {
   const error = shape(cause, undefined)
-  if (operationName?.startsWith('responses') !== true) {
+  if (operationName?.startsWith('responses') !== true)
     return Buffer.from(`data: ${JSON.stringify({ error })}\n\n`)
-  }
   const data = { type: 'error', code: error.code, message: error.message, param: null, error }
   return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`)
 }

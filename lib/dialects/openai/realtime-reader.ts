@@ -152,9 +152,8 @@ export class RealtimeReader implements SessionReader {
       const audioSeconds = encodedSeconds(lengthOf(event['delta']), this.#spokenBytesPerSecond)
       return [{ kind: 'output', ...turn, textBytes: 0, audioSeconds }]
     }
-    if (textDeltas.test(type)) {
+    if (textDeltas.test(type))
       return [{ kind: 'output', ...turn, textBytes: lengthOf(event['delta']), audioSeconds: 0 }]
-    }
     switch (type) {
       case 'session.updated':
       case 'session.created':

@@ -113,13 +113,11 @@ export function withQueryModel(match: RouteMatch): RouteMatch {
   for (const parameter of start === 0 ? [] : upstreamPath.slice(start).split('&')) {
     const equals = parameter.indexOf('=') === -1 ? parameter.length : parameter.indexOf('=')
     const name = nameOf(parameter.slice(0, equals))
-    if (name === 'intent' || name === 'call_id') {
+    if (name === 'intent' || name === 'call_id')
       others.push([name, decodeURIComponentOf(parameter.slice(equals + 1))])
-    }
     if (name === 'model') {
-      if (found.pathModel !== undefined) {
+      if (found.pathModel !== undefined)
         throw new GatewayError('field_ambiguous', 'The query names more than one model.', { param: 'model' })
-      }
       const raw = parameter.slice(equals + 1)
       const model =
         raw === ''
@@ -128,9 +126,8 @@ export function withQueryModel(match: RouteMatch): RouteMatch {
               .split(/\/|%2f/i)
               .map(decodeSegment)
               .join('/')
-      if (model.includes('..')) {
+      if (model.includes('..'))
         throw new GatewayError('request_invalid', 'No model has ".." in its name.', { param: 'model' })
-      }
       found = {
         pathModel: model,
         pathModelSpan: { start: start + equals + 1, end: start + parameter.length },

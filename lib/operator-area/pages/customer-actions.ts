@@ -50,9 +50,8 @@ export const submitNote = customerAction(
   'note',
   () => z.object({ formId, note: reason }),
   async ({ site, session }, accountId, { formId: id, note }) => {
-    if ((await site.reports.account(accountId)) === undefined) {
+    if ((await site.reports.account(accountId)) === undefined)
       throw new AccountError('account_not_found', `there is no account ${accountId}`)
-    }
     const operator = session.user.email
     return (await addNote(site.records, { id, accountId, operator, note }, site.clock.now()))
       ? 'done'

@@ -160,9 +160,8 @@ export async function submitEditKey(context: PageContext, page: DeskPage): Promi
   if (!sent.isValid) return refuse(sent.state)
   const { models, reason } = sent.value
   const unknown = models.find(one => !standsForModel(site.config, one) && key.models?.includes(one) !== true)
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     return refuse({ ...sent.state, errors: { models: page.texts.editKey.modelUnknown(unknown) } })
-  }
   const changes = changesOf(key, site.config.timeZone, sent.value)
   const edit = { ...changes, id: key.id, reason, operator: session.user.email }
   const isChanged = Object.keys(changes).length > 0

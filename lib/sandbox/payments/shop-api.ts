@@ -73,9 +73,8 @@ export class ShopApi {
   #once(request: ShopRequest): ShopAnswer {
     const { path, body } = request
     const key = request.headers['idempotence-key'] ?? ''
-    if (!keyPattern.test(key)) {
+    if (!keyPattern.test(key))
       return problem(400, 'invalid_request', 'Idempotence key is missing or malformed', 'Idempotence-Key')
-    }
     const kept = this.#keys.get(key)
     if (kept !== undefined && this.#shop.now() - kept.atMs < idempotenceMs) {
       if (kept.path === path && kept.body === body) return kept

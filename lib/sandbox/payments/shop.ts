@@ -80,9 +80,8 @@ export class Shop {
 
   payment(id: string): ShopPayment | undefined {
     const payment = this.payments.get(id)
-    if (payment?.status === 'pending' && this.now() - payment.createdMs > payableMs) {
+    if (payment?.status === 'pending' && this.now() - payment.createdMs > payableMs)
       this.cancel(payment, 'expired_on_confirmation', 'yoo_money')
-    }
     return payment
   }
 
@@ -116,9 +115,8 @@ export class Shop {
     const payment = this.payments.get(body.payment_id)
     if (payment?.status !== 'succeeded') throw new ShopRefusal('payment_id', 'The payment cannot be refunded')
     const kopecks = kopecksOf(body.amount)
-    if (kopecks < 1 || payment.refundedKopecks + kopecks > kopecksOf(payment.body.amount)) {
+    if (kopecks < 1 || payment.refundedKopecks + kopecks > kopecksOf(payment.body.amount))
       throw new ShopRefusal('amount.value', 'The amount is more than what is left of the payment')
-    }
     checkReceipt(body)
     payment.refundedKopecks += kopecks
     const refund: ShopRefund = {
@@ -182,7 +180,6 @@ export class Shop {
 
 function checkReceipt({ amount, receipt }: Pick<PaymentBody, 'amount' | 'receipt'>): void {
   const total = receipt?.items.reduce((sum, item) => sum + kopecksOf(item.amount) * item.quantity, 0)
-  if (total !== undefined && total !== kopecksOf(amount)) {
+  if (total !== undefined && total !== kopecksOf(amount))
     throw new ShopRefusal('receipt.items', 'The items of the receipt are not the sum of the payment')
-  }
 }

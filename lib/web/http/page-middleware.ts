@@ -188,8 +188,7 @@ export const ownFormsOnly = createMiddleware<PageEnv>(async (context, next) => {
   const page = context.get('page')
   if (!isForm(context)) return next()
   const { csrf } = await readFields(context)
-  if (!isOwnOrigin(context, page.site) || typeof csrf !== 'string' || !isSameToken(csrf, page.csrf)) {
+  if (!isOwnOrigin(context, page.site) || typeof csrf !== 'string' || !isSameToken(csrf, page.csrf))
     return showFailure(context, page, 'forbidden')
-  }
   return next()
 })

@@ -56,12 +56,10 @@ export function readFilter(
   const query = parameters.toString()
   if (!sent.isValid) return { state: sent.state, query }
   const { from, until, key, model, outcome } = sent.value
-  if (key !== undefined && !keys.some(({ id }) => id === key)) {
+  if (key !== undefined && !keys.some(({ id }) => id === key))
     return { state: withError(page, sent.state, 'key', 'invalid'), query }
-  }
-  if (from !== undefined && until !== undefined && from > until) {
+  if (from !== undefined && until !== undefined && from > until)
     return { state: withError(page, sent.state, 'until', 'daysSwapped'), query }
-  }
   const search: ChargeSearch = {
     ...(from !== undefined && { fromDay: from }),
     ...(until !== undefined && { untilDay: until }),

@@ -14,12 +14,10 @@ const revokedShown = 50
 
 function stateBadge({ texts, site }: OwnPage, { key, budget }: KeyUse): Html {
   const { states } = texts.keys
-  if (key.expiresAt !== undefined && key.expiresAt <= site.clock.now()) {
+  if (key.expiresAt !== undefined && key.expiresAt <= site.clock.now())
     return html`<span class="badge bad">${states.expired}</span>`
-  }
-  if (budget !== undefined && budget.spentMicros >= budget.budgetMicros) {
+  if (budget !== undefined && budget.spentMicros >= budget.budgetMicros)
     return html`<span class="badge bad">${states.spent}</span>`
-  }
   return html`<span class="badge good">${states.active}</span>`
 }
 

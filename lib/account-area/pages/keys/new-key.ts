@@ -212,9 +212,8 @@ export async function submitNewKey(context: PageContext, page: OwnPage): Promise
     const name = unknown(value[field])
     if (name !== undefined) return refuse({ ...state, errors: { [field]: texts.newKey.modelUnknown(name) } })
   }
-  if (!(await site.newKeyAttempts.begin(account.accountId))) {
+  if (!(await site.newKeyAttempts.begin(account.accountId)))
     return refuse({ ...state, errors: { name: texts.newKey.tooOften } })
-  }
   // A page that is loaded again sends its form again. The key that it made is shown to nobody any more.
   const form = value.form === '' ? undefined : `${account.accountId} ${value.form}`
   if (form !== undefined && !(await site.newKeyForms.begin(form))) return seeOther(context, '/keys')

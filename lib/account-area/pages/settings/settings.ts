@@ -249,8 +249,7 @@ export async function submitDeleteAccount(context: PageContext, page: OwnPage): 
   const isDeletedHere = await forgetUser(site.records, session.user.id)
   // Another window may have made one meanwhile; from now on there is no session to make one in.
   await revokeKeys(page)
-  if (isDeletedHere) {
+  if (isDeletedHere)
     site.settingsLetters.deleted({ email: session.user.email, language }, account.accountId, balanceMicros)
-  }
   return seeOther(context, '/sign-in?notice=account-deleted', await site.sessions.end(caller))
 }
