@@ -32,9 +32,8 @@ export function countTokens({ form, bytes }: TextToCount, tokenise: (text: strin
     return tokens
   }
   const found = form === 'prompt' ? readPrompt(text) : undefined
-  if (found === undefined) {
+  if (found === undefined)
     return { text: count(form === 'plain' ? text : unescape(text)), definitions: 0, messages: 0 }
-  }
   return {
     text: count(found.texts.join('\n')),
     definitions: count(found.definitions.join('\n')),

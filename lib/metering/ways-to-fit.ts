@@ -12,9 +12,8 @@ export function fits(cost: ExchangeCost, room: Admitted): boolean {
 /** What of a request would have to be otherwise for it to fit: told only where that alone is enough. */
 export function waysToFit(basis: CostBasis, room: Admitted): Required<WaysToFit> {
   // Nothing of a batch's own body makes it less.
-  if (basis.target.batch !== undefined) {
+  if (basis.target.batch !== undefined)
     return { maxTokens: 0, advice: ' Send fewer requests in one batch, each with a cap on its output.' }
-  }
   const maxTokens = outputTokensThatFit(basis, room)
   const ways = [
     ...(maxTokens > 0 ? [`ask for at most ${maxTokens} output tokens`] : []),

@@ -16,13 +16,10 @@ const decimalsMax = 6
  */
 export function parseRoubles(text: string): Micros {
   const match = decimal.exec(text)
-  if (match === null) {
-    throw new RangeError(`"${text}" is not an amount in roubles, such as "100" or "0.25"`)
-  }
+  if (match === null) throw new RangeError(`"${text}" is not an amount in roubles, such as "100" or "0.25"`)
   const [, whole, fraction = ''] = match
-  if (fraction.length > decimalsMax) {
+  if (fraction.length > decimalsMax)
     throw new RangeError(`"${text}" has more than the ${decimalsMax} decimals of an amount in roubles`)
-  }
   const micros = Number(whole) * microsPerRouble + Number(fraction.padEnd(decimalsMax, '0'))
   if (micros > amountMicrosMax) throw new RangeError(`"${text}" is more than the largest amount, 1000000000`)
   return micros

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalDecimal } from './decimal.ts'
 import type { Decimal, Price, PriceTier } from './price.ts'
-import { meters } from './usage.ts'
-import type { Meter } from './usage.ts'
+import { meters, type Meter } from './usage.ts'
 
 /** A price as the config writes it; absent members are empty. */
 export interface PriceInput {
@@ -38,9 +37,8 @@ function decimals(
     const value = table?.[name]
     if (value === undefined) continue
     const meter = meterOf(name)
-    if (meter !== undefined && !knownMeters.has(meter)) {
+    if (meter !== undefined && !knownMeters.has(meter))
       throw new RangeError(`${path}.${name}: "${meter}" is not a meter; meters are ${meters.join(', ')}`)
-    }
     try {
       result[name] = canonicalDecimal(value)
     } catch (error) {
@@ -58,9 +56,8 @@ function tiers(above: PriceInput['above']): PriceTier[] {
   const priced = (above ?? []).filter(tier => tier.rubPerMillion !== undefined)
   const result = priced.map((tier, index): PriceTier => {
     const path = `above[${index}]`
-    if (!Number.isSafeInteger(tier.inputTokens) || tier.inputTokens < 0) {
+    if (!Number.isSafeInteger(tier.inputTokens) || tier.inputTokens < 0)
       throw new RangeError(`${path}.inputTokens: ${tier.inputTokens} is not a number of tokens`)
-    }
     const rubPerMillion: { [M in Meter]?: Decimal } = decimals(
       tier.rubPerMillion,
       `${path}.rubPerMillion`,

@@ -1,5 +1,4 @@
-import { amountMicrosMax } from './amount.ts'
-import type { Micros } from './amount.ts'
+import { amountMicrosMax, type Micros } from './amount.ts'
 import { priceAtMost } from './price-line.ts'
 import { type Price, type Decimal, rateUnit, ratesOf, unitRate, type Rates } from './price.ts'
 import { addMeters, type Meter, type Meters, type UsageLine } from './usage.ts'
@@ -44,9 +43,8 @@ export function costAtMost(price: Price, consumed: Consumed): Micros {
   const variant = variantAtMost(rates, consumed)
   let highest = 0
   for (const read of waysToRead(price, inPricedMeter(rates, consumed.read), consumed.cacheWrite)) {
-    for (const meter of rates.written) {
+    for (const meter of rates.written)
       highest = Math.max(highest, priceAtMost(price, lineOf(consumed, { read, meter, variant })))
-    }
   }
   const tiered = timesFactorsAtMost(highest, price, consumed.wantedTier)
   return Math.min(amountMicrosMax, tiered + feesOf(rates, consumed.units))

@@ -1,5 +1,4 @@
-import { amountMicrosMax } from './amount.ts'
-import type { Micros } from './amount.ts'
+import { amountMicrosMax, type Micros } from './amount.ts'
 
 /** What an exchange costs: as such exchanges usually do, and at most. `likely` <= `worst` <= `strict`. */
 export interface ExchangeCost {

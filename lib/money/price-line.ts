@@ -1,5 +1,4 @@
-import { amountMicrosMax } from './amount.ts'
-import type { Micros } from './amount.ts'
+import { amountMicrosMax, type Micros } from './amount.ts'
 import { type Price, rateUnit, ratesOf, unitRate, type RateLevel, type Rates } from './price.ts'
 import { type Meter, type UsageLine, meters, type Meters } from './usage.ts'
 

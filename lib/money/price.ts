@@ -159,9 +159,8 @@ function compileRates(price: Price): Rates {
     levels.push({ above: tier.inputTokens, mode: tier.mode, rates: withFallbacks(explicit) })
   }
   const perUnit = new Map<string, bigint>()
-  for (const [name, text] of Object.entries(price.rubPerUnit)) {
+  for (const [name, text] of Object.entries(price.rubPerUnit))
     perUnit.set(name, parseDecimal(text) * 1_000_000n)
-  }
   const factors = new Map<string, bigint>()
   for (const [tier, text] of Object.entries(price.factors)) factors.set(tier, parseDecimal(text))
   const mayCostMore = (meter: Meter, than: Meter): boolean =>

@@ -89,9 +89,8 @@ function oneListPrice(price: ModelPrice): ListPrice {
     const meter = perMillion.get(name)
     if (meter === undefined || value === undefined) continue
     million.set(meter, base(value))
-    for (const { start, price: higher } of typeof value === 'object' ? value.tiers : []) {
+    for (const { start, price: higher } of typeof value === 'object' ? value.tiers : [])
       above.set(start, new Map([...(above.get(start) ?? []), [meter, higher]]))
-    }
   }
   return listPrice({ perMillion: million, perUnit: unit, above })
 }

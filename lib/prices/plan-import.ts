@@ -264,9 +264,8 @@ export function importedPrices(plan: ImportPlan, { configFile, files, comment }:
   const text = `{\n  "$comment": ${JSON.stringify(comment)},\n  "models": {\n${lines.join(',\n')}\n  }\n}\n`
   if (files.includes(file)) return new Map([[file, text]])
   const config = withInclude(readFileSync(configFile, 'utf8'), 'prices.json')
-  if (config === undefined) {
+  if (config === undefined)
     throw new PriceListError(`needs ${file} among the files that ${configFile} includes: add it to include`)
-  }
   return new Map([
     [file, text],
     [configFile, config],

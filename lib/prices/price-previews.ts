@@ -3,8 +3,7 @@ import { Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
 import type { ModelCost } from '../ledger/reports.ts'
 import type { DatedRate } from '../money/pricing.ts'
-import { priceInForce } from '../money/price.ts'
-import type { Decimal, Price } from '../money/price.ts'
+import { priceInForce, type Decimal, type Price } from '../money/price.ts'
 import type { PriceRow } from './list-price.ts'
 
 /** What the section `prices` would say. */

@@ -38,17 +38,15 @@ const powersOfTen: ReadonlyMap<string, Decimal> = new Map([
 export function readCbrRate(body: Buffer): DayRate {
   const root = readXml(body)
   const [, dayOfMonth, month, year] = day.exec(root.attr['Date'] ?? '') ?? []
-  if (root.name !== 'ValCurs' || year === undefined) {
+  if (root.name !== 'ValCurs' || year === undefined)
     throw new RateError('is no list of rates of the Central Bank: it has no ValCurs with a Date')
-  }
   const dollar = root.childrenNamed('Valute').find(one => one.valueWithPath('CharCode')?.trim() === 'USD')
   if (dollar === undefined) throw new RateError('has no rate of USD')
   const value = (dollar.valueWithPath('Value') ?? '').trim().replace(',', '.')
   const nominal = (dollar.valueWithPath('Nominal') ?? '').trim()
   const unit = powersOfTen.get(nominal)
-  if (unit === undefined || !/^\d{1,6}(?:\.\d{1,9})?$/.test(value)) {
+  if (unit === undefined || !/^\d{1,6}(?:\.\d{1,9})?$/.test(value))
     throw new RateError(`has a rate of USD that cannot be read: "${value}" for "${nominal}"`)
-  }
   if (parseDecimal(value) === 0n) throw new RateError('has a rate of 0 for USD')
   return { day: `${year}-${month}-${dayOfMonth}`, usdRub: canonicalDecimal(productOf(value, unit)) }
 }
@@ -124,9 +122,8 @@ export async function acceptRate(
   const held = (await readRates(records)).find(
     row => row.state === 'held' && (day === undefined || row.day === day),
   )
-  if (held === undefined) {
+  if (held === undefined)
     throw new RateError(day === undefined ? 'no rate is held' : `the rate of ${day} is not held`)
-  }
   const change = records.build
     .updateTable('exchange_rates')
     .set({ state: 'used', accepted_at: now })

@@ -145,9 +145,8 @@ export class RatedPrices {
     const { became, before } = await noteRate(await this.#records, rate, changePercentMax, clock.now())
     if (became === 'known') return
     log.info({ ...rate, before, became }, 'the Central Bank has a new rate')
-    if (became === 'held' && before !== undefined) {
+    if (became === 'held' && before !== undefined)
       bus.emit('alarm', 'rate_jump', { ...rate, before, changePercent: changePercent(before, rate.usdRub) })
-    }
   }
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { exactNames, genaiPrices } from './genai-prices.ts'
-import type { GenaiModel } from './genai-prices.ts'
+import { exactNames, genaiPrices, type GenaiModel } from './genai-prices.ts'
 import { listPrice, type ListPrice } from './list-price.ts'
 
 /** A list that cannot be read, or whose prices must not be used. */
