@@ -45,6 +45,29 @@ export function dataTable<Row>(
   </div>`
 }
 
+/** Rows under named columns; each is a card on a phone, so that roles say what the style takes away there. */
+export function cardTable(
+  label: string,
+  className: string,
+  columns: readonly Pick<Column<never>, 'name' | 'isNumber'>[],
+  rows: readonly Html[],
+): Html {
+  const head = ({ name, isNumber = false }: (typeof columns)[number]): Html =>
+    html`<th scope="col" role="columnheader" ${isNumber ? html`class="number"` : ''}>${name}</th>`
+  return html`<div class="table" tabindex="0" role="region" aria-label="${label}">
+    <table class="${className}" role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(head)}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${rows}
+      </tbody>
+    </table>
+  </div>`
+}
+
 /** Names with their values, side by side; what is null is not there. */
 export function facts(
   all: readonly (readonly [name: string, value: Html | string | null])[],

@@ -3,6 +3,7 @@ import type { Movement, MovementPlace } from '../../../payments/movements.ts'
 import { money, time, isoDay, isoTime } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import type { Texts } from '../../texts/texts.ts'
+import { cardTable } from '../../../web/view/data-table.ts'
 import { csvHeaders, csvTable } from '../../../documents/csv-table.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 
@@ -54,21 +55,14 @@ function row(page: OwnPage, movement: Movement, automatic: ReadonlySet<string>):
 
 function table(page: OwnPage, movements: readonly Movement[], automatic: ReadonlySet<string>): Html {
   const { balance } = page.texts
-  return html`<div class="table" tabindex="0" role="region" aria-label="${balance.history}">
-    <table class="charges movements" role="table">
-      <thead role="rowgroup">
-        <tr role="row">
-          <th scope="col" role="columnheader">${balance.time}</th>
-          <th scope="col" role="columnheader">${balance.what}</th>
-          <th scope="col" role="columnheader" class="number">${balance.change}</th>
-          <th scope="col" role="columnheader" class="number">${balance.after}</th>
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${movements.map(movement => row(page, movement, automatic))}
-      </tbody>
-    </table>
-  </div>`
+  const columns = [
+    { name: balance.time },
+    { name: balance.what },
+    { name: balance.change, isNumber: true },
+    { name: balance.after, isNumber: true },
+  ]
+  const rows = movements.map(movement => row(page, movement, automatic))
+  return cardTable(balance.history, 'charges movements', columns, rows)
 }
 
 /** All that moved the balance but charges, the newest first; one more than is shown says that there are older ones. */

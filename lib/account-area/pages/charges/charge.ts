@@ -3,7 +3,7 @@ import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { shownProvider } from '../../../config/config.ts'
 import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
 import { count, smallMoney, time, units, decimal, exactRoubles, named } from '../../../web/format.ts'
-import { facts } from '../../../web/view/data-table.ts'
+import { cardTable, facts } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
@@ -103,26 +103,21 @@ function chargeFormula(page: OwnPage, line: ChargeLine, price: Price | undefined
       <p><strong>${smallMoney(line.amountMicros, language)}</strong></p>`
   }
   const { parts, factor, cost } = explainLine(price, line)
-  const columns = [charge.units, charge.price, charge.cost]
+  const columns = [charge.units, charge.price, charge.cost].map(name => ({ name, isNumber: true }))
+  const rows = [
+    ...parts.map(part => partRow(page, part)),
+    ...(line.tier === undefined ? [] : [tierRow(page, line.tier, factor)]),
+    sumRow(charge.exact, exactRoubles(cost, language)),
+    sumRow(
+      charge.lineTotal,
+      html`<strong>${smallMoney(line.amountMicros, language)}</strong>`,
+      charge.rounded,
+    ),
+  ]
   return html`${name}
     ${line.variant === undefined ? '' : html`<p class="small">${charge.variant}: <bdi>${line.variant}</bdi></p>`}
     ${line.sumOf === undefined ? '' : html`<p class="small">${charge.sumOf(count(line.sumOf, language))}</p>`}
-    <div class="table" tabindex="0" role="region" aria-label="${charge.lineOf(line.model)}">
-      <table class="formula" role="table">
-        <thead role="rowgroup">
-          <tr role="row">
-            <th scope="col" role="columnheader">${charge.meter}</th>
-            ${columns.map(column => html`<th scope="col" role="columnheader" class="number">${column}</th>`)}
-          </tr>
-        </thead>
-        <tbody role="rowgroup">
-          ${parts.map(part => partRow(page, part))}
-          ${line.tier === undefined ? '' : tierRow(page, line.tier, factor)}
-          ${sumRow(charge.exact, exactRoubles(cost, language))}
-          ${sumRow(charge.lineTotal, html`<strong>${smallMoney(line.amountMicros, language)}</strong>`, charge.rounded)}
-        </tbody>
-      </table>
-    </div>
+    ${cardTable(charge.lineOf(line.model), 'formula', [{ name: charge.meter }, ...columns], rows)}
     <p class="quiet small">${charge.priceVersion}: <code>${line.priceVersion}</code></p>`
 }
 

@@ -3,6 +3,7 @@ import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeSearch, ChargeRecord } from '../../../ledger/charge-records.ts'
 import { count, spentMoney, alignDecimals, named, smallMoney, time, units } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { cardTable } from '../../../web/view/data-table.ts'
 import { formProblems } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { filterForm, readFilter } from './charge-filter.ts'
@@ -80,27 +81,11 @@ function chargeRow(
 /** Charges as a table, which is a list of cards on a phone. */
 function chargeList(page: OwnPage, keys: readonly KeyRecord[], charges: readonly ChargeRecord[]): Html {
   const { texts, language } = page
+  const { title, time, model, key, usage, outcome, amount } = texts.charges
   const amounts = alignDecimals(charges.map(({ amountMicros }) => smallMoney(amountMicros, language)))
-  const columns = [
-    texts.charges.time,
-    texts.charges.model,
-    texts.charges.key,
-    texts.charges.usage,
-    texts.charges.outcome,
-  ]
-  return html`<div class="table" tabindex="0" role="region" aria-label="${texts.charges.title}">
-    <table class="charges" role="table">
-      <thead role="rowgroup">
-        <tr role="row">
-          ${columns.map(column => html`<th scope="col" role="columnheader">${column}</th>`)}
-          <th scope="col" role="columnheader" class="number">${texts.charges.amount}</th>
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${charges.map((charge, index) => chargeRow(page, keys, charge, amounts[index]))}
-      </tbody>
-    </table>
-  </div>`
+  const columns = [time, model, key, usage, outcome].map(name => ({ name }))
+  const rows = charges.map((charge, index) => chargeRow(page, keys, charge, amounts[index]))
+  return cardTable(title, 'charges', [...columns, { name: amount, isNumber: true }], rows)
 }
 
 const pageLength = 50

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { count, exactRoubles, decimal, isoDay } from '../../../web/format.ts'
 import { hiddenField, readQuery, says } from '../../../web/http/read-form.ts'
 import type { Html, OwnPage, PageContext, Page } from '../../page.ts'
+import { cardTable } from '../../../web/view/data-table.ts'
 import { field, formProblems } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { pricedModels, type PricedModel } from './priced-models.ts'
@@ -136,25 +137,16 @@ function row(page: OwnPage, model: PricedModel): Html {
 
 function providerModels(page: OwnPage, provider: string, found: readonly PricedModel[]): Html {
   const { models } = page.texts
+  const title = provider === '' ? models.title : provider
+  const prices = mainMeters.map(meter => ({ name: models[meter], isNumber: true }))
+  const columns = [{ name: models.model }, ...prices, { name: models.others }]
+  const rows = found.map(model => row(page, model))
   return html`<section class="card">
     <div class="row between">
-      <h2>${provider === '' ? models.title : provider}</h2>
+      <h2>${title}</h2>
       <span class="quiet small">${models.perMillion}</span>
     </div>
-    <div class="table" tabindex="0" role="region" aria-label="${provider === '' ? models.title : provider}">
-      <table class="models" role="table">
-        <thead role="rowgroup">
-          <tr role="row">
-            <th scope="col" role="columnheader">${models.model}</th>
-            ${mainMeters.map(meter => html`<th scope="col" role="columnheader" class="number">${models[meter]}</th>`)}
-            <th scope="col" role="columnheader">${models.others}</th>
-          </tr>
-        </thead>
-        <tbody role="rowgroup">
-          ${found.map(model => row(page, model))}
-        </tbody>
-      </table>
-    </div>
+    ${cardTable(title, 'models', columns, rows)}
   </section>`
 }
 
