@@ -109,7 +109,6 @@ function everyMember(show: ShowOwnPage) {
   )
 }
 
-/** A page for the owner of an account. */
 function own(show: ShowOwnPage) {
   return everyMember((context, page) => {
     if (page.account.role === 'owner') return show(context, page)

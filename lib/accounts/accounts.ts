@@ -18,7 +18,6 @@ export type CreditSource = 'payment' | 'operator' | 'starting' | 'correction'
 export const budgetPeriods = ['total', 'day', 'week', 'month'] as const
 export type BudgetPeriod = (typeof budgetPeriods)[number]
 
-/** What a key is limited to. */
 interface KeyLimits {
   /** Models the key may use; undefined allows all. A trailing `*` stands for any ending. */
   readonly models?: readonly string[]

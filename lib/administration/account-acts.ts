@@ -1,9 +1,7 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { Consent } from '../accounts/user-rows.ts'
-import { formatRoubles } from '../money/amount.ts'
-import type { Micros } from '../money/amount.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
-import type { Records, RecordReader } from '../stores/records/records.ts'
+import { formatRoubles, type Micros } from '../money/amount.ts'
+import { RecordConflictError, type Records, type RecordReader } from '../stores/records/records.ts'
 import { actionStep } from './operator-log.ts'
 import type { AccountNoteRow } from '../stores/records/customer-tables.ts'
 

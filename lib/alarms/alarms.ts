@@ -68,7 +68,6 @@ export function listAlarms(
   return records.all(isAll ? query : query.where('state', '<>', 'closed'))
 }
 
-/** An alarm by id. */
 export async function findAlarm(records: RecordReader, id: string): Promise<AlarmRow | undefined> {
   const [alarm] = await records.all(records.build.selectFrom('alarms').selectAll().where('id', '=', id))
   return alarm

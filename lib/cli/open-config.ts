@@ -49,10 +49,8 @@ export const openOperatorArea = (options: SharedOptions): Config['operatorArea']
 export const openRiskRule = (options: SharedOptions): RiskRule => openSection(options, 'hold').risk
 /** In which zone times are read and printed. */
 export const openTimeZone = (options: SharedOptions): string => openSection(options, 'timeZone')
-/** Where the store is. */
 export const openStoreSetting = (options: SharedOptions): Config['store'] =>
   readFrom(options, loadStoreSetting)
-/** What models are called. */
 export const openModelNames = (options: SharedOptions): ModelNames => readFrom(options, loadModelNames)
 /** What providers are called. */
 export const openProviderNames = (options: SharedOptions): readonly string[] =>

@@ -59,7 +59,6 @@ export type DetailProblem =
   | { readonly kind: 'ediId' }
   | { readonly kind: 'unexpected' }
 
-/** A problem and the field it is in. */
 interface FieldProblem {
   readonly field: CompanyField
   readonly problem: DetailProblem

@@ -3,7 +3,6 @@ import { integer, bytes, baseUrl, milliseconds } from './scalars.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { matchesPattern } from './config.ts'
 
-/** The options of the plugin model-router. */
 export const modelRouterOptions = z.strictObject({
   mintedKeys: z.enum(['refuse', 'allow']).default('refuse').meta({
     description:

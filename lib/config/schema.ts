@@ -191,7 +191,6 @@ export const configSchema = z.strictObject({
   unmetered: z.boolean().default(false),
 })
 
-/** A section of the config. */
 export type ConfigKey = keyof typeof configSchema.shape
 /** The sections as they are parsed; those of many entries are parsed entry by entry elsewhere. */
 export type Settings = z.output<typeof configSchema>

@@ -163,7 +163,6 @@ export const results = {
   'records.write': z.object({ rows: z.array(z.array(z.unknown())) }),
 } satisfies Record<OperationName, z.ZodType>
 
-/** What each operation answers. */
 export type OperationResults = { [N in OperationName]: z.output<(typeof results)[N]> }
 
 /** The answer of the server when it could not. */

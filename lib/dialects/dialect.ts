@@ -118,7 +118,6 @@ export interface RequestFacts {
   readonly startsJob?: boolean
   /** The file that is begun is to be the input of a batch. */
   readonly isForBatch?: boolean
-  /** The request is a batch of requests. */
   readonly batch?: BatchedRequests
 }
 

@@ -18,7 +18,6 @@ export interface PageRequest {
   readonly filter?: (object: Readonly<Record<string, unknown>>) => boolean
 }
 
-/** What is on a page. */
 export interface ListPage {
   readonly objects: readonly {
     readonly id: string

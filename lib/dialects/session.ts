@@ -82,7 +82,6 @@ export interface SessionContext {
 export interface SessionReader {
   /** A response may begin without being asked for, when the speaker pauses. */
   readonly startsByItself: boolean
-  /** Responses are spoken, as far as is known. */
   readonly isSpoken: boolean
   /** What the provider may run by itself for any response, as far as messages after the first have said so. */
   readonly tools?: readonly ProviderTool[]

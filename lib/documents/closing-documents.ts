@@ -30,7 +30,6 @@ export function storedClosing(row: ClosingRow): StoredClosing {
   }
 }
 
-/** A document as a row. */
 export function closingRow(
   { id, accountId, month, state, document }: StoredClosing,
   { sellerInn, number, at }: { readonly sellerInn: string; readonly number: number; readonly at: number },

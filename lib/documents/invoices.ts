@@ -130,7 +130,6 @@ export async function cancelInvoice(
   }
 }
 
-/** A new invoice. */
 interface NewInvoice {
   readonly accountId: string
   readonly amount: Kopecks

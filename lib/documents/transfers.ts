@@ -25,7 +25,6 @@ interface TransferSearch {
   readonly offset: number
 }
 
-/** Transfers that a search finds. */
 export function findTransfers(
   records: RecordReader,
   { state, text, sort, isDescending, limit, offset }: TransferSearch,
@@ -100,7 +99,6 @@ function transferMovement(
   }
 }
 
-/** Credits an account with a transfer. */
 export function creditStep(row: TransferRow, accountId: string, at: number): RecordStep {
   return { credit: transferMovement(row, { accountId, reason: 'bank transfer', at }) }
 }

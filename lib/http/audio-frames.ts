@@ -1,4 +1,3 @@
-/** The longest header of a frame of FLAC. */
 export const flacHeaderBytesMax = 16
 /** Hertz by the code in a frame's header; 0 stands for the rate of the stream. */
 const rates = [0, 88_200, 176_400, 192_000, 8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000]

@@ -28,7 +28,6 @@ interface JobPollerOptions extends PollTimes {
   readonly onFailure: (job: Job | undefined, error: unknown) => void
 }
 
-/** Between looks for jobs that are due. */
 const tickMsMax = 1000
 const questionsAtOnce = 16
 /** Between looks while more are due than can be asked at once. */

@@ -24,7 +24,6 @@ export interface ProviderObject extends ProviderObjectName {
   readonly facts?: ObjectFacts
 }
 
-/** An object in a list. */
 export interface ListedObject extends ProviderObject {
   /** Milliseconds since the epoch: when it was recorded. */
   readonly createdAt: number

@@ -179,7 +179,6 @@ export interface Reports {
   ): Promise<readonly KeyUse[]>
   /** From a day on, by day. Quick, however many charges there are. */
   modelSpending(accountId: string, fromDay: number): Promise<readonly ModelSpending[]>
-  /** The newest first. */
   latestCharges(accountId: string, limit: number): Promise<readonly ChargeReport[]>
   /** A page of an account's charges before an id, the newest first. Quick, however many and however rare. */
   findCharges(

@@ -12,7 +12,6 @@ const ofFrames: ReadonlySet<number> = new Set([0x50, 0x55, 0x1600])
 /** What the samples of a WAV or AIFF are: so many bytes a second, or a row of frames. */
 type Coding = number | 'frames'
 
-/** A chunk of samples. */
 interface SampleChunk {
   readonly start: number
   /** As it says itself. */

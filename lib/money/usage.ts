@@ -248,7 +248,6 @@ export interface UsageReading {
   }
   /** By which the provider knows the request, where the answer tells it and no header does. */
   readonly providerRequestId?: string
-  /** The model the answer names, if it names one. */
   readonly model?: string
   /** The tier that the answer names, where it names it before its usage. */
   readonly tier?: string

@@ -16,7 +16,6 @@ const ofProvider: readonly AlarmCode[] = [
   ...flagAlarmCodes,
 ]
 
-/** Counts an alarm. */
 export function countAlarm(
   counter: AlarmCounter,
   code: string,

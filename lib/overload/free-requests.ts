@@ -7,7 +7,6 @@ import { Pace } from './overload.ts'
 interface Use {
   /** Requests that it may still make at once. */
   left: number
-  /** When that was counted. */
   countedAt: number
   /** The last of its own endpoints that is worked on, or waits to be. */
   last: Promise<unknown>

@@ -6,7 +6,6 @@ import type { DatedRate } from '../money/pricing.ts'
 import type { RateRow } from '../stores/records/operator-tables.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 
-/** The rate of a day. */
 export interface DayRate {
   /** `2026-11-24`, in Moscow. */
   readonly day: string

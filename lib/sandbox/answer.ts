@@ -86,7 +86,6 @@ export class SandboxFault extends Error {
 /** A JSON object with members of any kind. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -9,7 +9,6 @@ const readAs: readonly (readonly [meter: Meter, others: readonly Meter[]])[] = [
   ['cachedInput', ['input']],
 ]
 
-/** Usage as its price can charge it. */
 interface PayableUsage {
   readonly usage: UsageLine
   /** Something may cost its provider more than is charged here: it has no price of its own. */

@@ -17,7 +17,6 @@ import type { Frame } from './view/layout.ts'
 /** Markup whose values are escaped. */
 export type Html = ReturnType<typeof html>
 
-/** Light, dark, or as the system has it. */
 export type Theme = 'system' | 'light' | 'dark'
 
 /** Emails about the security of a user's sign-in. */

@@ -38,7 +38,6 @@ export class SessionError extends Error {
   }
 }
 
-/** The close code that an error ends a session with. */
 export function closeCodeOf(error: Error): number {
   if (error instanceof SessionError) return error.closeCode
   if (error instanceof ShutDownError) return 1001

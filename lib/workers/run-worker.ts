@@ -114,7 +114,6 @@ interface WorkerParts extends WorkerProgram {
   readonly peer: Peer<PrimaryOperations, WorkerOperations>
   readonly ledger: RemoteLedger
   readonly keys: MemoryKeyDirectory
-  /** The config in force. */
   readonly configInForce: () => Config
 }
 

@@ -116,7 +116,6 @@ function show(
   )
 }
 
-/** The offer. */
 export function showOffer(context: PageContext, page: Page): Response | Promise<Response> {
   return show(context, page, page.texts.shell.offer, page.site.legal.offer)
 }

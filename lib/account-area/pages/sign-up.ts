@@ -78,7 +78,6 @@ function view(page: Page, state: FormState): Html {
   )
 }
 
-/** The form to sign up. */
 export function showSignUp(context: PageContext, page: Page): Response | Promise<Response> {
   return page.session === undefined ? context.html(view(page, emptyForm)) : seeOther(context, '/')
 }

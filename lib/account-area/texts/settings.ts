@@ -86,7 +86,6 @@ const ru = {
     waiting: 'Вас пригласили к чужому лицевому счёту.',
     look: 'Посмотреть приглашение',
   },
-  /** The email of an invitation. */
   invitationEmail: {
     subject: (site: string) => `Приглашение вести бухгалтерию: ${site}`,
     text: (invitation: {

@@ -46,7 +46,6 @@ const ru = {
     'card-unlinked': 'Карта отвязана и больше не будет списываться.',
     'account-deleted': 'Учётная запись удалена.',
   },
-  /** The overview. */
   overview: {
     title: 'Обзор',
     available: 'Доступно',

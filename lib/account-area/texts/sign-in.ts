@@ -1,7 +1,6 @@
 import { webTexts } from '../../web/texts/web-texts.ts'
 
 const ru = {
-  /** Signing up and in. */
   signUp: {
     title: 'Регистрация',
     lead: 'Один ключ ко всем моделям, оплата в рублях.',

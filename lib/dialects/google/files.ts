@@ -26,7 +26,6 @@ const uploadChunk: Operation = {
   isOpenByObject: true,
   carriesFile: 'bytes',
 }
-/** What a file is. */
 const storedFile = freeOperation('stored-file')
 const deletedFile = freeOperation('deleted-file', { isDeletion: true })
 /** Its bytes: an answer that sends on to where they are, or the bytes. */

@@ -15,7 +15,6 @@ const file = object({ id: names('file') })
 
 /** `POST /files`, a form with the file in it. */
 const fileUpload = objectOperation('file-upload', file, { body: 'streamed', carriesFile: 'form' })
-/** What a file is. */
 const storedFile = freeOperation('stored-file')
 const deletedFile = freeOperation('deleted-file', { isDeletion: true })
 /** `GET /files/{id}/content` */

@@ -82,7 +82,6 @@ const answer = object({
   response: object({ ...response, output: list(object(outputType)) }),
 })
 
-/** Types of the last event of a response. */
 export const lastTypes: ReadonlySet<unknown> = new Set([
   'response.completed',
   'response.incomplete',

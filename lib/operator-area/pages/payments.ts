@@ -52,7 +52,6 @@ function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
   ]
 }
 
-/** Payments as a table. */
 export function paymentTable(page: DeskPage, payments: readonly Payment[]): Html {
   const { payments: texts, common } = page.texts
   return dataTable({ label: texts.title, empty: common.none }, paymentColumns(page), payments)

@@ -9,7 +9,6 @@ export interface ShopRequest extends Omit<SandboxRequest, 'body'> {
   readonly body: string
 }
 
-/** A JSON answer. */
 export interface ShopAnswer {
   readonly status: number
   readonly json: object

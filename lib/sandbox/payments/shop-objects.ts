@@ -115,7 +115,6 @@ export interface ShopPayment {
   refundedKopecks: number
 }
 
-/** A refund of the shop. */
 export interface ShopRefund {
   readonly id: string
   status: 'pending' | 'succeeded' | 'canceled'
@@ -124,14 +123,12 @@ export interface ShopRefund {
   cancellation: Cancellation | undefined
 }
 
-/** A receipt of the shop. */
 export interface ShopReceipt {
   readonly id: string
   status: 'pending' | 'succeeded' | 'canceled'
   readonly body: Pick<ReceiptBody, 'type' | 'payment_id' | 'refund_id' | 'settlements'>
 }
 
-/** Kopecks of an amount. */
 export function kopecksOf({ value }: Amount): number {
   return Number(value.replace('.', ''))
 }

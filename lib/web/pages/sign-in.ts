@@ -34,7 +34,6 @@ function view(page: WebPage, next: string, state: FormState, isRefused = false):
   )
 }
 
-/** The form to sign in. */
 export function showSignIn(context: PageContext, page: WebPage): Response | Promise<Response> {
   const next = ownPath(context.req.query('next'))
   return page.session === undefined ? context.html(view(page, next, emptyForm)) : seeOther(context, next)
@@ -70,7 +69,6 @@ async function endForgotten({ site, session, caller }: WebPage): Promise<void> {
   if (session !== undefined) await site.sessions.end(caller)
 }
 
-/** Ends the session. */
 export async function submitSignOut(context: PageContext, page: WebPage): Promise<Response> {
   return seeOther(context, '/sign-in?notice=signed-out', await page.site.sessions.end(page.caller))
 }

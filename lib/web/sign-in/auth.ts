@@ -69,7 +69,6 @@ export function callerHeaders({ address, cookie, userAgent }: Caller): Headers {
   return new Headers({ cookie, 'user-agent': userAgent, [addressHeader]: address })
 }
 
-/** The recipient of an email. */
 export interface Recipient {
   readonly email: string
   readonly language: string | undefined

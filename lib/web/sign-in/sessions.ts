@@ -3,7 +3,6 @@ import type { UserRows } from '../../accounts/user-rows.ts'
 import { callerHeaders, type Auth, type Caller, type SignInTables } from './auth.ts'
 import { cookiesUnlessWrong, refusalCode } from './identity.ts'
 
-/** A user who is signed in. */
 export interface SignedInUser {
   readonly id: string
   readonly email: string

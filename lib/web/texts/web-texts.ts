@@ -88,7 +88,6 @@ const ru = {
     'two-factor-on': 'Вход по коду включён, остальные сеансы завершены.',
     'two-factor-off': 'Вход по коду выключен.',
   },
-  /** Signing in. */
   signIn: {
     title: 'Вход',
     submit: 'Войти',

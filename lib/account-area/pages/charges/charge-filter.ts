@@ -76,7 +76,6 @@ function dayField(state: FormState, name: string, label: string): Html {
   return field(state, { name, label, type, isOptional: true })
 }
 
-/** The form of the filter. */
 export function filterForm(
   page: OwnPage,
   keys: readonly KeyRecord[],

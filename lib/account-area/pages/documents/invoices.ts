@@ -155,7 +155,6 @@ export async function showInvoice(context: PageContext, page: OwnPage): Promise<
   )
 }
 
-/** Cancels an invoice that nothing was paid for. */
 export async function submitCancelInvoice(context: PageContext, page: OwnPage): Promise<Response> {
   const invoice = await ownInvoice(context, page)
   if (invoice === undefined || invoice.paid > 0) return showFailure(context, page, 'notFound')

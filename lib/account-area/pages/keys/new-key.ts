@@ -134,7 +134,6 @@ function newKeyForm(page: OwnPage, state: FormState): Html {
   )
 }
 
-/** The form for a new key. */
 export async function showNewKey(context: PageContext, page: OwnPage): Promise<Response> {
   return context.html(newKeyForm(page, emptyForm))
 }

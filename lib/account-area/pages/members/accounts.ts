@@ -161,7 +161,6 @@ export async function submitAcceptInvitation(context: PageContext, page: OwnPage
   return isAccepted ? useAccount(context, page, sent.value.account) : showFailure(context, page, 'notFound')
 }
 
-/** Declines an invitation. */
 export async function submitDeclineInvitation(context: PageContext, page: OwnPage): Promise<Response> {
   const sent = await readForm(context, page, schema)
   if (sent.isValid) await page.site.members.endInvitation(sent.value.account, page.session.user.email)

@@ -68,7 +68,6 @@ function add(amounts: number[], index: number, amount: number): void {
   amounts[index] = (amounts[index] ?? 0) + amount
 }
 
-/** A sum of amounts. */
 export function sum(amounts: readonly number[]): number {
   return amounts.reduce((total, amount) => total + amount, 0)
 }
