@@ -26,13 +26,10 @@ import { postgresCharge, holdMembers, holdRefusal, refusal, accountMoney } from 
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { PostgresJobs } from './postgres-jobs.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { StoredLedger, listedAt, unlistObject } from '../shared/stored-ledger.ts'
+import { StoredLedger, holdMs, listedAt, unlistObject } from '../shared/stored-ledger.ts'
 import { dropped, kept, writtenWithin } from '../shared/write-batch.ts'
 import type { Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
-
-/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
-const holdMs = 24 * 60 * 60 * 1000
 
 /** Why a node that is not heard of takes nothing new. */
 export function lostTouch(): LedgerUnavailableError {

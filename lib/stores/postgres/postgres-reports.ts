@@ -7,6 +7,7 @@ import {
   postgresPool,
 } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
+import { findBreaches, type Invariants } from '../shared/find-breaches.ts'
 import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import { missingSteps, newestVersion } from '../shared/store-schema.ts'
 import { errorWords } from '../../platform/log.ts'
@@ -117,7 +118,7 @@ export function postgresQueries(pool: PostgresPool): StoreQueries {
 }
 
 /** What only a database of several nodes can have wrong. */
-const invariants: readonly (readonly [sentence: string, query: string])[] = [
+const invariants: Invariants = [
   [
     'what an account holds is not the sum of its open holds',
     `SELECT id AS name FROM accounts WHERE held_micros <>
@@ -136,18 +137,11 @@ const invariants: readonly (readonly [sentence: string, query: string])[] = [
   ],
 ]
 
-async function verifyNodes(queries: StoreQueries): Promise<readonly string[]> {
-  const breaches: string[] = []
-  for (const [sentence, query] of invariants) {
-    const rows = await queries.all<{ readonly name: string }>(`${query} LIMIT 20`)
-    breaches.push(...rows.map(({ name }) => `${sentence}: ${name}`))
-  }
-  return breaches
-}
+const verifyMore = (queries: StoreQueries) => findBreaches(queries, invariants)
 
 /** Reads a database through a pool; closing it leaves the pool open. */
 export function postgresReports(pool: PostgresPool, clock: Clock, riskRule: () => RiskRule): Reports {
-  return storeReports(postgresQueries(pool), { clock, riskRule, verifyMore: verifyNodes })
+  return storeReports(postgresQueries(pool), { clock, riskRule, verifyMore })
 }
 
 /**
@@ -175,5 +169,5 @@ export async function openPostgresReports(
   clock: Clock,
   riskRule = () => noRisk,
 ): Promise<Reports> {
-  return storeReports(await openPostgresQueries(url), { clock, riskRule, verifyMore: verifyNodes })
+  return storeReports(await openPostgresQueries(url), { clock, riskRule, verifyMore })
 }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
-import { steadyClock as systemSteadyClock, type Clock } from '../../platform/clock.ts'
+import { steadyClock as systemSteadyClock } from '../../platform/clock.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { HoldRequest } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
@@ -24,8 +24,7 @@ import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-
 import type { Store, StoreOptions } from '../store.ts'
 import { storeQueue } from '../shared/store-health.ts'
 import { storePatienceMs } from '../shared/write-queue.ts'
-import type { AccountSettings } from '../../accounts/accounts.ts'
-import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
+import type { UserRow } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
@@ -57,25 +56,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-async function change(pool: PostgresPool, statements: readonly SqlStatement[]): Promise<readonly UserRow[]> {
-  try {
-    return await transaction(pool, 'BEGIN', queries => runAll<UserRow>(queries, statements))
-  } catch (cause) {
-    throw isStoreFailure(cause) ? notWritten(cause) : cause
+/** Each change of users and settings is a transaction. */
+function statementsOn(pool: PostgresPool) {
+  return async (statements: readonly SqlStatement[]): Promise<readonly UserRow[]> => {
+    try {
+      return await transaction(pool, 'BEGIN', queries => runAll<UserRow>(queries, statements))
+    } catch (cause) {
+      throw isStoreFailure(cause) ? notWritten(cause) : cause
+    }
   }
-}
-
-/** Users and settings on PostgreSQL: each change is a transaction. */
-function postgresUsers(
-  pool: PostgresPool,
-  clock: Clock,
-): { readonly users: UserRows; readonly settings: AccountSettings } {
-  const options = {
-    queries: postgresQueries(pool),
-    change: (statements: readonly SqlStatement[]) => change(pool, statements),
-    clock,
-  }
-  return { users: new StoreUserRows(options), settings: new StoreAccountSettings(options) }
 }
 
 /** Holds are ended this many at a time, as one batch. */
@@ -167,6 +156,7 @@ async function assembleStore(
     lost: () => (node.isAnswered && node.isHeard ? undefined : lostTouch()),
   })
   const queries = postgresQueries(pool)
+  const own = { queries, clock, change: statementsOn(pool) }
   const isHeard = (): boolean => node.isHeard
   const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard, riskRule })
   const openHolds = new PostgresOpenHolds(queries, ledger)
@@ -189,7 +179,8 @@ async function assembleStore(
       ledger,
       accounts: new PostgresAccounts({ pool, keys, clock, owner, riskRule }),
       keys,
-      ...postgresUsers(pool, clock),
+      users: new StoreUserRows(own),
+      settings: new StoreAccountSettings(own),
       reports: postgresReports(pool, clock, riskRule),
       async records() {
         const { postgresRecords } = await import('../records/postgres-records.ts')

@@ -11,7 +11,7 @@ import { bookMovement } from '../postgres/postgres-accounts.ts'
 import { openPostgresQueries } from '../postgres/postgres-reports.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordReader } from './record-reader.ts'
-import { recordValues, RecordConflictError, rowsMessage } from './records.ts'
+import { RecordConflictError, rowsMessage, stepMessage } from './records.ts'
 import type { RecordReader, RecordStep, Records } from './records.ts'
 import { errorWords } from '../../platform/log.ts'
 
@@ -54,18 +54,15 @@ async function runStep(
   step: RecordStep,
   rule: RiskRule,
 ): Promise<readonly unknown[]> {
-  if ('credit' in step) {
-    await bookMovement(connection, { kind: 'credit', ...step.credit }, rule)
+  const message = stepMessage(step)
+  if (message.kind !== 'write') {
+    await bookMovement(connection, message, rule)
     return []
   }
-  if ('debit' in step) {
-    await bookMovement(connection, { kind: 'debit', ...step.debit }, rule)
-    return []
-  }
-  const { sql, parameters } = step.write.compile()
-  const { rows, rowCount } = await connection.query<Record<string, unknown>>(sql, recordValues(parameters))
-  if (step.rows !== undefined && rowCount !== step.rows) {
-    throw new RecordConflictError(rowsMessage(index + 1, rowCount ?? 0, step.rows))
+  const { sql, values, rows: expected } = message
+  const { rows, rowCount } = await connection.query<Record<string, unknown>>(sql, [...values])
+  if (expected !== null && rowCount !== expected) {
+    throw new RecordConflictError(rowsMessage(index + 1, rowCount ?? 0, expected))
   }
   return rows
 }

@@ -1,7 +1,7 @@
 import type { Compilable, Generated, Insertable, Kysely } from 'kysely'
 import type { Columns, RowOf } from '../shared/row-of.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
-import type { MovementOperation } from '../shared/store-operation.ts'
+import type { MovementOperation, TransactionStep } from '../shared/store-operation.ts'
 import type { operatorColumns } from './operator-tables.ts'
 import type { autoTopUpColumns } from './auto-top-up-tables.ts'
 import type { customerColumns } from './customer-tables.ts'
@@ -34,6 +34,14 @@ export type RecordStep =
   | { readonly credit: RecordMovement }
   /** Refused as `balance_insufficient` when what is left would not cover the open holds. */
   | { readonly debit: RecordMovement }
+
+/** A step as a store takes it. */
+export function stepMessage(step: RecordStep): TransactionStep {
+  if ('credit' in step) return { kind: 'credit', ...step.credit }
+  if ('debit' in step) return { kind: 'debit', ...step.debit }
+  const { sql, parameters } = step.write.compile()
+  return { kind: 'write', sql, values: recordValues(parameters), rows: step.rows ?? null }
+}
 
 /** Business rows as they are on the disk. */
 export interface RecordReader {

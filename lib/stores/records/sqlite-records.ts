@@ -3,25 +3,18 @@ import { AccountError } from '../../accounts/accounts.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import { bookDebits } from '../sqlite/sqlite-accounts.ts'
 import { SqliteQueries } from '../sqlite/sqlite-queries.ts'
-import type { TransactionAnswer, TransactionStep } from '../shared/store-operation.ts'
+import type { TransactionAnswer } from '../shared/store-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { dropped, written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import { recordReader } from './record-reader.ts'
-import { recordValues, RecordConflictError, recordConflict } from './records.ts'
-import type { RecordReader, RecordStep, Records } from './records.ts'
+import { RecordConflictError, recordConflict, stepMessage } from './records.ts'
+import type { RecordReader, Records } from './records.ts'
 
 interface SqliteRecordsOptions {
   readonly queries: Pick<StoreQueries, 'all'>
   readonly queue: WriteQueue
   readonly book: BalanceBook
-}
-
-function stepMessage(step: RecordStep): TransactionStep {
-  if ('credit' in step) return { kind: 'credit', ...step.credit }
-  if ('debit' in step) return { kind: 'debit', ...step.debit }
-  const { sql, parameters } = step.write.compile()
-  return { kind: 'write', sql, values: recordValues(parameters), rows: step.rows ?? null }
 }
 
 /** Opens a SQLite store to read its business rows, beside a running server or without one. */

@@ -6,8 +6,9 @@ import type {
   ExchangeCharges,
 } from '../../ledger/charge-records.ts'
 import { dayStart } from '../../ledger/key-spending.ts'
+import { conditions, type Conditions } from './charges-by-id.ts'
 import { chargeColumns, chargeRecord, type ChargeRow } from './report-rows.ts'
-import type { QueryValue, StoreQueries } from './store-queries.ts'
+import type { StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
 
 /** Rows that one query looks through: nothing else waits longer for the thread. */
@@ -16,19 +17,6 @@ const scanRows = 2000
 const scanRowsMax = 30_000
 /** Rows that an export reads at a time. */
 const exportRows = 500
-
-interface Conditions {
-  readonly sql: string
-  readonly values: readonly QueryValue[]
-}
-
-function conditions(pairs: readonly (readonly [string, QueryValue | undefined])[]): Conditions {
-  const used = pairs.filter(([, value]) => value !== undefined)
-  return {
-    sql: used.map(([condition]) => ` AND ${condition}`).join(''),
-    values: used.map(([, value]) => value ?? null),
-  }
-}
 
 function sumConditions({ fromDay, untilDay, keyId, model, outcome }: ChargeSearch): Conditions {
   return conditions([

@@ -1,3 +1,5 @@
+import type { Invariants } from './find-breaches.ts'
+
 /**
  * What holds of every ledger, as queries that both stores understand. PostgreSQL before 16 wants a name for each subquery in
  * FROM.
@@ -14,7 +16,7 @@
  * correction is entered as it says, and gives back no more than its charge cost.
  *
  * Elsewhere: types, keys and references are the file's own (`integrity_check`, `foreign_key_check`); prices
- * and recomputed charges stand in `verify-ledger.ts`. Not checked, since it cannot be broken or does not
+ * and recomputed charges are checked in `store-reports.ts`. Not checked, since it cannot be broken or does not
  * apply: that a charge is at most its hold (it may take what else is free), a rounding account (each line is
  * rounded once, and that is what is paid), a sequence for each account (rows have one for the store, their
  * primary key), and a rebuild of the balances, which is (2).
@@ -24,7 +26,7 @@
  * Each finds the rows that break one invariant, and names them. House accounts have no balance of their own:
  * a row that every charge changed would make all charges wait for each other.
  */
-export const invariants: readonly (readonly [sentence: string, query: string])[] = [
+export const invariants: Invariants = [
   [
     'the entries of one transaction do not add up to zero',
     `SELECT exchange_id || '/' || sequence AS name FROM entries

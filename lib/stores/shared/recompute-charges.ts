@@ -1,22 +1,23 @@
 import { type ChargeLine, recomputeCharge } from '../../ledger/price-charge.ts'
 import type { RecomputedCharge, ModelCost, PriceOf } from '../../ledger/reports.ts'
 import type { Price } from '../../money/price.ts'
+import { chargesById, conditions } from './charges-by-id.ts'
+import type { ledgerColumns } from './ledger-columns.ts'
+import type { RowOf } from './row-of.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { storedPrices } from './stored-prices.ts'
 import { priceLine } from '../../money/price-line.ts'
 
-const pageRows = 500
-
-interface Row {
-  readonly id: number
-  readonly exchange_id: string
-  readonly sequence: number
-  readonly account_id: string
-  readonly at: number
-  readonly lines: string
-  readonly raw: string | null
+/** `amount_micros` and `overrun_micros` are read as their sum. */
+interface Row extends Pick<
+  RowOf<typeof ledgerColumns.charges>,
+  'id' | 'exchange_id' | 'sequence' | 'account_id' | 'at' | 'lines' | 'raw_usage'
+> {
   readonly cost: number
 }
+
+const columns =
+  'id, exchange_id, sequence, account_id, at, lines, raw_usage, amount_micros + overrun_micros AS cost'
 
 /** Undefined when the text is no JSON, which nothing here ever writes. */
 function parsed(text: string): unknown {
@@ -34,7 +35,7 @@ function recompute(row: Row, prices: ReadonlyMap<string, Price>): RecomputedChar
     lines === undefined
       ? { costMicros: undefined, differences: ['the lines of a charge cannot be read'] }
       : recomputeCharge(lines, row.cost, prices)
-  const isRawDamaged = row.raw !== null && parsed(row.raw) === undefined
+  const isRawDamaged = row.raw_usage !== null && parsed(row.raw_usage) === undefined
   return {
     requestId: row.exchange_id,
     sequence: row.sequence,
@@ -42,7 +43,7 @@ function recompute(row: Row, prices: ReadonlyMap<string, Price>): RecomputedChar
     at: new Date(row.at).toISOString(),
     costMicros: row.cost,
     recomputedMicros: again.costMicros,
-    hasRawUsage: row.raw !== null,
+    hasRawUsage: row.raw_usage !== null,
     differences: isRawDamaged
       ? [...again.differences, "the provider's usage of a charge cannot be read"]
       : again.differences,
@@ -55,12 +56,7 @@ export async function* recomputeCharges(
   since: number,
 ): AsyncGenerator<RecomputedCharge, void, void> {
   let { prices } = await storedPrices(queries)
-  for (let afterId = 0; ;) {
-    const rows: readonly Row[] = await queries.all(
-      `SELECT id, exchange_id, sequence, account_id, at, lines, raw_usage AS raw, amount_micros + overrun_micros AS cost
-       FROM charges WHERE revision = 0 AND at >= ? AND id > ? ORDER BY id LIMIT ?`,
-      [since, afterId, pageRows],
-    )
+  for await (const rows of chargesById<Row>(queries, columns, conditions([['at >= ?', since]]))) {
     for (const row of rows) {
       let again = recompute(row, prices)
       if (again.recomputedMicros === undefined) {
@@ -70,9 +66,6 @@ export async function* recomputeCharges(
       }
       yield again
     }
-    const last = rows[pageRows - 1]
-    if (last === undefined) return
-    afterId = last.id
   }
 }
 
@@ -89,11 +82,11 @@ export async function repriceCharges(
 ): Promise<readonly ModelCost[]> {
   let { prices } = await storedPrices(queries)
   const costs = new Map<string, Mutable<ModelCost>>()
-  for (let afterId = 0; ;) {
-    const rows = await queries.all<{ readonly id: number; readonly lines: string }>(
-      'SELECT id, lines FROM charges WHERE revision = 0 AND at >= ? AND id > ? ORDER BY id LIMIT ?',
-      [since, afterId, pageRows],
-    )
+  for await (const rows of chargesById<Pick<Row, 'id' | 'lines'>>(
+    queries,
+    'id, lines',
+    conditions([['at >= ?', since]]),
+  )) {
     const lines = rows.flatMap(row => JSON.parse(row.lines) as readonly ChargeLine[])
     // A price may be newer than this reading.
     if (lines.some(({ priceVersion }) => !prices.has(priceVersion)))
@@ -109,8 +102,6 @@ export async function repriceCharges(
       cost.afterMicros += priceLine(next, line).amountMicros
       costs.set(model, cost)
     }
-    const last = rows[pageRows - 1]
-    if (last === undefined) return [...costs.values()]
-    afterId = last.id
   }
+  return [...costs.values()]
 }

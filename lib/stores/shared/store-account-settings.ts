@@ -5,7 +5,8 @@ import type { Micros } from '../../ledger/ledger.ts'
 import type { StoreQueries } from './store-queries.ts'
 import type { SqlStatement } from './user-tables.ts'
 
-interface AccountSettingsOptions {
+/** How what is rare is read and changed in a store of either kind. */
+export interface StatementOptions {
   readonly queries: Pick<StoreQueries, 'all'>
   /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
   readonly change: (statements: readonly SqlStatement[]) => Promise<readonly UserRow[]>
@@ -23,9 +24,9 @@ const ownedBy = `(SELECT account_id FROM memberships WHERE user_id = ? AND role 
 
 /** Settings of accounts in a store of either kind. */
 export class StoreAccountSettings implements AccountSettings {
-  readonly #options: AccountSettingsOptions
+  readonly #options: StatementOptions
 
-  constructor(options: AccountSettingsOptions) {
+  constructor(options: StatementOptions) {
     this.#options = options
   }
 

@@ -6,6 +6,7 @@ import type { RiskRule } from '../../ledger/risk.ts'
 import { unremarkableFlags } from '../../ledger/charge-flags.ts'
 import type { HeldSums } from '../../ledger/ledger.ts'
 import type { ChargeReport, ChargesFilter, Reports } from '../../ledger/reports.ts'
+import { chargesById, conditions, type Conditions } from './charges-by-id.ts'
 import { chargedPrices, storedPrices } from './stored-prices.ts'
 import { chargesPage, keyUses, modelSpending } from './account-reports.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
@@ -14,10 +15,8 @@ import { recomputeCharges, repriceCharges } from './recompute-charges.ts'
 import { accountReport, chargeColumns, chargeReport, type AccountRow, type ChargeRow } from './report-rows.ts'
 import type { KeyRow } from './ledger-columns.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
+import { examplesMax, findBreaches } from './find-breaches.ts'
 import { invariants } from './ledger-invariants.ts'
-
-/** Charges are read this many at a time, so that nothing else waits long for the thread. */
-const pageRows = 500
 
 /** Of the open holds, as both stores have them. */
 const sumOf = (column: string): string =>
@@ -33,17 +32,6 @@ interface ReportsOptions {
   readonly riskRule: () => RiskRule
   /** What only one kind of store can have wrong, as sentences. */
   readonly verifyMore?: (queries: StoreQueries) => Promise<readonly string[]>
-}
-
-/** At most so many breaches of one kind are told one by one. */
-const examplesMax = 20
-
-async function breachesOf(queries: StoreQueries, sentence: string, query: string): Promise<string[]> {
-  const rows = await queries.all<{ readonly name: unknown }>(
-    `SELECT name FROM (${query}) AS breaches LIMIT ${examplesMax + 1}`,
-  )
-  const breaches = rows.slice(0, examplesMax).map(({ name }) => `${sentence}: ${String(name)}`)
-  return rows.length > examplesMax ? [...breaches, `${sentence}: and more of them`] : breaches
 }
 
 /** Works every charge out again from its meters and the price that it names. */
@@ -62,9 +50,7 @@ async function recomputed(queries: StoreQueries): Promise<string[]> {
  * @returns the breaches as sentences; empty when all is well
  */
 async function verifyLedger(queries: StoreQueries): Promise<readonly string[]> {
-  const breaches: string[] = []
-  for (const [sentence, query] of invariants) breaches.push(...(await breachesOf(queries, sentence, query)))
-  return [...breaches, ...(await recomputed(queries))]
+  return [...(await findBreaches(queries, invariants)), ...(await recomputed(queries))]
 }
 
 /** Reads a store of either kind. */
@@ -118,18 +104,11 @@ async function* readCharges(
   accountId: string | undefined,
   filter: ChargesFilter = {},
 ): AsyncGenerator<ChargeReport, void, void> {
-  const { conditions, values } = chargeConditions(accountId, filter)
-  const beganAfter = filter.after === undefined ? 0 : await chargeId(queries, filter.after)
-  if (beganAfter === undefined) return
-  let afterId: number = beganAfter
-  const select = `SELECT ${chargeColumns} FROM charges WHERE ${conditions.join(' AND ')} AND id > ? ORDER BY id LIMIT ?`
-  for (;;) {
-    const rows: readonly ChargeRow[] = await queries.all(select, [...values, afterId, pageRows])
+  const afterId = filter.after === undefined ? 0 : await chargeId(queries, filter.after)
+  if (afterId === undefined) return
+  const which = chargeConditions(accountId, filter)
+  for await (const rows of chargesById<ChargeRow>(queries, chargeColumns, which, afterId))
     for (const row of rows) yield chargeReport(row)
-    const last: ChargeRow | undefined = rows[pageRows - 1]
-    if (last === undefined) return
-    afterId = last.id
-  }
 }
 
 async function chargeId(queries: StoreQueries, exchangeId: string): Promise<number | undefined> {
@@ -172,25 +151,19 @@ async function readKeyBudget(
   return keyBudget({ budgetMicros, period: budgetPeriod }, spent, held, now)
 }
 
-function chargeConditions(accountId: string | undefined, filter: ChargesFilter) {
-  const conditions = ['revision = 0']
-  const values: QueryValue[] = []
-  const require = (condition: string, value: QueryValue | undefined): void => {
-    if (value === undefined) return
-    conditions.push(condition)
-    values.push(value)
+function chargeConditions(accountId: string | undefined, filter: ChargesFilter): Conditions {
+  const { sql, values } = conditions([
+    // SQLite would take the account's index, which leads to all its charges; of an expression it cannot.
+    [filter.exchangeId === undefined ? 'account_id = ?' : `account_id || '' = ?`, accountId],
+    ['exchange_id = ?', filter.exchangeId],
+    ['key_id = ?', filter.keyId],
+    ['at >= ?', filter.since],
+    ['at < ?', filter.until],
+  ])
+  if (filter.alarmsOnly !== true) return { sql, values }
+  const places = unremarkableFlags.map(() => '?').join()
+  return {
+    sql: `${sql} AND (flags NOT IN (${places}) OR usage_source = 'estimated')`,
+    values: [...values, ...unremarkableFlags],
   }
-  // SQLite would take the account's index, which leads to all its charges; of an expression it cannot.
-  require(filter.exchangeId === undefined ? 'account_id = ?' : `account_id || '' = ?`, accountId)
-  require('exchange_id = ?', filter.exchangeId)
-  require('key_id = ?', filter.keyId)
-  require('at >= ?', filter.since)
-  require('at < ?', filter.until)
-  if (filter.alarmsOnly === true) {
-    conditions.push(
-      `(flags NOT IN (${unremarkableFlags.map(() => '?').join()}) OR usage_source = 'estimated')`,
-    )
-    values.push(...unremarkableFlags)
-  }
-  return { conditions, values }
 }

@@ -8,17 +8,12 @@ import type {
   UserRows,
   UserTable,
 } from '../../accounts/user-rows.ts'
-import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/new-id.ts'
 import { accountEmail } from './account-rules.ts'
-import type { StoreQueries } from './store-queries.ts'
+import type { StatementOptions } from './store-account-settings.ts'
 import { countRows, deleteRows, insertRow, selectRows, updateRows, type SqlStatement } from './user-tables.ts'
 
-interface UserRowsOptions {
-  readonly queries: Pick<StoreQueries, 'all'>
-  /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
-  readonly change: (statements: readonly SqlStatement[]) => Promise<readonly UserRow[]>
-  readonly clock: Clock
+interface UserRowsOptions extends StatementOptions {
   /** Told of an account that is new and empty. */
   readonly onAccount?: (accountId: string) => void
 }

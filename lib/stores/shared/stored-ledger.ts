@@ -15,6 +15,9 @@ import type { StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
 import type { SqlStatement } from './user-tables.ts'
 
+/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
+export const holdMs = 24 * 60 * 60 * 1000
+
 /** A job, with what its hold sets aside. */
 export type JobRow = RowOf<typeof ledgerColumns.jobs> & { readonly held_micros: number }
 

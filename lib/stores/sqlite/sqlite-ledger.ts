@@ -26,13 +26,10 @@ import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
 import { SqliteJobs } from './sqlite-jobs.ts'
 import type { StoreSnapshot } from '../shared/store-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { StoredLedger, listedAt, unlistObject } from '../shared/stored-ledger.ts'
+import { StoredLedger, holdMs, listedAt, unlistObject } from '../shared/stored-ledger.ts'
 import { kept, written, writtenWithin } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
-
-/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
-const holdMs = 24 * 60 * 60 * 1000
 
 const nothing: HeldSums = { likelyMicros: 0, worstMicros: 0 }
 

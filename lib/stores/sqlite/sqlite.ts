@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
-import { steadyClock, type Clock } from '../../platform/clock.ts'
+import { steadyClock } from '../../platform/clock.ts'
 import { makeFolder } from '../../platform/make-folder.ts'
 import { BalanceBook } from '../../ledger/balance-book.ts'
 import { KeySpending } from '../../ledger/key-spending.ts'
@@ -15,7 +15,7 @@ import { lockStore, type StoreLock } from './sqlite-database.ts'
 import { SqliteQueries, readSqliteKeys } from './sqlite-queries.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { SqliteReaderQueries, sqliteReports } from './sqlite-reports.ts'
-import { StoreError, cannotOpen, type StoreQueries } from '../shared/store-queries.ts'
+import { StoreError, cannotOpen } from '../shared/store-queries.ts'
 import type {
   StoreOperation,
   StoreSnapshot,
@@ -25,9 +25,8 @@ import type {
 import type { Store, StoreOptions } from '../store.ts'
 import { storeQueue } from '../shared/store-health.ts'
 import { storePatienceMs, type WriteQueue } from '../shared/write-queue.ts'
-import type { AccountSettings } from '../../accounts/accounts.ts'
-import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
-import { StoreAccountSettings } from '../shared/store-account-settings.ts'
+import type { UserRow } from '../../accounts/user-rows.ts'
+import { StoreAccountSettings, type StatementOptions } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
 import { runStatements } from './run-statements.ts'
@@ -144,22 +143,18 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-interface SqliteUsersOptions {
-  readonly queries: Pick<StoreQueries, 'all'>
+interface SqliteUsersOptions extends Pick<StatementOptions, 'queries' | 'clock'> {
   readonly queue: WriteQueue
-  readonly clock: Clock
-  readonly onAccount: (accountId: string) => void
+  readonly book: BalanceBook
 }
 
-/** Users and settings on SQLite: changes go to the ledger's writer, since there is no other. */
-function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): {
-  readonly users: UserRows
-  readonly settings: AccountSettings
-} {
+/** Users and settings are changed by the ledger's writer, since there is no other. */
+function sqliteUsers({ queue, book, ...reading }: SqliteUsersOptions): Pick<Store, 'users' | 'settings'> {
   const change = (statements: readonly SqlStatement[]) => runStatements<UserRow>(queue, statements)
+  const onAccount = (accountId: string): void => book.add(accountId, 0)
   return {
-    users: new StoreUserRows({ queries, change, clock, onAccount }),
-    settings: new StoreAccountSettings({ queries, change, clock }),
+    users: new StoreUserRows({ ...reading, change, onAccount }),
+    settings: new StoreAccountSettings({ ...reading, change }),
   }
 }
 
@@ -209,7 +204,7 @@ function assembleStore(
     ledger,
     accounts: new SqliteAccounts({ queries, queue, book, spending, holds: ledger, keys, clock }),
     keys,
-    ...sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
+    ...sqliteUsers({ queries, queue, clock, book }),
     reports: sqliteReports(queries, clock, riskRule),
     async records() {
       const { sqliteRecords } = await import('../records/sqlite-records.ts')
