@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AccountError } from '../../accounts/accounts.ts'
-import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
+import type { KeyEdit, KeyRecord, Movement } from '../../accounts/accounts.ts'
 import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
 import { type Micros } from '../../ledger/ledger.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
@@ -13,26 +13,10 @@ import type { MovementOperation } from '../shared/store-operation.ts'
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/new-id.ts'
-import {
-  blockedAnswer,
-  blockStatements,
-  accountEmail,
-  movementOperation,
-  newKeyRow,
-  openedAnswer,
-  openStatements,
-} from '../shared/account-rules.ts'
-import type { BlockedRow } from '../shared/account-rules.ts'
-import {
-  checkMade,
-  editedAnswer,
-  editStatements,
-  makeStatements,
-  revokedAnswer,
-  revokeStatements,
-  keyRecord,
-} from '../shared/stored-keys.ts'
-import type { MadeRow, RevokedRow } from '../shared/stored-keys.ts'
+import { movementOperation } from '../shared/account-rules.ts'
+import { StoredAccounts } from '../shared/stored-accounts.ts'
+import { editedAnswer, editStatements, keyRecord } from '../shared/stored-keys.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
 import { runAll } from './postgres-reports.ts'
 
 /**
@@ -93,19 +77,12 @@ const heardEveryMs = 10
  * Changes of accounts and keys on PostgreSQL, each a transaction. Ids are made before the first attempt and
  * each step is one that finds itself done, so that an attempt whose answer was lost is repeated safely.
  */
-export class PostgresAccounts implements Accounts {
+export class PostgresAccounts extends StoredAccounts {
   readonly #options: PostgresAccountsOptions
 
   constructor(options: PostgresAccountsOptions) {
+    super(options)
     this.#options = options
-  }
-
-  async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
-    const email = accountEmail(account.email)
-    const opened = { id: newId(), userId: newId(), email, name: account.name ?? null }
-    const statements = openStatements(opened, this.#options.clock.now())
-    await this.#change(async queries => openedAnswer(opened, await runAll(queries, statements)))
-    return { id: opened.id }
   }
 
   credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
@@ -116,50 +93,26 @@ export class PostgresAccounts implements Accounts {
     return this.#move('debit', debit)
   }
 
-  async createKey(key: NewKey): Promise<{ id: string; key: string }> {
-    const { row, value } = newKeyRow(key, this.#options.clock.now())
-    const { activeKeysMax } = key
-    const statements = makeStatements(row, activeKeysMax)
-    await this.#change(async queries =>
-      checkMade(row, activeKeysMax, await runAll<MadeRow>(queries, statements)),
-    )
-    this.#options.keys.put(row.digest, keyRecord(row))
-    await this.#heard([row.id])
-    return { id: row.id, key: value }
-  }
-
-  async revokeKey(id: string, operator?: string): Promise<void> {
-    const statements = revokeStatements({ id, operator, actionId: newId() }, this.#options.clock.now())
-    const revokedAt = await this.#change(async queries =>
-      revokedAnswer(id, await runAll<RevokedRow>(queries, statements)),
-    )
-    this.#options.keys.revoke(id, revokedAt)
-    await this.#heard([id])
-  }
-
   async editKey(edit: KeyEdit): Promise<KeyRecord> {
-    const statements = editStatements(edit, newId(), this.#options.clock.now())
-    const row = await this.#change(async queries =>
-      editedAnswer(edit, await runAll<KeyRow>(queries, statements)),
-    )
-    const key = this.#options.keys.edit(keyRecord(row))
-    await this.#heard([edit.id])
+    const { keys, clock } = this.#options
+    const row = editedAnswer(edit, await this.change<KeyRow>(editStatements(edit, newId(), clock.now())))
+    const key = keys.edit(keyRecord(row))
+    await this.told('id', edit.id)
     return key
   }
 
-  async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
-    const { accountId } = block
-    const statements = blockStatements(block, newId(), this.#options.clock.now())
-    const { blockedAt, keyIds } = await this.#change(async queries => {
-      const rows = await runAll<BlockedRow>(queries, statements)
-      const found = await queries.query<{ id: string }>('SELECT id FROM keys WHERE account_id = $1', [
-        accountId,
-      ])
-      return { ...blockedAnswer(block, rows), keyIds: found.rows.map(({ id }) => id) }
-    })
-    this.#options.keys.block(accountId, blockedAt)
-    await this.#heard(keyIds)
-    return { blockedAt }
+  protected change<Row extends object>(statements: readonly SqlStatement[]): Promise<readonly Row[]> {
+    return this.#change(queries => runAll<Row>(queries, statements))
+  }
+
+  /** Waits until the nodes that live know of keys what stands in the database. */
+  protected override async told(column: 'id' | 'account_id', value: string): Promise<void> {
+    try {
+      await this.#waitUntilHeard(column, value)
+    } catch (error) {
+      // The change itself is done, and a new key's value is known to nobody else.
+      if (!isStoreFailure(error)) throw error
+    }
   }
 
   async #move(
@@ -172,22 +125,12 @@ export class PostgresAccounts implements Accounts {
     return { entryId: own.id, balanceMicros }
   }
 
-  /** Waits until the nodes that live know of keys what stands in the database. */
-  async #heard(keyIds: readonly string[]): Promise<void> {
-    try {
-      await this.#waitUntilHeard(keyIds)
-    } catch (error) {
-      // The change itself is done, and a new key's value is known to nobody else.
-      if (!isStoreFailure(error)) throw error
-    }
-  }
-
-  async #waitUntilHeard(keyIds: readonly string[]): Promise<void> {
+  async #waitUntilHeard(column: 'id' | 'account_id', value: string): Promise<void> {
     for (let waitedMs = 0; waitedMs < heardMsMax; waitedMs += heardEveryMs) {
       const { rowCount } = await this.#options.pool.query(
         `SELECT 1 FROM nodes WHERE id <> $1 AND lease_until > now()
-           AND seen_version < (SELECT max(version) FROM keys WHERE id = ANY($2)) LIMIT 1`,
-        [this.#options.owner, [...keyIds]],
+           AND seen_version < (SELECT max(version) FROM keys WHERE ${column} = $2) LIMIT 1`,
+        [this.#options.owner, value],
       )
       if (rowCount === 0) return
       await delay(heardEveryMs)

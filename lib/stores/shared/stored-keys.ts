@@ -71,7 +71,7 @@ export function makeStatements(row: KeyRow, activeKeysMax: number | undefined): 
  * What the statements of a new key answered.
  * @throws AccountError account_not_found, account_blocked, key_limit
  */
-export function checkMade(
+export function madeAnswer(
   { account_id: accountId }: KeyRow,
   activeKeysMax: number | undefined,
   [account]: readonly MadeRow[],

@@ -11,7 +11,7 @@ import type {
 } from '../../accounts/user-rows.ts'
 
 /** What somebody signs in with. The columns are those that better-auth knows, under its names in lower case. */
-function signInColumns<Owner extends 'user' | 'operator'>(owner: Owner) {
+function signInColumns(owner: 'user' | 'operator') {
   return {
     sessions: {
       id: 'TEXT PRIMARY KEY',

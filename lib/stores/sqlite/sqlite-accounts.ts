@@ -1,39 +1,14 @@
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { Micros, HeldSums } from '../../ledger/ledger.ts'
-import type {
-  CreditSource,
-  AccountBlock,
-  Accounts,
-  KeyEdit,
-  KeyRecord,
-  Movement,
-  NewKey,
-} from '../../accounts/accounts.ts'
+import type { CreditSource, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
 import { newId } from '../../platform/new-id.ts'
-import {
-  blockedAnswer,
-  blockStatements,
-  accountEmail,
-  movementOperation,
-  newKeyRow,
-  openedAnswer,
-  openStatements,
-} from '../shared/account-rules.ts'
-import type { BlockedRow } from '../shared/account-rules.ts'
-import {
-  checkMade,
-  editedAnswer,
-  editStatements,
-  makeStatements,
-  revokedAnswer,
-  revokeStatements,
-  keyRecord,
-} from '../shared/stored-keys.ts'
-import type { MadeRow, RevokedRow } from '../shared/stored-keys.ts'
+import { movementOperation } from '../shared/account-rules.ts'
+import { StoredAccounts } from '../shared/stored-accounts.ts'
+import { editedAnswer, editStatements, keyRecord } from '../shared/stored-keys.ts'
 import type { KeyRow, ledgerColumns } from '../shared/ledger-columns.ts'
 import type { RowOf } from '../shared/row-of.ts'
 import { runStatements } from './run-statements.ts'
@@ -91,21 +66,21 @@ interface SqliteAccountsOptions {
 }
 
 /** Changes of accounts and keys on SQLite: on the disk first, then in memory. */
-export class SqliteAccounts implements Accounts {
+export class SqliteAccounts extends StoredAccounts {
   readonly #options: SqliteAccountsOptions
   #lastEdit: Promise<unknown> = Promise.resolve()
 
   constructor(options: SqliteAccountsOptions) {
+    super(options)
     this.#options = options
   }
 
-  async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
-    const email = accountEmail(account.email)
-    const { queue, book, clock } = this.#options
-    const opened = { id: newId(), userId: newId(), email, name: account.name ?? null }
-    openedAnswer(opened, await runStatements(queue, openStatements(opened, clock.now())))
-    book.add(opened.id, 0)
-    return { id: opened.id }
+  override async createAccount(
+    account: Parameters<StoredAccounts['createAccount']>[0],
+  ): Promise<{ id: string }> {
+    const opened = await super.createAccount(account)
+    this.#options.book.add(opened.id, 0)
+    return opened
   }
 
   async credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
@@ -126,20 +101,10 @@ export class SqliteAccounts implements Accounts {
     return { entryId: movement.id, balanceMicros: book.balance(movement.accountId).balanceMicros }
   }
 
-  async createKey(key: NewKey): Promise<{ id: string; key: string }> {
-    const { queue, spending, keys, clock } = this.#options
-    const { row, value } = newKeyRow(key, clock.now())
-    const { activeKeysMax } = key
-    checkMade(row, activeKeysMax, await runStatements<MadeRow>(queue, makeStatements(row, activeKeysMax)))
-    if (row.budget_micros !== null) spending.watch(row.id)
-    keys.put(row.digest, keyRecord(row))
-    return { id: row.id, key: value }
-  }
-
-  async revokeKey(id: string, operator?: string): Promise<void> {
-    const { queue, keys, clock } = this.#options
-    const statements = revokeStatements({ id, operator, actionId: newId() }, clock.now())
-    keys.revoke(id, revokedAnswer(id, await runStatements<RevokedRow>(queue, statements)))
+  override async createKey(key: NewKey): Promise<{ id: string; key: string }> {
+    const made = await super.createKey(key)
+    if (key.budgetMicros !== undefined) this.#options.spending.watch(made.id)
+    return made
   }
 
   /** One after the other: each begins with the budget that the one before has left. */
@@ -150,14 +115,14 @@ export class SqliteAccounts implements Accounts {
   }
 
   async #editKey(edit: KeyEdit): Promise<KeyRecord> {
-    const { queue, spending, keys, clock, holds } = this.#options
+    const { spending, keys, clock, holds } = this.#options
     const { id, budgetMicros = null } = edit
     const statements = editStatements(edit, newId(), clock.now())
     const isFirstBudget = budgetMicros !== null && keys.findById(id)?.budgetMicros === undefined
     // Charges that are decided from here on are counted in memory; those before stand before this in the queue.
     if (isFirstBudget) spending.watchFromNow(id, holds.heldOf(id))
-    const answer = runStatements<KeyRow>(queue, statements)
-    const spent = runStatements<SpentRow>(queue, [spentStatement(id)])
+    const answer = this.change<KeyRow>(statements)
+    const spent = this.change<SpentRow>([spentStatement(id)])
     try {
       const row = editedAnswer(edit, await answer)
       const days = await spent
@@ -173,12 +138,8 @@ export class SqliteAccounts implements Accounts {
     }
   }
 
-  async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
-    const { queue, keys, clock } = this.#options
-    const statements = blockStatements(block, newId(), clock.now())
-    const { blockedAt } = blockedAnswer(block, await runStatements<BlockedRow>(queue, statements))
-    keys.block(block.accountId, blockedAt)
-    return { blockedAt }
+  protected change<Row extends object>(statements: readonly SqlStatement[]): Promise<readonly Row[]> {
+    return runStatements<Row>(this.#options.queue, statements)
   }
 }
 
