@@ -1,12 +1,8 @@
 import { budgetDay, budgetDays, keyBudget } from '../../ledger/key-spending.ts'
-import type {
-  ChargeReport,
-  ChargeReportsPage,
-  ChargesAfter,
-  KeyUse,
-  ModelSpending,
-} from '../../ledger/reports.ts'
-import { chargeColumns, chargeReport, type ChargeRow } from './report-rows.ts'
+import type { ChargeReportsPage, ChargesAfter, KeyUse, ModelSpending } from '../../ledger/reports.ts'
+import { conditions } from './charges-by-id.ts'
+import { chargeReport, type ChargeRow } from './report-rows.ts'
+import { chargePage } from './scan-charges.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { keyRecord } from './stored-keys.ts'
 import type { KeyRow } from './ledger-columns.ts'
@@ -15,18 +11,6 @@ import type { KeyRow } from './ledger-columns.ts'
 const scanRows = 250
 /** Rows that are looked through for one page; what is rarer is looked for further from the next page on. */
 const scanRowsMax = 20_000
-
-/** Where charges that are looked for lie: between two ids, among others. */
-interface Range {
-  readonly first: number
-  readonly last: number
-}
-
-interface Place {
-  readonly id: number
-  readonly exchange_id: string
-  readonly sequence: number
-}
 
 /**
  * A page of the charges of a key, oldest first. The sums say which days have any; within those, rows are looked
@@ -40,45 +24,36 @@ export async function chargesPage(
 ): Promise<ChargeReportsPage> {
   const afterId = which.after === undefined ? 0 : await placeOf(queries, accountId, which.after)
   if (afterId === undefined) return { charges: [] }
-  const charges: ChargeReport[] = []
-  let looked = 0
-  for await (const { rows, end } of scan(queries, accountId, which, afterId)) {
-    for (const row of rows) {
-      const last = charges[limit - 1]
-      if (last !== undefined) return { charges, next: placeName(last.requestId, last.sequence) }
-      charges.push(chargeReport(row))
-    }
-    looked += scanRows
-    if (looked >= scanRowsMax) return { charges, next: placeName(end.exchange_id, end.sequence) }
-  }
-  return { charges }
+  const { keyId, since = 0 } = which
+  const scan = {
+    accountId,
+    sums: conditions([
+      ['day >= ?', budgetDay(since)],
+      ['key_id = ?', keyId],
+    ]),
+    rows: conditions([
+      ['key_id = ?', keyId],
+      ['at >= ?', since],
+    ]),
+    isSparse: true,
+    order: 'ASC',
+    start: afterId,
+    limit,
+    scanRows,
+  } as const
+  const { rows, next } = await chargePage(queries, scan, scanRowsMax)
+  const charges = rows.map(chargeReport)
+  return next === undefined ? { charges } : { charges, next: await placeAt(queries, next) }
 }
 
-/** Looks for charges in short queries; `end` is the last row that was looked at. */
-async function* scan(
-  queries: StoreQueries,
-  accountId: string,
-  { keyId, since = 0 }: ChargesAfter,
-  afterId: number,
-): AsyncGenerator<{ readonly rows: readonly ChargeRow[]; readonly end: Place }, void, void> {
-  for (const { first, last } of await ranges(queries, accountId, keyId, since, afterId)) {
-    for (let from = Math.max(first, afterId + 1); from <= last;) {
-      const end: Place | undefined = await lastOf(queries, accountId, from, last)
-      if (end === undefined) break
-      const rows = await queries.all<ChargeRow>(
-        `SELECT ${chargeColumns} FROM charges
-         WHERE account_id = ? AND id >= ? AND id <= ? AND revision = 0 AND key_id = ? AND at >= ? ORDER BY id`,
-        [accountId, from, end.id, keyId, since],
-      )
-      yield { rows, end }
-      from = end.id + 1
-    }
-  }
-}
-
-/** An exchange may have many charges, with those of others between them, so its id alone says no place. */
-function placeName(exchangeId: string, sequence: number): string {
-  return `${exchangeId}.${sequence}`
+/** The name of the place of a charge. An exchange may have many, with those of others between them. */
+async function placeAt(queries: StoreQueries, id: number): Promise<string> {
+  const [place] = await queries.all<Pick<ChargeRow, 'exchange_id' | 'sequence'>>(
+    'SELECT exchange_id, sequence FROM charges WHERE id = ?',
+    [id],
+  )
+  if (place === undefined) throw new Error(`the store has no charge ${id}, which it found just now`)
+  return `${place.exchange_id}.${place.sequence}`
 }
 
 /** The id that a page goes on after; undefined when the account has no such charge. */
@@ -90,43 +65,6 @@ async function placeOf(queries: StoreQueries, accountId: string, after: string):
     [exchangeId, sequence === undefined ? 2 ** 31 - 1 : Number(sequence), accountId],
   )
   return place?.id ?? undefined
-}
-
-/** The days that have such charges, the oldest first. Days whose ids overlap are one range. */
-async function ranges(
-  queries: StoreQueries,
-  accountId: string,
-  keyId: string,
-  since: number,
-  afterId: number,
-): Promise<readonly Range[]> {
-  const days = await queries.all<Range>(
-    `SELECT min(first_id) AS first, max(last_id) AS last FROM charge_sums
-     WHERE account_id = ? AND day >= ? AND key_id = ? AND last_id > ? GROUP BY day ORDER BY 1`,
-    [accountId, budgetDay(since), keyId, afterId],
-  )
-  const merged: { first: number; last: number }[] = []
-  for (const day of days) {
-    const older = merged.at(-1)
-    if (older === undefined || day.first > older.last) merged.push({ ...day })
-    else older.last = Math.max(older.last, day.last)
-  }
-  return merged
-}
-
-/** The last row that one query looks through from an id on; undefined when there is none. */
-async function lastOf(
-  queries: StoreQueries,
-  accountId: string,
-  from: number,
-  last: number,
-): Promise<Place | undefined> {
-  const [place] = await queries.all<Place>(
-    `SELECT id, exchange_id, sequence FROM charges WHERE id = (SELECT max(id) FROM
-       (SELECT id FROM charges WHERE account_id = ? AND id >= ? AND id <= ? ORDER BY id LIMIT ?) AS looked)`,
-    [accountId, from, last, scanRows],
-  )
-  return place
 }
 
 /** What an account spent on each model on each of some days, from the sums: no charge is read. */

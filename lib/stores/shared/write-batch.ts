@@ -8,7 +8,7 @@ export interface OperationOwner {
   onRefused?(error: Error): void
 }
 
-/** Nobody is told of it, and it is owed. */
+/** What is owed is tried again until it is written. */
 export const kept: OperationOwner = { isKept: true }
 /** Whoever asked is told that it failed, and must not find later that it was done after all. */
 export const dropped: OperationOwner = { isKept: false }
