@@ -75,7 +75,7 @@ async function signIn(url: string, token: string): Promise<AccountBrowser> {
   const from = '/security'
   const { text } = await browser.post('/security/two-factor', { password }, { from })
   const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
-  await browser.post('/security/two-factor/confirm', { code: earlierCode(secret) }, { from })
+  await browser.post('/security/two-factor/confirm', { code: await earlierCode(secret) }, { from })
   return browser
 }
 

@@ -40,7 +40,7 @@ for (const javaScriptEnabled of [true, false]) {
         'buttons that need script show with it only',
       )
       const secret = (await page.textContent('#factor-secret')) ?? ''
-      await page.fill('#code', earlierCode(secret.trim()))
+      await page.fill('#code', await earlierCode(secret.trim()))
       await page.click('text=Подтвердить код')
       t.match(await page.textContent('.notice'), 'Вход по коду включён')
 

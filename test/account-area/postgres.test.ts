@@ -18,7 +18,7 @@ await t.test('on PostgreSQL one signs up, in, with a code, and sets a new passwo
   const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
   const on = await browser.post(
     '/security/two-factor/confirm',
-    { code: earlierCode(secret) },
+    { code: await earlierCode(secret) },
     { from: '/security' },
   )
   t.equal(on.location, '/security?notice=two-factor-on')

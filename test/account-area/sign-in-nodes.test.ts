@@ -117,7 +117,7 @@ await t.test('a code of an app that was used at one process is of no use at the 
   const from = '/security'
   const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })
   const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
-  await browser.post('/security/two-factor/confirm', { code: earlierCode(secret) }, { from })
+  await browser.post('/security/two-factor/confirm', { code: await earlierCode(secret) }, { from })
   const [here, there] = [browserOf('192.0.2.1', area.url), browserOf('192.0.2.2', other)]
   await here.post('/sign-in', { email, password: goodPassword })
   await there.post('/sign-in', { email, password: goodPassword })
