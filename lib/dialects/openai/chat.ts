@@ -84,6 +84,7 @@ const generated = object({
     object({ function: object({ name: span('output'), arguments: span('text') }) }, span('output')),
   ),
   function_call: object({ arguments: span('text') }, span('output')),
+  executed_tools: list(object({ index: value('executedIndex'), type: value('executedType') })),
   audio: object({ id: names('audio'), transcript: span('text'), data: span('output') }),
 })
 
@@ -103,13 +104,30 @@ const answer = object({
 
 /** Models that look something up for every answer, of which their usage says nothing. */
 const searchModel = /-search-(?:preview|api)\b/
-/** Their usage has a counter where they have searched, or states the cost; OpenAI's models search by their names. */
-const telling: ReadonlySet<string> = new Set(['openai', 'xai', 'openrouter', 'perplexity'])
+/**
+ * Their usage has a counter where they have searched, or states the cost; OpenAI's models search by their names, and Groq's
+ * messages list what was run.
+ */
+const telling: ReadonlySet<string> = new Set(['openai', 'xai', 'openrouter', 'perplexity', 'groq'])
 
 class ChatReader extends OpenaiReader {
+  /** Of the tool that is listed right now, in whichever order they come. */
+  #executed: { index?: unknown; type?: unknown } = {}
+  /** Searches that Groq's messages list, each under one index, however often its events do. */
+  readonly #searches = new Set<unknown>()
+
   protected override onValue(name: string, value: unknown): void {
     // Perplexity sends no [DONE].
     if (name === 'object' && value === 'chat.completion.done') this.markTerminal()
+    else if (name === 'executedIndex') this.#takeExecuted({ index: value })
+    else if (name === 'executedType') this.#takeExecuted({ type: value })
+  }
+
+  #takeExecuted(found: { index?: unknown; type?: unknown }): void {
+    const { index, type } = { ...this.#executed, ...found }
+    const isWhole = index !== undefined && type !== undefined
+    if (isWhole && typeof type === 'string' && type.includes('search')) this.#searches.add(index)
+    this.#executed = isWhole ? {} : { index, type }
   }
 
   protected override measure(): AnswerMeasure {
@@ -127,6 +145,7 @@ class ChatReader extends OpenaiReader {
   /** What was asked to search is taken to have searched once, where nothing says how often. */
   get #searchesUnseen(): number {
     const { facts, providerKind } = this.context
+    if (this.#searches.size > 0) return this.#searches.size
     if (searchModel.test(this.model ?? facts.model ?? '')) return 1
     const usage = this.usage()
     if (telling.has(providerKind) || usage === undefined || countsSearches(usage)) return 0

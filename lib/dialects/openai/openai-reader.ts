@@ -4,6 +4,8 @@ import { isStandardTier, tierUnnamed } from '../asked-tier.ts'
 import { type AnswerMeasure, addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
 
 const doneMark = '[DONE]'
+/** In which xAI states what a response has cost. */
+export const ticksPerUsd = 1e10
 
 /** Reads an answer whose usage is OpenAI's token object. */
 export class OpenaiReader extends AnswerReader {
@@ -18,8 +20,9 @@ export class OpenaiReader extends AnswerReader {
 
   protected override measure(): AnswerMeasure {
     const usage = this.usage()
-    const measure = usage && measureTokens(usage, this.context.providerKind)
-    if (usage === undefined || measure === undefined) return { lines: [], details: {} }
+    if (usage === undefined) return { lines: [], details: {} }
+    const measure = measureTokens(usage, this.context.providerKind)
+    if (measure === undefined) return { lines: [], details: statedCost(usage) }
     // What xAI reads of attached files by costs twice as much as its other tools.
     const attached = usage.within('server_side_tool_usage_details').count('attachment_search_calls') ?? 0
     const line = this.line(measure.meters, measure.variant)
@@ -53,7 +56,7 @@ export function measureTokens(usage: UsageFields, providerKind: string): Measure
   const contextSize = usage.text('search_context_size')
   const measure: Measure = {
     meters: contextSize === undefined ? {} : { requests: 1 },
-    details: {},
+    details: statedCost(usage),
     ...(contextSize !== undefined && { variant: contextSize }),
   }
   if (input !== undefined) splitInput(usage, input, measure)
@@ -61,8 +64,6 @@ export function measureTokens(usage: UsageFields, providerKind: string): Measure
   addUsed(measure.meters, 'audioSeconds', usage.quantity('prompt_audio_seconds'))
   if (output !== undefined) splitOutput(usage, output, measure)
   addUsed(measure.meters, 'searches', countSearches(usage))
-  addDetail(measure.details, 'costUsd', readCost(usage))
-  addDetail(measure.details, 'costUsdTicks', usage.number('cost_in_usd_ticks'))
   return measure
 }
 
@@ -76,7 +77,9 @@ function splitInput(usage: UsageFields, total: number, { meters, details }: Meas
   const cachedAudio = parts.within('cached_tokens_details').count('audio_tokens') ?? 0
   addUsed(meters, 'cachedAudioInput', split.take(Math.min(cachedAudio, cached ?? 0)))
   addUsed(meters, 'cachedInput', split.take(Math.max(0, (cached ?? 0) - cachedAudio)))
-  addUsed(meters, 'cacheWrite5m', split.take(parts.count('cache_write_tokens')))
+  // Qwen has Anthropic's name for it. https://www.alibabacloud.com/help/en/model-studio/context-cache
+  const written = parts.count('cache_write_tokens', 'cache_creation_input_tokens')
+  addUsed(meters, 'cacheWrite5m', split.take(written))
   if (split.isOverdrawn) usage.flag('usage_inconsistent')
   // Audio and images may have come from the cache, where they are counted already.
   const audio = parts.count('audio_tokens') ?? 0
@@ -143,8 +146,24 @@ function countSearches(usage: UsageFields): number | undefined {
   return (
     usage.within('server_tool_use_details', 'server_tool_use').count('web_search_requests') ??
     usage.count('num_search_queries', 'num_sources_used') ??
+    callsOf(usage.within('tool_calls_details'), perplexityTools, 'invocation') ??
     qwenSearches(usage)
   )
+}
+
+/** Tools of Perplexity's agents that cost what a search does, or less: https://docs.perplexity.ai/getting-started/pricing */
+const perplexityTools = [
+  'web_search',
+  'search_web',
+  'image_search',
+  'people_search',
+  'finance_search',
+] as const
+
+/** The calls of all these tools, as each of them tells in a member; undefined where none is told of. */
+function callsOf(tools: UsageFields, names: readonly string[], member: string): number | undefined {
+  if (!tools.has(...names)) return undefined
+  return names.reduce((calls, name) => calls + (tools.within(name).count(member) ?? 0), 0)
 }
 
 /** Tools of Qwen's that have a fee. Pages that it reads and code that it runs have none. */
@@ -157,8 +176,8 @@ const qwenTools = ['web_search', 'web_search_image', 'image_search', 'file_searc
 function qwenSearches(usage: UsageFields): number | undefined {
   const [detail] = usage.items('x_details')
   for (const tools of [usage.within('x_tools'), detail?.within('plugins')]) {
-    if (tools?.has(...qwenTools) === true)
-      return qwenTools.reduce((calls, name) => calls + (tools.within(name).count('count') ?? 0), 0)
+    const calls = tools && callsOf(tools, qwenTools, 'count')
+    if (calls !== undefined) return calls
   }
   return usage.within('plugins').within('search').count('count')
 }
@@ -168,7 +187,15 @@ export function countsSearches(usage: UsageFields): boolean {
   return countSearches(usage) !== undefined || usage.has('server_side_tool_usage_details')
 }
 
-/** OpenRouter says `cost: 0.00036`, Perplexity `cost: {total_cost}`. */
-function readCost(usage: UsageFields): number | undefined {
-  return usage.within('cost').number('total_cost') ?? usage.number('cost')
+/**
+ * What a provider says that its response has cost: OpenRouter `cost: 0.00036`, Perplexity `cost: {total_cost}`, and xAI in
+ * ticks. https://docs.x.ai/developers/cost-tracking
+ */
+function statedCost(usage: UsageFields): Record<string, number> {
+  const details: Record<string, number> = {}
+  const ticks = usage.number('cost_in_usd_ticks')
+  const cost = usage.within('cost').number('total_cost') ?? usage.number('cost')
+  addDetail(details, 'costUsd', cost ?? (ticks === undefined ? undefined : ticks / ticksPerUsd))
+  addDetail(details, 'costUsdTicks', ticks)
+  return details
 }

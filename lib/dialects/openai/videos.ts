@@ -13,6 +13,7 @@ import { findField, readCount, readString, textOf, wrongType } from '../read-fie
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { openaiList } from './object-list.ts'
+import { ticksPerUsd } from './openai-reader.ts'
 
 /** https://platform.openai.com/docs/api-reference/videos/create: what it is unless the request says. */
 const secondsUnlessSaid = 4
@@ -43,9 +44,6 @@ const answer = object({
   video: object({ duration: value('seconds') }),
   usage: object({ cost_in_usd_ticks: value('costTicks') }),
 })
-
-/** In which xAI states what a video has cost: https://docs.x.ai/docs/models. */
-export const ticksPerUsd = 1e10
 
 /** Of OpenAI and of xAI. */
 const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])

@@ -4,8 +4,8 @@ import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { type AnswerMeasure, UsageFields } from '../measure.ts'
 import type { JobSighting, Meters, UsageLine, UsageReading } from '../../money/usage.ts'
-import { measureTokens } from './openai-reader.ts'
-import { failedStatuses, secondsOf, ticksPerUsd } from './videos.ts'
+import { measureTokens, ticksPerUsd } from './openai-reader.ts'
+import { failedStatuses, secondsOf } from './videos.ts'
 
 const pageSize = 1000
 
