@@ -128,6 +128,58 @@ const fees: Readonly<Record<string, Fee>> = {
     answer: completion({ prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 }),
     amount: '0.200000',
   },
+  'a video that a model of Google writes in tokens': {
+    like: 'google',
+    path: '/v1beta/interactions',
+    body: { model, input: 'A sea' },
+    answer: {
+      id: 'i',
+      status: 'completed',
+      usage: {
+        total_input_tokens: 1000,
+        total_output_tokens: 900,
+        total_thought_tokens: 100,
+        total_tokens: 2000,
+        output_tokens_by_modality: [
+          { modality: 'text', tokens: 100 },
+          { modality: 'video', tokens: 800 },
+        ],
+      },
+    },
+    amount: '1.900000',
+  },
+  ...Object.fromEntries(
+    (
+      [
+        ['gemini-2.5-flash', '2.200000'],
+        ['models/gemini-2.5-pro', '2.200000'],
+        ['gemini-3.5-flash', '4.200000'],
+      ] as const
+    ).map(([answering, amount]) => [
+      `what ${answering} looks up in an interaction`,
+      {
+        like: 'google',
+        path: '/v1beta/interactions',
+        body: { model, input: 'Hi', tools: [{ type: 'google_search' }, { type: 'google_maps' }] },
+        answer: {
+          id: 'i',
+          model: answering,
+          status: 'completed',
+          usage: {
+            total_input_tokens: 1000,
+            total_output_tokens: 100,
+            total_tokens: 1100,
+            grounding_tool_count: [
+              { type: 'google_search', count: 3 },
+              { type: 'google_maps', count: 1 },
+            ],
+          },
+        },
+        amount,
+        flags: ['model_mismatch'],
+      },
+    ]),
+  ),
   'what xAI states beyond its meters': {
     like: 'xai',
     ...chat,

@@ -43,10 +43,16 @@ export class Grounding {
    * those to maps are not told.
    */
   count(model: string | undefined): number {
-    const isByPrompt = /^(?:models\/)?gemini-[12]\b/.test(model ?? '')
     const maps = this.#hasMaps ? 1 : 0
-    return isByPrompt ? Math.min(1, this.#queries.size) + maps : Math.max(maps, this.#queries.size)
+    return isBilledByPrompt(model)
+      ? Math.min(1, this.#queries.size) + maps
+      : Math.max(maps, this.#queries.size)
   }
+}
+
+/** Whether a model's searches are billed once for a prompt: those of Gemini 2. */
+export function isBilledByPrompt(model: string | undefined): boolean {
+  return /^(?:models\/)?gemini-[12]\b/.test(model ?? '')
 }
 
 const request = searched({

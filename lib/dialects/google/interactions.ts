@@ -12,6 +12,7 @@ import { findField, readBoolean, textOf } from '../read-field.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
 import { demandMembers, factsFrom, googleTier } from '../request-facts.ts'
 import { typedTools } from './content-request.ts'
+import { isBilledByPrompt } from './generate-content.ts'
 import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
 
 /** Parts of the input, or turns made of parts, or results of functions made of parts. */
@@ -91,7 +92,7 @@ class InteractionsReader extends AnswerReader {
     const usage = this.usage()
     const measure = usage && measureMetadata(usage, interactionNames)
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
-    addUsed(measure.meters, 'searches', countSearches(usage))
+    addUsed(measure.meters, 'searches', countSearches(usage, this.model))
     const tier = readTier(usage, this.tier, this.context)
     return {
       lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
@@ -100,12 +101,13 @@ class InteractionsReader extends AnswerReader {
   }
 }
 
-function countSearches(usage: UsageFields): number {
+function countSearches(usage: UsageFields, model: string | undefined): number {
+  const most = isBilledByPrompt(model) ? 1 : Infinity
   let searches = 0
   for (const tool of usage.items('grounding_tool_count')) {
     const type = tool.text('type') ?? ''
     // Maps are billed as searches are; what is retrieved from the own files is not.
-    if (type.includes('search') || type.includes('maps')) searches += tool.count('count') ?? 0
+    if (type.includes('search') || type.includes('maps')) searches += Math.min(most, tool.count('count') ?? 0)
   }
   return searches
 }

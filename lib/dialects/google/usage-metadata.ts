@@ -104,6 +104,8 @@ function splitOutput(
   const split = new Split(output)
   addUsed(meters, 'audioOutput', split.take(tokensOf(usage, names, names.outputByModality, 'audio')))
   addUsed(meters, 'imageOutput', split.take(tokensOf(usage, names, names.outputByModality, 'image')))
+  // Omni's videos: their tokens cost more than text too. https://ai.google.dev/gemini-api/docs/pricing
+  addUsed(meters, 'imageOutput', split.take(tokensOf(usage, names, names.outputByModality, 'video')))
   if (split.isOverdrawn) usage.flag('usage_inconsistent')
   meters.output = split.rest + thoughts
   addDetail(details, 'reasoning', thoughts)
