@@ -75,7 +75,7 @@ export function decideOwed(ending: Ending): Owed {
 
 /** What failed in the end, and has a usage of what it wrote unseen: thoughts, and calls of tools. */
 function isBilled({ lines, isTerminal }: NonNullable<Ending['reading']>): boolean {
-  return isTerminal && lines.some(({ meters }) => (meters.output ?? 0) > 0)
+  return isTerminal && isWritten(lines)
 }
 
 /** A success in bytes that say nothing to us; or the end of something that nobody saw. */

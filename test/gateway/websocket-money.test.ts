@@ -339,3 +339,28 @@ await t.test('what a live session looks up is billed with its turn, and with no 
   )
   t.same(await gateway.breaches(), [])
 })
+
+await t.test('a turn that is stopped before it says anything pays for what its provider counted', async t => {
+  const read = { ...usage, output_tokens: 0, total_tokens: 100, output_token_details: {} }
+  for (const [status, told, amount] of [
+    ['cancelled', read, '0.100000'],
+    ['failed', read, '0.100000'],
+    ['cancelled', usage, '0.150000'],
+    ['cancelled', { ...read, total_tokens: 0, input_tokens: 0, input_token_details: {} }, '0.000000'],
+    ['cancelled', null, '0.000000'],
+    ['failed', undefined, '0.000000'],
+  ] as const) {
+    const gateway = await startSessionGateway(t, ({ socket }) => {
+      socket.on('message', () => {
+        socket.send('{"type":"response.created","response":{"id":"r"}}')
+        socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', status, usage: told } }))
+      })
+    })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    client.send({ type: 'response.create' })
+    await client.next('response.done')
+    client.socket.close()
+    t.match(await settledCharges(gateway), [{ amount }], `${status} ${JSON.stringify(told)}`)
+    t.same(await gateway.breaches(), [])
+  }
+})

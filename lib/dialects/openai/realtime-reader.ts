@@ -1,5 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { list, object, span, value } from '../interest.ts'
+import { isZero } from '../measure.ts'
 import { findField, readString } from '../read-field.ts'
 import {
   countOf,
@@ -163,16 +164,11 @@ export class RealtimeReader implements SessionReader {
         return [{ kind: 'started', ...turn }]
       case 'response.done': {
         const { usage, status } = fieldsOf(event['response'])
-        const isFailed = status === 'failed' || status === 'cancelled'
         // xAI puts it beside the response.
-        return [
-          {
-            kind: 'finished',
-            ...turn,
-            ...this.#usageOf(isEmpty(usage) ? event['usage'] : usage, undefined),
-            isFailed,
-          },
-        ]
+        const told = this.#usageOf(isEmpty(usage) ? event['usage'] : usage, undefined)
+        // What was read for a response that was stopped is billed: https://developers.openai.com/api/docs/guides/realtime-costs
+        const isFailed = (status === 'failed' || status === 'cancelled') && isZero(told.usage?.lines ?? [])
+        return [{ kind: 'finished', ...turn, ...told, isFailed }]
       }
       case 'conversation.item.input_audio_transcription.completed': {
         const { usage } = this.#usageOf(event['usage'], this.#transcriptionModel)
