@@ -67,6 +67,8 @@ export interface RequestFacts {
   readonly framesPerSecond?: number
   /** The model itself is asked for images, which no cap on its text bounds. */
   readonly writesImages?: true
+  /** A video is asked for, and not how long it is to be. */
+  readonly isLengthUnsaid?: true
   /** Audio that its provider fetches, and a response that does not report its length at every provider. */
   readonly isLengthUntold?: true
   /** Whether the response to a transcription reports how long its audio is; `perhaps` where not every provider does. */

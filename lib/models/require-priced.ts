@@ -24,6 +24,7 @@ export function requirePriced(
     )
   }
   const { units, mayRent, tools } = facts
+  if (facts.isLengthUnsaid === true && ownLengths.has(providerKind)) throw lengthUnsaid()
   if (facts.isLengthUntold === true && tellsNoLength.has(providerKind)) throw lengthUntold()
   if (facts.wantedTier !== undefined) requirePricedTier(facts.wantedTier, price, providerKind)
   if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
@@ -48,6 +49,17 @@ export function requirePricedTier(
       { param: name === 'fast' && providerKind === 'anthropic' ? 'speed' : 'service_tier' },
     )
   }
+}
+
+/** Providers whose videos have a length of their own, by their models, where a request says none. */
+const ownLengths: ReadonlySet<string> = new Set(['google', 'openrouter', 'together', 'zai'])
+
+function lengthUnsaid(): GatewayError {
+  return new GatewayError(
+    'body_invalid',
+    'How long a video is at this provider unless the request says so is not known here. Send "seconds".',
+    { param: 'seconds' },
+  )
 }
 
 /** Providers whose transcripts have no usage, and tell their length in one format only. */

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { jobConfig } from '../fixtures/job-gateway.ts'
 import { call } from '../fixtures/job-kinds.ts'
 import { videoContent, startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { png } from '../fixtures/small-images.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
@@ -99,4 +100,90 @@ await t.test('a length that is none is refused with the reason', async t => {
     t.match(answer.body.toString(), /seconds must be/)
   }
   t.same(provider.seen, [])
+})
+
+/** A provider of another kind, whose videos are what it is told they are, at 10 roubles a second. */
+async function startOther(t: Test, like: string, videoOf: (id: string) => object) {
+  let made = 0
+  const provider = await startRawUpstream(t, ({ method, path }) => {
+    if (path.endsWith('/content')) return plainAnswer(200, ['content-type', 'video/mp4'], videoContent)
+    const isNew = method === 'POST'
+    const video = isNew ? { id: `v${(made += 1)}`, status: 'pending' } : videoOf(path.split('/').at(-1) ?? '')
+    return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(video))
+  })
+  const config = jobConfig(provider.origin, 600_000)
+  const providers = config['providers'] as { readonly openai: object }
+  const rubPerUnit = { videoSeconds: '10', 'videoSeconds/1080p': '20', statedUsd: '100' }
+  const gateway = await startTestGateway(t, {
+    config: {
+      ...config,
+      providers: { ...providers, openai: { ...providers.openai, like } },
+      models: { 'veo-3': { provider: 'openai', rubPerUnit } },
+    },
+  })
+  return { provider, gateway }
+}
+
+await t.test(
+  'a video of OpenRouter is held for as long as it is asked for, and charged what it cost',
+  async t => {
+    const { gateway } = await startOther(t, 'openrouter', id => ({
+      id,
+      status: 'completed',
+      unsigned_urls: ['https://example.org'],
+      usage: { cost: 2.5 },
+    }))
+    for (const [asked, heldRub] of [
+      [{ duration: 20 }, 200],
+      [{ seconds: '8', duration: 20 }, 200],
+      [{ duration: 20, resolution: '1080P' }, 400],
+    ] as const) {
+      const before = (await gateway.charges()).length
+      const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...asked })
+      t.equal(made.status, 200)
+      t.equal((await gateway.balance()).heldMicros, heldRub * 1_000_000, JSON.stringify(asked))
+      const id = (JSON.parse(made.body.toString()) as { id: string }).id
+      // Its bytes do not tell what it cost.
+      t.same((await call(gateway, 'GET', `/v1/videos/${id}/content`)).body, videoContent)
+      t.equal((await gateway.charges()).length, before)
+      await call(gateway, 'GET', `/v1/videos/${id}`)
+      t.match((await gateway.charges()).at(-1), { amount: heldRub > 250 ? '400.000000' : '250.000000' })
+    }
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test('a video of OpenRouter that was cancelled costs nothing, and its hold goes', async t => {
+  const { gateway } = await startOther(t, 'openrouter', id => ({ id, status: 'cancelled' }))
+  await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', duration: 5 })
+  await call(gateway, 'GET', '/v1/videos/v1')
+  t.match(await gateway.charges(), [{ amount: '0.000000' }])
+  t.equal((await gateway.balance()).heldMicros, 0)
+})
+
+await t.test("a video at Google's endpoint is as long as its own options say", async t => {
+  const { gateway } = await startOther(t, 'google', id => ({ id, status: 'completed' }))
+  for (const [asked, amount] of [
+    [{ seconds: '8' }, '80.000000'],
+    [{ duration_seconds: 6 }, '60.000000'],
+    [{ extra_body: { google: { duration_seconds: 8, resolution: '1080p' } } }, '160.000000'],
+    [{ google: { duration_seconds: 8 } }, '80.000000'],
+  ] as const) {
+    const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...asked })
+    const id = (JSON.parse(made.body.toString()) as { id: string }).id
+    await call(gateway, 'GET', `/v1/videos/${id}`)
+    t.match((await gateway.charges()).at(-1), { amount }, JSON.stringify(asked))
+  }
+})
+
+await t.test('a video whose length only its provider would know is refused', async t => {
+  for (const like of ['google', 'openrouter']) {
+    const { provider, gateway } = await startOther(t, like, id => ({ id }))
+    const { status, body } = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea' })
+    t.equal(status, 400, like)
+    t.match(JSON.parse(body.toString()), { error: { param: 'seconds' } })
+    const begun = await call(gateway, 'POST', '/v1/videos/generations', { model: 'veo-3', prompt: 'A sea' })
+    t.equal(begun.status, 400, like)
+    t.equal(provider.requests.length, 0)
+  }
 })

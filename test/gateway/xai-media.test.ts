@@ -246,7 +246,7 @@ await t.test("another account's video is not found, and neither is one to go on 
 
 await t.test("another provider's video is not gone on from at xAI's price", async t => {
   const { ask, upstream } = await start(t)
-  const begun = await ask('POST', '/v1/videos', { model: 'dear-video', prompt: 'A calm sea' })
+  const begun = await ask('POST', '/v1/videos', { model: 'dear-video', prompt: 'A calm sea', seconds: '8' })
   t.equal(begun.status, 200, begun.text)
   const sent = upstream.requests.length
 

@@ -9,7 +9,7 @@ import { anyOf, base64, list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
-import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
+import { readCount, readString, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { openaiList } from './object-list.ts'
@@ -19,10 +19,21 @@ import { ticksPerUsd } from './openai-reader.ts'
 const secondsUnlessSaid = 4
 const sizeUnlessSaid = '720x1280'
 
+/** OpenRouter and Google's endpoint have other names for the length and the size, and other lengths unless they are told. */
+const measures = {
+  seconds: value('seconds'),
+  duration: value('seconds'),
+  duration_seconds: value('seconds'),
+  size: value('size'),
+  resolution: value('resolution'),
+}
+const googleOptions = searched(measures)
+
 const request = searched({
   ...modelMembers,
-  seconds: value('seconds'),
-  size: value('size'),
+  ...measures,
+  google: googleOptions,
+  extra_body: searched({ ...measures, google: googleOptions }),
   characters: anyOf(names('video'), list(anyOf(names('video'), searched({ id: names('video') })))),
   video: searched({ id: names('video') }),
   input_reference: anyOf(
@@ -42,12 +53,12 @@ const answer = object({
   // xAI's.
   request_id: value('id'),
   video: object({ duration: value('seconds') }),
-  usage: object({ cost_in_usd_ticks: value('costTicks') }),
+  usage: object({ cost_in_usd_ticks: value('costTicks'), cost: value('cost') }),
 })
 
-/** Of OpenAI and of xAI. */
+/** Of OpenAI, of xAI and of OpenRouter. */
 const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])
-export const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired'])
+export const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled'])
 
 /** Reads a video job. What it bills is its length and size, as it names them itself. */
 class VideoReader extends AnswerReader {
@@ -66,6 +77,7 @@ class VideoReader extends AnswerReader {
     if (name === 'status' && typeof value === 'string') this.#status = value
     if (name === 'seconds') this.#seconds = secondsOf(value)
     if (name === 'size' && typeof value === 'string') this.#size = value
+    if (name === 'cost' && typeof value === 'number') this.#costUsd = value
     if (name === 'costTicks' && typeof value === 'number') this.#costUsd = value / ticksPerUsd
   }
 
@@ -87,6 +99,9 @@ class VideoReader extends AnswerReader {
   }
 }
 
+/** What a video has cost is stated beside it there, and not with its bytes. */
+const statesCost: ReadonlySet<string> = new Set(['openrouter'])
+
 /** Whoever gets the video itself has a video that is done, as long and large as was asked for. */
 class VideoContentReader implements UsageReader {
   readonly isTerminal = false
@@ -103,7 +118,8 @@ class VideoContentReader implements UsageReader {
   }
 
   end(): UsageReading {
-    const { facts, object: video } = this.#context
+    const { facts, object, providerKind } = this.#context
+    const video = statesCost.has(providerKind) ? undefined : object
     const { units: meters = {}, unitsVariant: variant } = facts
     return {
       lines: video === undefined ? [] : [variant === undefined ? { meters } : { meters, variant }],
@@ -138,12 +154,16 @@ const createVideo: Operation = {
   defaultModel: 'sora-2',
   interest: request,
   factsFromJson: (scan, body) =>
-    videoFacts(factsFrom(scan, body), jsonSeconds(scan), readString(scan, 'size')),
+    videoFacts(
+      factsFrom(scan, body),
+      jsonSeconds(scan),
+      readString(scan, 'size') ?? readString(scan, 'resolution')?.toLowerCase(),
+    ),
   factsFromMultipart: (form, body) =>
     videoFacts(
       factsFromForm(form, body, 'image'),
-      secondsOf(readFormField(form, 'seconds')),
-      readFormField(form, 'size'),
+      longestOf(lengthFields.map(name => secondsOf(readFormField(form, name)))),
+      readFormField(form, 'size') ?? readFormField(form, 'resolution')?.toLowerCase(),
     ),
 }
 
@@ -200,6 +220,7 @@ function videoFacts(
 ): RequestFacts {
   return {
     ...facts,
+    ...(seconds === undefined && { isLengthUnsaid: true as const }),
     units: { videoSeconds: seconds ?? secondsUnlessSaid },
     unitsVariant: size === undefined || size === '' ? sizeUnlessSaid : size,
     startsJob: true,
@@ -212,14 +233,26 @@ export function secondsOf(given: unknown): number | undefined {
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
 }
 
+const lengthFields = ['seconds', 'duration', 'duration_seconds']
+
+function longestOf(lengths: readonly (number | undefined)[]): number | undefined {
+  const said = lengths.filter(length => length !== undefined)
+  return said.length === 0 ? undefined : Math.max(...said)
+}
+
 /**
- * The length that a request asks for, under the name `seconds`.
+ * The length that a request asks for, under the name `seconds`: the longest where it says more than one.
  * @throws GatewayError body_invalid
  */
-export function jsonSeconds(scan: ScanResult): number | undefined {
-  const finding = findField(scan, 'seconds')
-  if (finding === undefined) return undefined
-  const seconds = secondsOf(finding.type === 'string' ? textOf(finding) : readCount(scan, 'seconds'))
-  if (seconds === undefined) throw wrongType(finding, 'a number of seconds')
-  return seconds
+export function jsonSeconds({ findings }: ScanResult): number | undefined {
+  const said = findings.filter(({ name, type }) => name === 'seconds' && type !== 'null')
+  return longestOf(
+    said.map(finding => {
+      const seconds = secondsOf(
+        finding.type === 'string' ? textOf(finding) : readCount({ findings: [finding] }, 'seconds'),
+      )
+      if (seconds === undefined) throw wrongType(finding, 'a number of seconds')
+      return seconds
+    }),
+  )
 }

@@ -59,6 +59,7 @@ function submission(
         },
         unitsVariant: readString(scan, 'size') ?? resolutionUnlessSaid,
       }),
+      ...(jsonSeconds(scan) === undefined && { isLengthUnsaid: true as const }),
       startsJob: true,
     }),
   }
