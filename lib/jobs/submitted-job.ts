@@ -1,10 +1,13 @@
 import type { JobKind } from '../dialects/job-kind.ts'
 import { toolTypes } from '../metering/unasked-work.ts'
 import type { Price } from '../money/price.ts'
-import type { JobSighting } from '../money/usage.ts'
+import { addMeters, type JobSighting, type Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { JobFacts, NewJob, Job } from '../ledger/job.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
+
+/** Four bytes of text are about a token. */
+const bytesPerToken = 4
 
 /**
  * The job that an exchange has submitted; undefined for kinds that nobody could ask after.
@@ -61,6 +64,7 @@ function factsOf(exchange: Exchange): JobFacts {
   const { candidates, batch: requests, wantedTier } = request
   const { units, unitsVariant, imagesGiven } = { ...request, ...batch?.made }
   const tools = toolTypes(request, exchange.get('target'))
+  const isGeneration = exchange.get('route').match.operation.mainMeter === 'output' && requests === undefined
   return {
     upstreamModel: upstreamModelName,
     priceVersions: Object.fromEntries([...jobPrices(exchange)].map(([model, { hash }]) => [model, hash])),
@@ -69,10 +73,15 @@ function factsOf(exchange: Exchange): JobFacts {
     ...(imagesGiven !== undefined && { imagesGiven }),
     ...(candidates > 1 && { candidates }),
     ...(tools.length > 0 && { tools }),
+    ...(isGeneration && { read: readLikely(request) }),
     ...(wantedTier !== undefined && { wantedTier }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),
     ...(requests?.requestIds !== undefined && { requestIds: requests.requestIds }),
   }
+}
+
+function readLikely({ textTokens, textBytes, context }: RequestFacts): Meters {
+  return addMeters({ input: textTokens?.likely ?? Math.ceil(textBytes / bytesPerToken) }, context)
 }
 
 /** What a reader of a job's answers knows of the request that submitted it. */

@@ -26,6 +26,8 @@ export interface JobFacts {
   readonly requestIds?: readonly string[]
   /** Of the provider, by their types: what it may run for the job. */
   readonly tools?: readonly string[]
+  /** What its request gives a model to read, as far as that can be told before: for an end without a usage. */
+  readonly read?: Meters
   /** The tier of service that was asked for, which is charged where no response names one. */
   readonly wantedTier?: string
   /** The submission was answered by a stream, which tells what was said of the job while it lasts. */

@@ -32,7 +32,9 @@ export function settleJob(job: Job, ending: JobEnding, prices: ReadonlyMap<strin
     priceOf: (model: string) => priceOf(versionOf(job, model)),
   }
   return settle(work, { ending: endingOf(ending), reported: reading }, ({ flags }) => ({
-    lines: [{ meters: { output: Math.ceil((reading?.outputTextBytes ?? 0) / bytesPerToken) } }],
+    lines: [
+      { meters: { ...job.facts.read, output: Math.ceil((reading?.outputTextBytes ?? 0) / bytesPerToken) } },
+    ],
     source: 'estimated',
     flags: [...flags, 'estimate_rough'],
   }))

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { jobConfig } from '../fixtures/job-gateway.ts'
 import { call, jobClients, submit } from '../fixtures/job-kinds.ts'
 import { startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
@@ -90,5 +91,26 @@ await t.test('a submission that is refused holds nothing, and is no job', async 
   const charges = await gateway.charges()
   t.equal(charges.length, jobClients.length)
   t.ok(charges.every(({ amount, flags }) => amount === '0.000000' && flags.join() === 'provider_refused'))
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('a response that is cancelled in its text pays for that and for what it was asked', async t => {
+  const text = 'Words that were said. '.repeat(100)
+  const output = [{ type: 'message', content: [{ type: 'output_text', text }] }]
+  const upstream = await startRawUpstream(t, ({ path }) => {
+    const response = path.endsWith('/cancel')
+      ? { id: 'resp_1', status: 'cancelled', output, usage: null }
+      : { id: 'resp_1', status: 'queued', output: [] }
+    return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(response))
+  })
+  const gateway = await startTestGateway(t, { rub: 1000, config: jobConfig(upstream.origin, seldomMs) })
+  const body = { model: 'gpt-5', input: 'Read this. '.repeat(4000), background: true }
+  t.equal((await call(gateway, 'POST', '/v1/responses', body)).status, 200)
+  await call(gateway, 'POST', '/v1/responses/resp_1/cancel')
+  const [charge] = await gateway.charges()
+  t.match(charge, { usageSource: 'estimated', flags: ['usage_missing', 'estimate_rough'] })
+  const { input = 0, output: written = 0 } = charge?.usage ?? {}
+  t.ok(input > 9000 && input < 15_000, `12,000 tokens were asked: ${input}`)
+  t.equal(written, text.length / 4)
   t.same(await gateway.breaches(), [])
 })

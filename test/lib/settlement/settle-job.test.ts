@@ -67,6 +67,17 @@ const rows: readonly (readonly [ends: string, Partial<UsageReading> | undefined,
     },
   ],
   [
+    'with a text and no usage: what it was asked counts too',
+    { hasOutput: true, outputTextBytes: 4001 },
+    { ...job, facts: { ...job.facts, read: { input: 10_000 } } },
+    {
+      outcome: 'completed',
+      usageSource: 'estimated',
+      flags: ['usage_missing', 'estimate_rough'],
+      micros: 2_001_000,
+    },
+  ],
+  [
     'done, and another model has drawn for it: at the price that this had when it was submitted',
     { lines: [...used, { model: 'gpt-image-1-2025-04-23', meters: { output: 100 } }], hasOutput: true },
     job,
