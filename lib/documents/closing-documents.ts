@@ -113,7 +113,11 @@ export async function findClosing(records: RecordReader, id: string): Promise<Cl
     records.build.selectFrom('closing_documents').selectAll().where('id', '=', id),
   )
   if (row !== undefined) return row
-  throw new DocumentError(`there is no document ${id}: gateway documents list shows them`)
+  throw new DocumentError(
+    'document_not_found',
+    `there is no document ${id}: gateway documents list shows them`,
+    { id },
+  )
 }
 
 interface MarkedClosing {
@@ -160,12 +164,20 @@ export async function correctClosing(
 ): Promise<StoredClosing> {
   const text = cleanText(reason)
   const problem = checkText(text, reasonLengthMax)
-  if (problem !== undefined) throw new DocumentError(`the reason ${describeProblem(problem)}`)
+  if (problem !== undefined)
+    throw new DocumentError('reason_unprintable', `the reason ${describeProblem(problem)}`)
   const row = await findClosing(records, id)
   if (row.seller_inn !== seller.inn)
-    throw new DocumentError(`the document ${id} was issued by another seller, INN ${row.seller_inn}`)
+    throw new DocumentError(
+      'seller_other',
+      `the document ${id} was issued by another seller, INN ${row.seller_inn}`,
+      { id, inn: row.seller_inn },
+    )
   const buyer = await currentCompany(records, row.account_id)
-  if (buyer === undefined) throw new DocumentError(`the document ${id} has no company`)
+  if (buyer === undefined)
+    throw new DocumentError('company_missing', `the document ${id} has no company`, {
+      account: row.account_id,
+    })
   const issuer = await keepFacsimile(records, seller, at)
   for (let attempt = 1; ; attempt += 1) {
     const last = await lastIssued(records, row)
@@ -221,6 +233,9 @@ async function lastIssued(
       .orderBy('correction', 'desc')
       .limit(1),
   )
-  if (row === undefined) throw new DocumentError(`the document ${number} of ${year} is not there any more`)
+  if (row === undefined)
+    throw new DocumentError('document_not_found', `the document ${number} of ${year} is not there any more`, {
+      id: `${number} / ${year}`,
+    })
   return storedClosing(row)
 }

@@ -65,10 +65,12 @@ export async function setCompany(
   at: number,
 ): Promise<CompanyVersion> {
   const details = cleanCompanyDetails(typed)
-  const problems = companyProblems(details).map(
-    ({ field, problem }) => `${field} ${describeProblem(problem)}`,
-  )
-  if (problems.length > 0) throw new DocumentError(`the details are wrong: ${problems.join('; ')}`)
+  const wrong = companyProblems(details)
+  const problems = wrong.map(({ field, problem }) => `${field} ${describeProblem(problem)}`)
+  if (problems.length > 0) {
+    const fields = wrong.map(({ field }) => field).join(', ')
+    throw new DocumentError('company_wrong', `the details are wrong: ${problems.join('; ')}`, { fields })
+  }
   for (let attempt = 1; ; attempt += 1) {
     const current = await currentCompany(records, accountId)
     if (current !== undefined && JSON.stringify(current.details) === JSON.stringify(details)) return current
@@ -123,5 +125,5 @@ export async function facsimileOf(
   const id = facsimile.slice(prefix.length)
   const [row] = await records.all(records.build.selectFrom('facsimiles').select('image').where('id', '=', id))
   if (row !== undefined) return row.image
-  throw new DocumentError(`the store has no image ${facsimile}`)
+  throw new DocumentError('image_missing', `the store has no image ${facsimile}`, { image: facsimile })
 }

@@ -1,3 +1,4 @@
+import { ReasonedError } from '../platform/reasoned-error.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CompanyDetails } from '../companies/company-details.ts'
 import { taxOn, type Seller, type TaxPeriod } from '../companies/seller.ts'
@@ -92,8 +93,30 @@ export function documentName(document: PrintedDocument): string {
   return `${kind} № ${document.number} от ${shortDay(document.date)}${corrected}`
 }
 
-/** What was asked of companies, invoices, transfers or closing documents cannot be done; the message says why. */
-export class DocumentError extends Error {
+/** Why what was asked of companies, invoices, transfers or closing documents cannot be done. */
+export const documentCodes = [
+  'company_missing',
+  'company_wrong',
+  'days_swapped',
+  'document_not_found',
+  'image_missing',
+  'invoice_amount',
+  'invoice_not_found',
+  'invoice_of_another',
+  'month_invalid',
+  'month_not_begun',
+  'reason_unprintable',
+  'seller_other',
+  'tax_missing',
+  'transfer_ambiguous',
+  'transfer_changed',
+  'transfer_decided',
+  'transfer_not_found',
+  'transfer_queued',
+] as const
+
+/** What was asked of companies, invoices, transfers or closing documents cannot be done. */
+export class DocumentError extends ReasonedError<(typeof documentCodes)[number]> {
   override readonly name = 'DocumentError'
 }
 
@@ -128,5 +151,9 @@ export function contractOf({ accountId, since }: CompanyVersion): Contract {
 export function requiredTax(seller: Seller, day: string): TaxPeriod {
   const tax = taxOn(seller.tax, day)
   if (tax !== undefined) return tax
-  throw new DocumentError(`seller.tax says nothing of ${day}: add a period that begins before it`)
+  throw new DocumentError(
+    'tax_missing',
+    `seller.tax says nothing of ${day}: add a period that begins before it`,
+    { day },
+  )
 }

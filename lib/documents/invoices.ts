@@ -126,7 +126,7 @@ export async function cancelInvoice(
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
     const message = `there is no invoice ${id} that could be cancelled: gateway invoice list shows them`
-    throw new DocumentError(message, { cause: error })
+    throw new DocumentError('invoice_not_found', message, { id }, { cause: error })
   }
 }
 
@@ -162,12 +162,18 @@ export async function createInvoice(
   { accountId, amount, at, id = newId(at), isEmailed = true }: NewInvoice,
 ): Promise<CreatedInvoice> {
   if (!Number.isSafeInteger(amount) || amount < 1 || amount > invoiceAmountMax) {
-    throw new DocumentError(`an invoice is for 0.01 to ${invoiceAmountMax / 100} roubles, in whole kopecks`)
+    throw new DocumentError(
+      'invoice_amount',
+      `an invoice is for 0.01 to ${invoiceAmountMax / 100} roubles, in whole kopecks`,
+      { mostKopecks: invoiceAmountMax },
+    )
   }
   const buyer = await currentCompany(records, accountId)
   if (buyer === undefined) {
     throw new DocumentError(
+      'company_missing',
       `the account ${accountId} has no company details: set them by gateway account company ${accountId} --set FILE`,
+      { account: accountId },
     )
   }
   const issuer = await keepFacsimile(records, seller, at)
@@ -217,7 +223,8 @@ async function madeBefore(
     records.build.selectFrom('invoices').select(['account_id', 'token', 'document']).where('id', '=', id),
   )
   if (row === undefined) return undefined
-  if (row.account_id !== accountId) throw new DocumentError(`the invoice ${id} is another's`)
+  if (row.account_id !== accountId)
+    throw new DocumentError('invoice_of_another', `the invoice ${id} is another's`, { id })
   return { id, token: row.token, document: JSON.parse(row.document) as Invoice }
 }
 

@@ -92,8 +92,10 @@ export async function closeMonth(
   seller: Seller,
   { month, at, operator }: MonthClose,
 ): Promise<CloseResult> {
-  if (!isMonth(month)) throw new DocumentError(`"${month}" is no month, such as 2026-11`)
-  if (month > moscowDay(at).slice(0, 7)) throw new DocumentError(`the month ${month} has not begun`)
+  if (!isMonth(month))
+    throw new DocumentError('month_invalid', `"${month}" is no month, such as 2026-11`, { month })
+  if (month > moscowDay(at).slice(0, 7))
+    throw new DocumentError('month_not_begun', `the month ${month} has not begun`, { month })
   const companies = await companyVersions(records)
   const first = companies.map(one => moscowDay(one.createdAt).slice(0, 7)).toSorted()[0]
   const closed = new Set(await closedMonths(records, seller))

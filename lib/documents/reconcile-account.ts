@@ -24,9 +24,13 @@ export async function reconcile(
   seller: Seller,
   { accountId, from, to }: { readonly accountId: string; readonly from: string; readonly to: string },
 ): Promise<ReconciliationStatement> {
-  if (to < from) throw new DocumentError(`the last day, ${to}, is before the first, ${from}`)
+  if (to < from)
+    throw new DocumentError('days_swapped', `the last day, ${to}, is before the first, ${from}`, { from, to })
   const company = await currentCompany(records, accountId)
-  if (company === undefined) throw new DocumentError(`the account ${accountId} has no company details`)
+  if (company === undefined)
+    throw new DocumentError('company_missing', `the account ${accountId} has no company details`, {
+      account: accountId,
+    })
   const issued = (await listClosing(records, { accountId })).filter(
     ({ document }) => document.correction === undefined,
   )

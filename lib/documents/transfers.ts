@@ -56,11 +56,17 @@ async function findTransfer(records: RecordReader, id: string): Promise<Transfer
   )
   const [row] = rows
   if (row !== undefined && rows.length === 1 && id.length >= 6) return row
-  throw new DocumentError(
-    row === undefined
-      ? `there is no transfer ${id}: gateway statement list shows them`
-      : `"${id}" is not enough of the transfer's id to tell it: give more of its characters`,
-  )
+  throw row === undefined
+    ? new DocumentError(
+        'transfer_not_found',
+        `there is no transfer ${id}: gateway statement list shows them`,
+        { id },
+      )
+    : new DocumentError(
+        'transfer_ambiguous',
+        `"${id}" is not enough of the transfer's id to tell it: give more of its characters`,
+        { id },
+      )
 }
 
 /** What was done with a transfer, by which person's words. */
@@ -130,12 +136,9 @@ async function change(
     ])
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
-    throw new DocumentError(
-      `the transfer ${row.id} was changed by somebody else meanwhile; look at it again`,
-      {
-        cause: error,
-      },
-    )
+    const { id } = row
+    const message = `the transfer ${id} was changed by somebody else meanwhile; look at it again`
+    throw new DocumentError('transfer_changed', message, { id }, { cause: error })
   }
   return changed
 }
@@ -158,8 +161,7 @@ export async function assignTransfer(
   { id, to, note, at, operator }: Assignment,
 ): Promise<TransferRow> {
   const row = await findTransfer(records, id)
-  if (row.state !== 'queued')
-    throw new DocumentError(`the transfer ${row.id} is ${row.state}; undo that first`)
+  if (row.state !== 'queued') throw decided(row)
   const invoiceId = 'invoiceId' in to ? to.invoiceId : null
   const accountId = 'invoiceId' in to ? await accountOfInvoice(records, to.invoiceId) : to.accountId
   const next = {
@@ -173,12 +175,18 @@ export async function assignTransfer(
   ])
 }
 
+function decided({ id, state }: TransferRow): DocumentError {
+  return new DocumentError('transfer_decided', `the transfer ${id} is ${state}; undo that first`, { id })
+}
+
 async function accountOfInvoice(records: Records, id: string): Promise<string> {
   const [row] = await records.all(
     records.build.selectFrom('invoices').select('account_id').where('id', '=', id),
   )
   if (row !== undefined) return row.account_id
-  throw new DocumentError(`there is no invoice ${id}: gateway invoice list shows them`)
+  throw new DocumentError('invoice_not_found', `there is no invoice ${id}: gateway invoice list shows them`, {
+    id,
+  })
 }
 
 type Decision = Omit<Assignment, 'to'>
@@ -189,8 +197,7 @@ export async function returnTransfer(
   { id, note, at, operator }: Decision,
 ): Promise<TransferRow> {
   const row = await findTransfer(records, id)
-  if (row.state !== 'queued')
-    throw new DocumentError(`the transfer ${row.id} is ${row.state}; undo that first`)
+  if (row.state !== 'queued') throw decided(row)
   const next = { state: 'returned', account_id: null, reason: 'returned' } as const
   return change(records, row, next, { action: 'return', accountId: null, note, at, operator })
 }
@@ -207,7 +214,9 @@ export async function undoTransfer(
 ): Promise<TransferRow> {
   const row = await findTransfer(records, id)
   if (row.state === 'queued')
-    throw new DocumentError(`nothing was done with the transfer ${row.id}: it is queued`)
+    throw new DocumentError('transfer_queued', `nothing was done with the transfer ${row.id}: it is queued`, {
+      id: row.id,
+    })
   const accountId = row.account_id
   const next = { state: 'queued', account_id: null, invoice_id: null, reason: 'undone' } as const
   return change(records, row, next, { action: 'undo', accountId, note, at, operator }, changed =>

@@ -4,6 +4,7 @@ import type { Decimal } from '../money/price.ts'
 import { actionStep } from '../administration/operator-log.ts'
 import type { DatedRate } from '../money/pricing.ts'
 import type { RateRow } from '../stores/records/operator-tables.ts'
+import { ReasonedError } from '../platform/reasoned-error.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 
 export interface DayRate {
@@ -13,12 +14,20 @@ export interface DayRate {
   readonly usdRub: Decimal
 }
 
+/** Why a rate cannot be read, or must not be used. */
+export const rateCodes = [
+  'dollar_missing',
+  'dollar_unreadable',
+  'dollar_zero',
+  'list_unreadable',
+  'no_list',
+  'none_held',
+  'rate_not_held',
+] as const
+
 /** A rate that cannot be read, or must not be used. */
-export class RateError extends Error {
-  constructor(message: string, options?: { readonly cause?: unknown }) {
-    super(message, options)
-    this.name = 'RateError'
-  }
+export class RateError extends ReasonedError<(typeof rateCodes)[number]> {
+  override readonly name = 'RateError'
 }
 
 const day = /^(\d\d)[./](\d\d)[./](\d{4})$/
@@ -37,16 +46,22 @@ const powersOfTen: ReadonlyMap<string, Decimal> = new Map([
 export function readCbrRate(body: Buffer): DayRate {
   const root = readXml(body)
   const [, dayOfMonth, month, year] = day.exec(root.attr['Date'] ?? '') ?? []
-  if (root.name !== 'ValCurs' || year === undefined)
-    throw new RateError('is no list of rates of the Central Bank: it has no ValCurs with a Date')
+  if (root.name !== 'ValCurs' || year === undefined) {
+    throw new RateError('no_list', 'is no list of rates of the Central Bank: it has no ValCurs with a Date')
+  }
   const dollar = root.childrenNamed('Valute').find(one => one.valueWithPath('CharCode')?.trim() === 'USD')
-  if (dollar === undefined) throw new RateError('has no rate of USD')
+  if (dollar === undefined) throw new RateError('dollar_missing', 'has no rate of USD')
   const value = (dollar.valueWithPath('Value') ?? '').trim().replace(',', '.')
   const nominal = (dollar.valueWithPath('Nominal') ?? '').trim()
   const unit = powersOfTen.get(nominal)
-  if (unit === undefined || !/^\d{1,6}(?:\.\d{1,9})?$/.test(value))
-    throw new RateError(`has a rate of USD that cannot be read: "${value}" for "${nominal}"`)
-  if (parseDecimal(value) === 0n) throw new RateError('has a rate of 0 for USD')
+  if (unit === undefined || !/^\d{1,6}(?:\.\d{1,9})?$/.test(value)) {
+    throw new RateError(
+      'dollar_unreadable',
+      `has a rate of USD that cannot be read: "${value}" for "${nominal}"`,
+      { value, nominal },
+    )
+  }
+  if (parseDecimal(value) === 0n) throw new RateError('dollar_zero', 'has a rate of 0 for USD')
   return { day: `${year}-${month}-${dayOfMonth}`, usdRub: canonicalDecimal(productOf(value, unit)) }
 }
 
@@ -55,7 +70,7 @@ function readXml(body: Buffer): XmlDocument {
   try {
     return new XmlDocument(new TextDecoder(name).decode(body))
   } catch (error) {
-    throw new RateError('is no XML that can be read', { cause: error })
+    throw new RateError('list_unreadable', 'is no XML that can be read', {}, { cause: error })
   }
 }
 
@@ -122,18 +137,27 @@ export async function acceptRate(
     row => row.state === 'held' && (day === undefined || row.day === day),
   )
   if (held === undefined)
-    throw new RateError(day === undefined ? 'no rate is held' : `the rate of ${day} is not held`)
+    throw day === undefined ? new RateError('none_held', 'no rate is held') : notHeld(day)
   const change = records.build
     .updateTable('exchange_rates')
     .set({ state: 'used', accepted_at: now })
     .where('day', '=', held.day)
     .where('state', '=', 'held')
   const reason = `${held.day}: ${held.usd_rub}`
-  await records.write([
-    { write: change, rows: 1 },
-    actionStep(records, { operator, action: 'accept-rate', accountId: '', reason, at: now }),
-  ])
+  try {
+    await records.write([
+      { write: change, rows: 1 },
+      actionStep(records, { operator, action: 'accept-rate', accountId: '', reason, at: now }),
+    ])
+  } catch (error) {
+    // Somebody else was sooner.
+    throw error instanceof RecordConflictError ? notHeld(held.day) : error
+  }
   return { ...held, state: 'used', accepted_at: now }
+}
+
+function notHeld(day: string): RateError {
+  return new RateError('rate_not_held', `the rate of ${day} is not held`, { day })
 }
 
 /**

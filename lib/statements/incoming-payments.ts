@@ -25,9 +25,11 @@ export interface IncomingPayment {
 export function incomingPayments(statement: Statement, account: string): readonly IncomingPayment[] {
   const sections = statement.sections.filter(section => section.account === account)
   if (sections.length === 0) {
-    const found = [...new Set(statement.sections.map(section => section.account))]
+    const found = [...new Set(statement.sections.map(section => section.account))].join(', ')
     throw new StatementError(
-      `the statement is of ${found.length === 0 ? 'no account' : `account ${found.join(', ')}`}; the seller's is ${account}`,
+      found === '' ? 'account_none' : 'account_other',
+      `the statement is of ${found === '' ? 'no account' : `account ${found}`}; the seller's is ${account}`,
+      { found, own: account },
     )
   }
   const received = statement.documents.filter(
@@ -66,14 +68,18 @@ function checkTotal(
   documents: readonly StatementDocument[],
 ): void {
   if (said === undefined || said === found) return
+  const { from, to, line } = section
+  const message =
+    `${name} is ${formatKopecks(said)}, and the documents from ${from} to ${to} make ` +
+    `${formatKopecks(found)}: some are missing, changed or doubled`
+  const details = { name, saidKopecks: said, foundKopecks: found, from, to, line }
   const doubled = firstDoubled(documents)
+  if (doubled === undefined) throw new StatementError('totals_differ', message, details)
+  const [first, again] = doubled
   throw new StatementError(
-    `${name} is ${formatKopecks(said)}, and the documents from ${section.from} to ${section.to} make ` +
-      `${formatKopecks(found)}: some are missing, changed or doubled` +
-      (doubled === undefined
-        ? ''
-        : ` (the document of line ${doubled[0]} stands again in line ${doubled[1]})`),
-    section.line,
+    'totals_doubled',
+    `${message} (the document of line ${first} stands again in line ${again})`,
+    { ...details, first, again },
   )
 }
 
@@ -82,8 +88,9 @@ function checkIsCovered(document: StatementDocument, sections: readonly AccountS
   const day = document.receivedOn ?? ''
   if (sections.some(section => day >= section.from && day <= section.to)) return
   throw new StatementError(
+    'day_uncovered',
     `the document came in on ${day}, a day that the statement does not cover`,
-    document.line,
+    { day, line: document.line },
   )
 }
 
@@ -115,9 +122,11 @@ function withKeys(
 ): readonly IncomingPayment[] {
   const doubled = firstDoubled(documents)
   if (doubled !== undefined && sections.some(section => section.received === undefined)) {
+    const [first, line] = doubled
     throw new StatementError(
-      `stands in line ${doubled[0]} already, and no total says that both came`,
-      doubled[1],
+      'payment_doubled',
+      `stands in line ${first} already, and no total says that both came`,
+      { first, line },
     )
   }
   const seen = new Map<string, number>()

@@ -1,4 +1,4 @@
-import { StatementError } from './statement.ts'
+import { noStatement, StatementError } from './statement.ts'
 import type { AccountSection, Statement, StatementDocument, PaymentSide } from './statement.ts'
 import { cleanNumber } from '../companies/company-numbers.ts'
 import { cleanText } from '../companies/printable-text.ts'
@@ -25,15 +25,17 @@ class Fields {
   add(key: string, text: string, line: number): void {
     if (text.length > valueLengthMax) {
       throw new StatementError(
+        'value_long',
         `${key} has ${text.length} characters; at most ${valueLengthMax} are read`,
-        line,
+        { key, length: text.length, most: valueLengthMax, line },
       )
     }
     const known = this.#values.get(key)
     if (known !== undefined && known.text !== text) {
       throw new StatementError(
+        'value_twice',
         `${key} has another value than in line ${known.line} of the same section`,
-        line,
+        { key, other: known.line, line },
       )
     }
     this.#values.set(key, { text, line })
@@ -51,8 +53,9 @@ class Fields {
     const kopecks = parseKopecks(isNegative ? found.text.slice(1) : found.text)
     if (kopecks === undefined) {
       throw new StatementError(
+        'amount_unreadable',
         `${key} is "${shown(found.text)}", and must be roubles such as 45329.91`,
-        found.line,
+        { key, value: shown(found.text), line: found.line },
       )
     }
     return isNegative ? -kopecks : kopecks
@@ -68,8 +71,9 @@ class Fields {
     // The parser takes 31 February for a day of March.
     if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== iso) {
       throw new StatementError(
+        'day_unreadable',
         `${key} is "${shown(found.text)}", and must be a day such as 11.01.2026`,
-        found.line,
+        { key, value: shown(found.text), line: found.line },
       )
     }
     return iso
@@ -77,8 +81,8 @@ class Fields {
 
   /** @throws StatementError when the value is absent */
   required<T>(value: T | undefined, key: string): T {
-    if (value === undefined || value === '') throw new StatementError(`the section has no ${key}`, this.line)
-    return value
+    if (value !== undefined && value !== '') return value
+    throw new StatementError('key_missing', `the section has no ${key}`, { key, line: this.line })
   }
 }
 
@@ -107,7 +111,8 @@ function readSection(fields: Fields): AccountSection {
 
 function readDocument(fields: Fields): StatementDocument {
   const amount = fields.required(fields.amount('Сумма'), 'Сумма')
-  if (amount <= 0) throw new StatementError('Сумма must be more than nothing', fields.line)
+  if (amount <= 0)
+    throw new StatementError('amount_zero', 'Сумма must be more than nothing', { line: fields.line })
   return {
     line: fields.line,
     kind: fields.name,
@@ -180,12 +185,14 @@ class StatementReader {
   take(line: string, number: number): void {
     if (line === '') return
     if (this.#hasEnded) {
-      throw new StatementError('goes on after КонецФайла; import files that were joined one by one', number)
+      throw new StatementError(
+        'goes_on',
+        'goes on after КонецФайла; import files that were joined one by one',
+        { line: number },
+      )
     }
     if (!this.#hasBegun) {
-      if (line !== '1CClientBankExchange') {
-        throw new StatementError('is no bank statement: it must begin with 1CClientBankExchange', number)
-      }
+      if (line !== '1CClientBankExchange') throw noStatement(number)
       this.#hasBegun = true
       return
     }
@@ -198,10 +205,16 @@ class StatementReader {
   finish(lines: number): Statement {
     if (this.#open !== undefined) {
       const end = this.#open.kind === 'account' ? 'КонецРасчСчет' : 'КонецДокумента'
-      throw new StatementError(`has no ${end}: the file is cut off after line ${lines}`, this.#open.line)
+      throw new StatementError('section_cut', `has no ${end}: the file is cut off after line ${lines}`, {
+        end,
+        lines,
+        line: this.#open.line,
+      })
     }
-    if (!this.#hasEnded) throw new StatementError('КонецФайла is missing: the file is cut off', lines)
-    if (!this.#hasVersion) throw new StatementError('ВерсияФормата is missing', 1)
+    if (!this.#hasEnded)
+      throw new StatementError('end_missing', 'КонецФайла is missing: the file is cut off', { line: lines })
+    if (!this.#hasVersion)
+      throw new StatementError('version_missing', 'ВерсияФормата is missing', { line: 1 })
     return { sections: this.#sections, documents: this.#documents }
   }
 
@@ -233,7 +246,12 @@ class StatementReader {
       this.#open.fields.add(key, value, line)
     } else if (key === 'ВерсияФормата') {
       if (!versions.includes(value)) {
-        throw new StatementError(`has the version ${value}; ${versions.join(', ')} are known`, line)
+        const known = versions.join(', ')
+        throw new StatementError('version_unknown', `has the version ${value}; ${known} are known`, {
+          version: value,
+          known,
+          line,
+        })
       }
       this.#hasVersion = true
     }
@@ -241,14 +259,19 @@ class StatementReader {
 
   #begin(kind: OpenPart['kind'], name: string, line: number): void {
     if (this.#open !== undefined) {
-      throw new StatementError(`begins a section within the one of line ${this.#open.line}`, line)
+      throw new StatementError(
+        'section_within',
+        `begins a section within the one of line ${this.#open.line}`,
+        { other: this.#open.line, line },
+      )
     }
     this.#open = { line, kind, fields: new Fields(name, line) }
   }
 
   #end(kind: OpenPart['kind'], key: string, line: number): Fields {
     const open = this.#open
-    if (open?.kind !== kind) throw new StatementError(`${key} ends a section that has not begun`, line)
+    if (open?.kind !== kind)
+      throw new StatementError('section_not_begun', `${key} ends a section that has not begun`, { key, line })
     this.#open = undefined
     return open.fields
   }

@@ -1,13 +1,46 @@
 import type { Kopecks } from '../money/kopecks.ts'
+import { ReasonedError, type ReasonDetails } from '../platform/reasoned-error.ts'
+
+/** Why a bank statement cannot be taken. */
+export const statementCodes = [
+  'account_none',
+  'account_other',
+  'amount_unreadable',
+  'amount_zero',
+  'day_uncovered',
+  'day_unreadable',
+  'encoding_broken',
+  'encoding_unknown',
+  'encoding_utf16',
+  'end_missing',
+  'goes_on',
+  'key_missing',
+  'no_statement',
+  'payment_doubled',
+  'section_cut',
+  'section_not_begun',
+  'section_within',
+  'statement_large',
+  'totals_differ',
+  'totals_doubled',
+  'value_long',
+  'value_twice',
+  'version_missing',
+  'version_unknown',
+] as const
 
 /** A bank statement that cannot be taken; nothing of it is. */
-export class StatementError extends Error {
+export class StatementError extends ReasonedError<(typeof statementCodes)[number]> {
   override readonly name = 'StatementError'
   /** Counted from 1; absent where the whole file is meant. */
   readonly line: number | undefined
 
-  constructor(message: string, line?: number) {
-    super(line === undefined ? message : `line ${line}: ${message}`)
+  constructor(
+    code: (typeof statementCodes)[number],
+    message: string,
+    { line, ...details }: ReasonDetails & { readonly line?: number } = {},
+  ) {
+    super(code, line === undefined ? message : `line ${line}: ${message}`, details)
     this.line = line
   }
 }
@@ -74,11 +107,16 @@ export function decodeStatement(bytes: Uint8Array): string {
   if (bytes.length > statementBytesMax) {
     const megabytes = statementBytesMax / 1024 ** 2
     throw new StatementError(
+      'statement_large',
       `the statement has ${bytes.length} bytes; at most ${megabytes} MB are read at once: export a shorter period`,
+      { megabytes },
     )
   }
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
-    throw new StatementError('the statement is in UTF-16; export it in windows-1251, DOS (cp866) or UTF-8')
+    throw new StatementError(
+      'encoding_utf16',
+      'the statement is in UTF-16; export it in windows-1251, DOS (cp866) or UTF-8',
+    )
   }
   const head = bytes.subarray(0, headBytes)
   for (const encoding of ['utf-8', 'windows-1251', 'ibm866']) {
@@ -87,17 +125,26 @@ export function decodeStatement(bytes: Uint8Array): string {
       return new TextDecoder(encoding, { fatal: true }).decode(bytes)
     } catch (error) {
       throw new StatementError(
+        'encoding_broken',
         `the statement begins in ${encoding} and goes on with bytes that are not`,
-        lineOfBreak(bytes, error),
+        { encoding, line: lineOfBreak(bytes, error) },
       )
     }
   }
   if (!new TextDecoder().decode(head.subarray(0, 64)).includes('1CClientBankExchange')) {
-    throw new StatementError('is no bank statement: it must begin with 1CClientBankExchange', 1)
+    throw noStatement(1)
   }
   throw new StatementError(
+    'encoding_unknown',
     'ВерсияФормата cannot be read near the beginning; the statement must be in windows-1251, DOS (cp866) or UTF-8',
   )
+}
+
+/** What begins otherwise than every statement does. */
+export function noStatement(line: number): StatementError {
+  return new StatementError('no_statement', 'is no bank statement: it must begin with 1CClientBankExchange', {
+    line,
+  })
 }
 
 /** The line of the first bytes that are no UTF-8: the only encoding of the three that can break off. */

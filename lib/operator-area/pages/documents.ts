@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { searchClosing, type StoredClosing } from '../../documents/closing-documents.ts'
-import { DocumentError } from '../../documents/document.ts'
 import { closeMonth } from '../../documents/month-close.ts'
 import { moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
@@ -10,6 +9,7 @@ import { emptyForm, field, form, formProblems, notice, type FormState } from '..
 import type { PageContext } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { accountColumn, amountColumn, showList, textColumn, type DeskList } from '../view/desk-list.ts'
+import { reasonedText } from '../view/shown-reason.ts'
 
 const month = z
   .string(says('required'))
@@ -70,14 +70,14 @@ async function answer(
   const { site } = page
   const lastMonth = shiftMonth(moscowDay(site.clock.now()).slice(0, 7), -1)
   const shown = state === emptyForm ? { typed: { month: lastMonth }, errors: {} } : state
-  const above = html`${notice(page)} ${formProblems(page, state)}
+  const above = html`${notice(page)} ${formProblems(page, state, 'close-')}
   ${said === undefined ? '' : html`<p class="notice" role="status">${said}</p>`}`
   const below = html`<section class="card">
     <h2>${documents.close}</h2>
     ${form(
       page,
       '/documents/close',
-      html`${field(shown, { name: 'month', id: 'closed', label: documents.month })}
+      html`${field(shown, { name: 'month', id: 'close-month', label: documents.month })}
         <div><button>${documents.close}</button></div>`,
     )}
   </section>`
@@ -108,7 +108,8 @@ export async function submitClose(context: PageContext, page: DeskPage): Promise
     const said = texts.documents.closed(made.length)
     return await answer(context, page, { state: sent.state, said })
   } catch (error) {
-    if (!(error instanceof DocumentError)) throw error
-    return answer(context, page, { state: { ...sent.state, errors: { month: error.message } } })
+    const reason = reasonedText(page, error)
+    if (reason === undefined) throw error
+    return answer(context, page, { state: { ...sent.state, errors: { month: reason } } })
   }
 }

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { priceInForce, startOf, type Price } from '../../money/price.ts'
-import { RateError, acceptRate, readRates } from '../../prices/rate-book.ts'
+import { acceptRate, readRates } from '../../prices/rate-book.ts'
 import { priceRows, type PriceRow } from '../../prices/list-price.ts'
 import { hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
@@ -10,6 +10,7 @@ import { layout, titledPage } from '../../web/view/layout.ts'
 import type { PageContext, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
+import { reasonedText } from '../view/shown-reason.ts'
 import { dataTable, facts, type Column } from '../../web/view/data-table.ts'
 import { previewForm } from './preview-prices.ts'
 import type { ModelConfig } from '../../config/config.ts'
@@ -47,7 +48,11 @@ function modelTable(page: DeskPage, q: string): Html {
 }
 
 /** What models cost now, and the rates that they follow. */
-export async function showPrices(context: PageContext, page: DeskPage): Promise<Response> {
+export function showPrices(context: PageContext, page: DeskPage): Promise<Response> {
+  return answer(context, page)
+}
+
+async function answer(context: PageContext, page: DeskPage, refusal?: string): Promise<Response> {
   const { prices, preview, common } = page.texts
   const q = (context.req.query('q') ?? '').trim().toLowerCase()
   const rates = (await readRates(page.site.records)).slice(0, ratesShown)
@@ -60,6 +65,7 @@ export async function showPrices(context: PageContext, page: DeskPage): Promise<
       page,
       { title: prices.title },
       html`${notice(page)}
+        ${refusal === undefined ? '' : html`<p class="notice bad" role="alert">${refusal}</p>`}
         <section class="card">
           <h2>${prices.rates}</h2>
           ${rateTable(page, rates)}
@@ -77,6 +83,7 @@ export async function showPrices(context: PageContext, page: DeskPage): Promise<
           ${modelTable(page, q)}
         </section>`,
     ),
+    refusal === undefined ? 200 : 422,
   )
 }
 
@@ -88,9 +95,9 @@ export async function submitAcceptRate(context: PageContext, page: DeskPage): Pr
     const day = sent.isValid ? sent.value.day : ''
     await acceptRate(site.records, { day, operator: session.user.email }, site.clock.now())
   } catch (error) {
-    // Somebody else was sooner: the page shows how it is.
-    if (!(error instanceof RateError)) throw error
-    return seeOther(context, '/prices')
+    const refusal = reasonedText(page, error)
+    if (refusal === undefined) throw error
+    return answer(context, page, refusal)
   }
   return seeOther(context, '/prices?notice=done')
 }

@@ -3,11 +3,9 @@ import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
 import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { assignTransfer, returnTransfer, undoTransfer, findTransfers } from '../../documents/transfers.ts'
-import { DocumentError } from '../../documents/document.ts'
 import { importStatement, type ImportResult } from '../../documents/import-statement.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { seenText } from '../../platform/seen-text.ts'
-import { StatementError } from '../../statements/statement.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
 import { named } from '../../web/format.ts'
 import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
@@ -16,7 +14,7 @@ import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { amountColumn, showList, textColumn, wordsColumn, type DeskList } from '../view/desk-list.ts'
-import { refusalText } from '../view/shown-reason.ts'
+import { reasonedText, refusalText } from '../view/shown-reason.ts'
 
 const decisionSchema = z.object({
   account: hiddenField(60),
@@ -159,8 +157,9 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
     const by = { operator: session.user.email, fileName: seenText(file.name) }
     result = await importStatement(site.records, seller, { bytes, at, isDryRun, by })
   } catch (error) {
-    if (!(error instanceof StatementError || error instanceof DocumentError)) throw error
-    return answer(context, page, { text: error.message, isBad: true })
+    const reason = reasonedText(page, error)
+    if (reason === undefined) throw error
+    return answer(context, page, { text: reason, isBad: true })
   }
   const { documents, credited, queued, repeated } = result
   const found = texts.transfers.found(documents, credited.length, queued.length, repeated)
@@ -181,8 +180,8 @@ function decide(run: typeof assignTransfer) {
       await run(site.records, { id, note, to: { accountId: account }, operator, at: site.clock.now() })
       return seeOther(context, '/transfers?notice=done')
     } catch (error) {
-      if (!(error instanceof DocumentError || error instanceof AccountError)) throw error
-      const text = error instanceof AccountError ? refusalText(page, error) : error.message
+      const text = error instanceof AccountError ? refusalText(page, error) : reasonedText(page, error)
+      if (text === undefined) throw error
       return answer(context, page, { text, isBad: true })
     }
   }

@@ -4,6 +4,7 @@ import { deskTexts } from './desk.ts'
 import { customerTexts } from './customer.ts'
 import { listsTexts } from './lists.ts'
 import { pricesTexts } from './prices.ts'
+import { refusedTexts } from './refused.ts'
 import { saidByCodeTexts } from './said-by-code.ts'
 
 /** Every text of the operators' pages; the shape of the Russian ones is the catalogue of all languages. */
@@ -14,6 +15,7 @@ const catalogues = {
     ...customerTexts.ru,
     ...listsTexts.ru,
     ...pricesTexts.ru,
+    ...refusedTexts.ru,
     ...saidByCodeTexts.ru,
   },
   en: {
@@ -22,6 +24,7 @@ const catalogues = {
     ...customerTexts.en,
     ...listsTexts.en,
     ...pricesTexts.en,
+    ...refusedTexts.en,
     ...saidByCodeTexts.en,
   },
 } satisfies Record<Language, object>

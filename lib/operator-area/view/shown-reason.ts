@@ -4,6 +4,12 @@ import { decimal, exactRoubles, named, money } from '../../web/format.ts'
 import type { DeskPage } from '../page.ts'
 import { shownTime } from './desk-list.ts'
 import { AccountError } from '../../accounts/accounts.ts'
+import { DocumentError } from '../../documents/document.ts'
+import { microsPerKopeck } from '../../money/kopecks.ts'
+import type { ReasonDetails } from '../../platform/reasoned-error.ts'
+import { RateError } from '../../prices/rate-book.ts'
+import { StatementError } from '../../statements/statement.ts'
+import type { Language } from '../../web/texts/language.ts'
 
 /** Why something was refused, in the language of the page. A code of which no text tells has its own message. */
 export function refusalText({ texts, language }: DeskPage, { code, message, amounts }: AccountError): string {
@@ -13,6 +19,24 @@ export function refusalText({ texts, language }: DeskPage, { code, message, amou
     isKey(refusalAmounts, name) ? [`${refusalAmounts[name]}: ${money(micros, language)}.`] : [],
   )
   return [refusals[code], ...said].join(' ')
+}
+
+/** Why a document, a statement or a rate was refused, likewise; undefined for another error. */
+export function reasonedText({ texts, language }: DeskPage, error: unknown): string | undefined {
+  const { documentRefusals, statementRefusals, rateRefusals, atLine } = texts
+  const filled = (text: string, details: ReasonDetails): string =>
+    text.replaceAll(/\{(\w+)\}/g, (_, name: string) => shownDetail(name, details[name], language))
+  if (error instanceof DocumentError) return filled(documentRefusals[error.code], error.details)
+  if (error instanceof RateError) return filled(rateRefusals[error.code], error.details)
+  if (!(error instanceof StatementError)) return undefined
+  const { code, details, line } = error
+  const said = filled(statementRefusals[code], details)
+  return line === undefined ? said : `${filled(atLine, { line })} ${said}`
+}
+
+function shownDetail(name: string, detail: string | number | undefined, language: Language): string {
+  if (typeof detail === 'number' && name.endsWith('Kopecks')) return money(detail * microsPerKopeck, language)
+  return String(detail ?? '')
 }
 
 /** Does something, and answers why it was refused; undefined: it was done. */
