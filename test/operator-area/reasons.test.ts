@@ -75,10 +75,22 @@ await t.test('each form of a note is known, and what was typed in it stays as it
     ],
     [
       'edit-key',
-      `key_1: name no budget; no budget; no expiry; addresses all (no budget; models all (b))`,
+      `key_1: name "no budget"; no budget; no expiry; addresses all (no budget; models all (b))`,
       'key_1: название: no budget; бюджет: без ограничения; срок: без ограничения; ' +
         'адреса: без ограничения (no budget; models all (b))',
       'key_1: name: no budget; budget: no limit; expiry: no limit; addresses: no limit (no budget; models all (b))',
+    ],
+    [
+      'edit-key',
+      String.raw`key_1: name "a (b); no \"budget"; models gpt-5*, "my (own), one", "all"; budget 5.500000 month (c)`,
+      'key_1: название: a (b); no "budget; модели: gpt-5*, my (own), one, all; бюджет: 5,50\u00a0₽ на месяц (c)',
+      'key_1: name: a (b); no "budget; models: gpt-5*, my (own), one, all; budget: 5.50\u00a0₽ a month (c)',
+    ],
+    [
+      'edit-key',
+      'key_1: models all; no budget (b)',
+      'key_1: модели: без ограничения; бюджет: без ограничения (b)',
+      'key_1: models: no limit; budget: no limit (b)',
     ],
     ['block', '2 documents: sent', '2 documents: sent', '2 documents: sent'],
     ['close-month', 'of another release', 'of another release', 'of another release'],

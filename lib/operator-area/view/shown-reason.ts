@@ -82,24 +82,25 @@ const moved: OwnForm = {
   shown: (page, sum = '', why = '') => roubles(page, sum) + why,
 }
 
-/** `key_1: models a, b; no budget (asked by email)`, of which the changes are translated one by one. */
-const keyEdit: OwnForm = {
-  form: /^(\S+: )(.*?)( \(.*)$/s,
-  shown: (page, key = '', changes = '', why = '') =>
-    key +
-    changes
-      .split('; ')
-      .map(change => translated(page, keyChanges, change))
-      .join('; ') +
-    why,
+/** A name as the log has it: one word, or JSON where it is more than that. */
+const quoted = String.raw`"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[\da-f]{4})*"`
+const word = String.raw`(?:${quoted}|[^\s"();,]+)`
+const words = `${word}(?:, ${word})*`
+
+/** The names among words, as they were typed. */
+function typed(list: string): string {
+  return list.replaceAll(new RegExp(quoted, 'g'), text => String(JSON.parse(text)))
 }
 
 const keyChanges: readonly OwnForm[] = [
-  { form: /^name (.*)$/s, shown: ({ texts }, name = '') => `${texts.reasons.keyName}: ${name}` },
   {
-    form: /^(models|addresses) (.*)$/s,
+    form: new RegExp(`^name (${word})$`),
+    shown: ({ texts }, name = '') => `${texts.reasons.keyName}: ${typed(name)}`,
+  },
+  {
+    form: new RegExp(`^(models|addresses) (${words})$`),
     shown: ({ texts: { reasons } }, what = '', list = '') =>
-      `${named(reasons.keyLists, what)}: ${list === 'all' ? reasons.noLimit : list}`,
+      `${named(reasons.keyLists, what)}: ${list === 'all' ? reasons.noLimit : typed(list)}`,
   },
   { form: /^no budget$/, shown: ({ texts: { reasons } }) => `${reasons.budget}: ${reasons.noLimit}` },
   {
@@ -113,6 +114,22 @@ const keyChanges: readonly OwnForm[] = [
     shown: (page, at = '') => `${page.texts.reasons.expiry}: ${shownTime(page, Date.parse(at))}`,
   },
 ]
+
+/** Any of them; its parts are of no interest where it is looked for among others. */
+const keyChange = keyChanges
+  .map(({ form }) => form.source.slice(1, -1).replaceAll(/\((?!\?)/g, '(?:'))
+  .join('|')
+
+/** `key_1: models a, b; no budget (asked by email)`, of which the changes are translated one by one. */
+const keyEdit: OwnForm = {
+  form: new RegExp(`^(\\S+: )((?:${keyChange})(?:; (?:${keyChange}))*)( \\(.*)$`, 's'),
+  shown: (page, key = '', changes = '', why = '') =>
+    key +
+    [...changes.matchAll(new RegExp(keyChange, 'g'))]
+      .map(([change]) => translated(page, keyChanges, change))
+      .join('; ') +
+    why,
+}
 
 /** What we write into the log beside what people type, by the action. */
 const actionForms: Readonly<Partial<Record<OperatorActionRow['action'], OwnForm>>> = {

@@ -130,12 +130,17 @@ function changedColumns(edit: KeyEdit): (readonly [column: string, value: string
   ]
 }
 
+/** Typed text among the log's own words: as JSON where it could be taken for more of them. */
+function worded(text: string): string {
+  return /^[^\s"();,]+$/.test(text) && text !== 'all' ? text : JSON.stringify(text)
+}
+
 /** What the log says: the key, what it is limited to from now on, and why. */
 function describeEdit(edit: KeyEdit): string {
   const { id, name, models, budgetMicros, budgetPeriod = 'total', expiresAt, ipAddresses, reason } = edit
-  const list = (items: readonly string[] | null): string => items?.join(', ') ?? 'all'
+  const list = (items: readonly string[] | null): string => items?.map(worded).join(', ') ?? 'all'
   const changes = [
-    ...(name === undefined ? [] : [`name ${name}`]),
+    ...(name === undefined ? [] : [`name ${worded(name)}`]),
     ...(models === undefined ? [] : [`models ${list(models)}`]),
     ...(budgetMicros === undefined
       ? []
