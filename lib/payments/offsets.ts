@@ -155,9 +155,9 @@ export class Offsets {
     const month = shiftMonth(moscowDay(clock.now() - settledMs).slice(0, 7), -1)
     if (month === this.#done) return 0
     const end = dayEnd(lastDay(month))
-    const said = receiptSettings(settings(), end - 1)
     let made = 0
-    if (said !== undefined && isPrepayment(said)) {
+    // What was paid ahead is used later, whatever receipts of payments say by then.
+    if (receiptSettings(settings(), end - 1) !== undefined) {
       const charged = await chargedUntil(this.#options.records, {
         accountsOf: 'payments',
         day: dayNumber(lastDay(month)),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { roubles } from '../../contracts/store-under-test.ts'
-import { openService } from '../../fixtures/payment-shop.ts'
+import { openService, shopSettings } from '../../fixtures/payment-shop.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openShopAccount } from '../../fixtures/shop-account.ts'
 import type { ShopAccount } from '../../fixtures/shop-account.ts'
@@ -50,6 +50,33 @@ await t.test('what was paid before and is used now has a receipt a month and pay
   t.strictSame(usesAtShop(shop), ['100.00', '30.00', '70.00'])
   t.strictSame(shop.alarms, [])
 })
+
+await t.test(
+  'what was paid ahead has its receipt of use when receipts have become ones of full payment',
+  async t => {
+    const shop = await openShopAccount(t)
+    nextMonth(shop)
+    await shop.pay(100)
+    nextMonth(shop)
+    const { receipts } = shopSettings
+    t.teardown(() => Object.assign(shopSettings, { receipts }))
+    const changed = { from: shop.clock.now(), vatCode: 11, paymentMode: 'full_payment', subject: 'service' }
+    Object.assign(shopSettings, { receipts: [...receipts, changed] })
+    await shop.pay(50)
+    await shop.spend(130)
+    nextMonth(shop)
+
+    t.equal(await closeMonth(shop), 1)
+
+    t.strictSame(usesAtShop(shop), ['100.00'], 'what was paid in full has had its only receipt')
+    const [use] = await shop.service.rows.receipts(shop.accountId, 1)
+    t.match(
+      JSON.parse(use?.request ?? '{}'),
+      { items: [{ amount: { value: '100.00' }, vat_code: 11, payment_mode: 'full_payment' }] },
+      'the rate is of the month of use',
+    )
+  },
+)
 
 await t.test('on PostgreSQL nodes that close a month at once make one receipt', async t => {
   const server = await startPostgres(t)
