@@ -3,7 +3,7 @@ import type { Micros } from '../money/amount.ts'
 import { roundToKopecks, microsPerKopeck, type Kopecks } from '../money/kopecks.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
-import { shortDay } from './print/printed-text.ts'
+import { orderNumber, shortDay } from './print/printed-text.ts'
 
 /**
  * What the document of a month is for: all charges up to its end, rounded once, less all that was documented before.
@@ -159,7 +159,7 @@ function nameOf(id: string, { isIncoming, source, order, method }: Naming): stri
   if (source === 'starting') return 'Стартовый кредит'
   if (source !== 'payment') return 'Корректировка'
   if (order !== undefined) {
-    const shown = `п/п № ${order.number || 'б/н'} от ${shortDay(order.date)}`
+    const shown = `п/п № ${orderNumber(order)} от ${shortDay(order.date)}`
     return isIncoming ? `Оплата (${shown})` : `Отмена зачисления (${shown})`
   }
   if (!isIncoming) return 'Возврат оплаты'

@@ -3,6 +3,7 @@ import { parsePersonName, type BankDetails, type CompanyDetails } from '../compa
 import { formatKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import type { ClosingDocument } from './document.ts'
+import { orderNumber } from './print/printed-text.ts'
 
 /** A file for an operator of electronic documents, which signs exactly these bytes. */
 export interface UpdFile {
@@ -123,7 +124,7 @@ function invoicePart(document: ClosingDocument): XmlElement {
       ...payments.map(payment => ({
         name: 'СвПРД',
         attributes: {
-          НомерПРД: shortened(payment.number, 30) || 'б/н',
+          НомерПРД: shortened(orderNumber(payment), 30),
           ДатаПРД: bankDay(payment.date),
           СуммаПРД: formatKopecks(payment.amount),
         },

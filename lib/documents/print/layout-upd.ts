@@ -2,7 +2,7 @@ import type { Content, TableCell, TDocumentDefinitions } from 'pdfmake/interface
 import { shortName } from '../../companies/company-details.ts'
 import { amountInWords, center, page, right, taxSentence, thinLines } from './layout-parts.ts'
 import type { ClosingDocument } from '../document.ts'
-import { breakable, longDay, printedAmount, printedRate, shortDay } from './printed-text.ts'
+import { breakable, longDay, orderNumber, printedAmount, printedRate, shortDay } from './printed-text.ts'
 
 const dash = '–'
 
@@ -72,7 +72,7 @@ function head(upd: ClosingDocument): Content {
 
 function headRows(upd: ClosingDocument): readonly (readonly [name: string, value: string, mark: string])[] {
   const { number, date, seller, buyer, payments } = upd
-  const paid = payments.map(one => `№ ${one.number} от ${shortDay(one.date)}`).join(', ')
+  const paid = payments.map(one => `№ ${orderNumber(one)} от ${shortDay(one.date)}`).join(', ')
   return [
     ['Продавец:', seller.name, '(2)'],
     ['Адрес:', seller.address, '(2а)'],

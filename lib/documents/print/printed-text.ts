@@ -36,6 +36,11 @@ export function longDay(iso: string): string {
   return [Number(day), months[Number(month) - 1], year, 'г.'].join(noBreak)
 }
 
+/** The number of a payment order; some banks give none. */
+export function orderNumber({ number }: { readonly number: string }): string {
+  return number || 'б/н'
+}
+
 /** `22%`, `без НДС`. */
 export function printedRate(rate: TaxRate): string {
   return rate === 'none' ? 'без НДС' : `${rate}%`

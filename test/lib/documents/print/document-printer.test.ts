@@ -84,6 +84,14 @@ await t.test(
   },
 )
 
+await t.test('a payment order without a number is named so, as in the file', async t => {
+  const payments = [{ number: '', date: '2026-11-11', amount: 1_234_500 }]
+
+  const upd = (await pdfPages(await printer.print({ ...closingOf([1_234_500], vat), payments }))).join(' ')
+
+  t.ok(upd.includes('№ б/н от 11.11.2026'))
+})
+
 await t.test('sixty lines go over pages with their heading, and each line and page is there', async t => {
   const amounts = Array.from({ length: 60 }, (_, index) => 100_000 + index)
   for (const [document, heading] of [
