@@ -1,4 +1,8 @@
 import t from 'tap'
+import { withRecords } from '../../lib/cli/with-store.ts'
+import { closingRow } from '../../lib/documents/closing-documents.ts'
+import { newId } from '../../lib/platform/new-id.ts'
+import { closingOf } from '../fixtures/documents.ts'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 
 const area = await startOperatorArea(t, { payments: { provider: 'sandbox' }, timeZone: 'Asia/Yekaterinburg' })
@@ -45,4 +49,27 @@ await t.test('movements are as exact as they are, and all of them are behind a l
   t.equal(table.text.trim().split('\n').length, 62)
   t.match(table.text, /T\d\d:\d\d:\d\d\+05:00;credit;0,005400;0,005400;small/)
   t.notMatch((await desk.get('/movements')).text, 'credit', 'without an account it has nothing')
+})
+
+await t.test('a document and its correction are told apart, on pages and in the table', async t => {
+  const issued = closingOf()
+  const correction = { number: 1, date: '2026-12-03', reason: 'Адрес' }
+  const of = { sellerInn: issued.seller.inn, number: 1125, at: 1 }
+  await withRecords({ config: area.test.configFile }, records =>
+    records.write(
+      [issued, { ...issued, correction }].map(document => {
+        const stored = { id: newId(), accountId: id, month: '2026-11', state: 'issued' as const, document }
+        return { write: records.build.insertInto('closing_documents').values(closingRow(stored, of)) }
+      }),
+    ),
+  )
+
+  for (const path of [page, '/documents']) {
+    const { text } = await desk.get(path)
+    t.match(text, />Акт № 1125 от 30\.11\.2026</, path)
+    t.match(text, />Акт № 1125 от 30\.11\.2026, исправление 1</, path)
+  }
+  const table = await desk.get('/documents.csv')
+  t.match(table.text, /\r\nАкт № 1125 от 30\.11\.2026;2026-11-30;/)
+  t.match(table.text, /\r\n"Акт № 1125 от 30\.11\.2026, исправление 1";2026-11-30;/)
 })

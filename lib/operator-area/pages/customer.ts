@@ -16,6 +16,7 @@ import { actionTable, movementColumns } from './lists.ts'
 import { paymentTable } from './payments.ts'
 import { readConsents, readNotes } from '../../administration/account-acts.ts'
 import { listClosing } from '../../documents/closing-documents.ts'
+import { documentName } from '../../documents/document.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 
 const shownMax = 20
@@ -169,7 +170,7 @@ async function documentTable(page: DeskPage, accountId: string): Promise<Html> {
   return dataTable(
     { label: customer.documents, empty: common.none },
     [
-      { name: documents.number, cell: one => one.document.number },
+      { name: documents.document, cell: one => documentName(one.document) },
       { name: common.at, cell: one => html`<span class="day">${one.document.date}</span>` },
       {
         name: common.amount,

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { searchClosing, type StoredClosing } from '../../documents/closing-documents.ts'
+import { documentName } from '../../documents/document.ts'
 import { closeMonth } from '../../documents/month-close.ts'
 import { moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
@@ -33,7 +34,7 @@ export function documentList(page: DeskPage): DeskList<StoredClosing> {
       { name: 'q', label: documents.search },
     ],
     columns: [
-      textColumn(documents.number, one => one.document.number),
+      textColumn(documents.document, one => documentName(one.document)),
       {
         name: common.at,
         sort: 'month',
