@@ -17,6 +17,7 @@ import { balanceAmounts } from '../ledger/ledger.ts'
 import { keyTable, keyView } from './key.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 interface MovementOptions extends SharedOptions {
   readonly rub: string
@@ -36,7 +37,10 @@ function addAccountCompany(account: Command, { stdout }: CliContext): void {
       const version = await withRecords(options, (records, now) =>
         typed === undefined ? currentCompany(records, accountId) : setCompany(records, accountId, typed, now),
       )
-      if (version === undefined) throw new CommandError(`the account ${accountId} has no company details`)
+      if (version === undefined) {
+        const remedy = `set them by gateway account company ${accountId} --set FILE`
+        throw new CommandError(`the account ${accountId} has no company details: ${remedy}`)
+      }
       const { details } = version
       answer(
         stdout,
@@ -49,10 +53,17 @@ function addAccountCompany(account: Command, { stdout }: CliContext): void {
 
 /** @throws CommandError when the file is none that can be read */
 function readDetails(file: string): ReturnType<typeof readCompany> {
+  let text: string
   try {
-    return readCompany(JSON.parse(readFileSync(file, 'utf8')))
+    text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new CommandError(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError(`${file} cannot be read: ${fileProblem(error)}`)
+  }
+  try {
+    return readCompany(JSON.parse(text))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CommandError(`${file}${error instanceof SyntaxError ? ' is no JSON' : ''}: ${reason}`)
   }
 }
 

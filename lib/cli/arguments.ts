@@ -10,6 +10,7 @@ import { isDay } from '../ledger/moscow-days.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
 import { UsageError } from './command.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 /** @throws UsageError unless the text is an exact decimal of roubles */
 export function roubles(option: string, text: string): Micros {
@@ -140,7 +141,7 @@ export function outFile(path: string): string {
     makeFolder(dirname(path))
     accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
   } catch (error) {
-    throw new UsageError(`--out: ${path} cannot be written: ${(error as Error).message}`)
+    throw new UsageError(`--out: ${path} cannot be written: ${fileProblem(error)}`)
   }
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
     throw new UsageError(`--out: ${path} is a folder, and a file is to be written`)

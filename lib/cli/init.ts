@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { commandName, shippedConfig } from '../config/environment.ts'
 import { makeFolder } from '../platform/make-folder.ts'
 import { CommandError, type CliContext } from './command.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 /** `init`: a configuration of one's own, which includes the shipped one and says what is most often changed. */
 export function addInitCommand(program: Command, { stdout }: CliContext): void {
@@ -17,7 +18,7 @@ export function addInitCommand(program: Command, { stdout }: CliContext): void {
         makeFolder(dirname(path))
         writeFileSync(path, configText(shippedConfig()))
       } catch (error) {
-        throw new CommandError(`${path} cannot be written: ${(error as Error).message}`)
+        throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`)
       }
       const command = commandName()
       stdout.write(

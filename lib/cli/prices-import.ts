@@ -21,6 +21,7 @@ import type { SharedOptions, CliContext } from './command.ts'
 import { modelList, operatorName, time } from './arguments.ts'
 import { openConfig, openPriceConfig } from './open-config.ts'
 import { readStore, withRecords, knownRates, hasStore } from './with-store.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 interface ImportOptions extends SharedOptions {
   readonly from: string
@@ -149,9 +150,7 @@ function readListFile(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw new CommandError(
-      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new CommandError(`${file} cannot be read: ${fileProblem(error)}`)
   }
 }
 

@@ -61,10 +61,13 @@ async function buildProgram(word: string, context: CliContext): Promise<Command>
   return program
 }
 
-/** What shows the things of which one was not found, by the code of the refusal. */
+/** What shows the things of which one was not found, or is there already, by the code of the refusal. */
 const listings: Readonly<Record<string, string>> = {
   account_not_found: 'gateway account list shows them all',
+  alarm_changed: 'gateway alarms --all lists them',
   alarm_not_found: 'gateway alarms --all lists them',
+  charge_not_found: 'gateway charges --account ACCOUNT lists what it was charged for',
+  email_taken: 'gateway account find EMAIL shows it',
   key_not_found: 'gateway key list --all shows them',
   operator_not_found: 'gateway operator list shows them',
 }

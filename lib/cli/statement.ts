@@ -12,6 +12,7 @@ import type { SharedOptions, CliContext } from './command.ts'
 import { textLengthsMax } from '../administration/text-lengths.ts'
 import { noteText, oneOf, operatorName } from './arguments.ts'
 import { requiredSeller, withRecords } from './with-store.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 interface AssignOptions extends SharedOptions {
   readonly account?: string
@@ -109,7 +110,11 @@ function readStatement(file: string): Uint8Array {
       `${file} has ${size} bytes; at most ${statementBytesMax / 1024 ** 2} MB are read at once: export a shorter period`,
     )
   }
-  return readFileSync(file)
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${fileProblem(error)}`)
+  }
 }
 
 function summary({ documents, credited, queued, repeated }: ImportResult, isDryRun: boolean): string {

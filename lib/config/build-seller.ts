@@ -5,6 +5,7 @@ import { checkText, cleanText } from '../companies/printable-text.ts'
 import { payeeBytesOver, type Seller, type TaxPeriod } from '../companies/seller.ts'
 import type { Problems } from './problems.ts'
 import type { SellerSettings } from './house-schema.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 const basisLengthMax = 120
 
@@ -114,7 +115,7 @@ function readFacsimile(file: string): { readonly url: string } | { readonly prob
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    return { problem: `${file} cannot be read: ${(error as Error).message}` }
+    return { problem: `${file} cannot be read: ${fileProblem(error)}` }
   }
   const type = typeOf(bytes)
   if (type === undefined) return { problem: `${file} is neither a PNG nor a JPEG image` }

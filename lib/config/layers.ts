@@ -4,6 +4,7 @@ import { formatPath, type Path, isMapping } from './config-error.ts'
 import type { Problems } from './problems.ts'
 import { parseJson, parseYaml, type YamlDocument } from './yaml-document.ts'
 import type { ConfigKey } from './schema.ts'
+import { fileProblem } from '../platform/file-problem.ts'
 
 /** A file of the configuration, as read; `include` is taken out of the value. */
 export interface Layer {
@@ -38,7 +39,7 @@ function readInto(layers: Layer[], file: string, includedBy: readonly string[], 
   try {
     text = instead.get(file) ?? readFileSync(file, 'utf8')
   } catch (error) {
-    problems.addAt(file, '', `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    problems.addAt(file, '', `cannot be read: ${fileProblem(error)}`)
     return
   }
   const document = file.endsWith('.json') ? parseJson(text) : parseYaml(text)

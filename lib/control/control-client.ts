@@ -109,6 +109,13 @@ async function post(path: string, name: string, body: string): Promise<{ status:
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ECONNREFUSED')
       throw new ControlUnreachableError(path, { cause: error })
+    if (code === 'EACCES' || code === 'EPERM')
+      throw new Error(
+        `the gateway's socket ${path} is not this user's: run this as the user who runs the gateway`,
+        {
+          cause: error,
+        },
+      )
     throw error
   } finally {
     address.release()

@@ -137,7 +137,9 @@ export async function acceptRate(
     row => row.state === 'held' && (day === undefined || row.day === day),
   )
   if (held === undefined)
-    throw day === undefined ? new RateError('none_held', 'no rate is held') : notHeld(day)
+    throw day === undefined
+      ? new RateError('none_held', 'no rate is held: gateway prices rate shows those there are')
+      : notHeld(day)
   const change = records.build
     .updateTable('exchange_rates')
     .set({ state: 'used', accepted_at: now })
@@ -157,7 +159,11 @@ export async function acceptRate(
 }
 
 function notHeld(day: string): RateError {
-  return new RateError('rate_not_held', `the rate of ${day} is not held`, { day })
+  return new RateError(
+    'rate_not_held',
+    `the rate of ${day} is not held: gateway prices rate shows those there are`,
+    { day },
+  )
 }
 
 /**

@@ -68,6 +68,47 @@ await t.test('what is not found is said with the command that lists it', async t
   }
 })
 
+await t.test('what is wrong with a file is said with what to do', async t => {
+  const folder = t.testdir({ 'bad.json': '{bad' })
+  const { config } = writeConfig(folder)
+  const file = (name: string) => join(folder, name)
+  const { stdout } = await runHere(['account', 'create', '--email', 'a@b.ru', '--json', '--config', config])
+  const { id } = JSON.parse(stdout) as { id: string }
+  const company = ['account', 'company', id]
+
+  for (const [words, message] of [
+    [['account', 'create', '--email', 'a@b.ru'], ': gateway account find EMAIL shows it'],
+    [company, `has no company details: set them by gateway account company ${id} --set FILE`],
+    [
+      [...company, '--set', file('none')],
+      'none cannot be read: there is no such file or folder: check the path',
+    ],
+    [[...company, '--set', folder], 'cannot be read: it is a folder: name a file'],
+    [[...company, '--set', file('bad.json')], 'bad.json is no JSON: '],
+    [['prices', 'import', '--from', file('none')], 'none cannot be read: there is no such file or folder'],
+    [['prices', 'rate', '--accept'], 'no rate is held: gateway prices rate shows those there are'],
+    [
+      ['account', 'correct', id, '--request', 'r', '--rub', '1', '--reason', 'r'],
+      ': gateway charges --account ACCOUNT lists what it was charged for',
+    ],
+  ] as const) {
+    const { code, stderr } = await runHere([...words, '--config', config])
+    t.equal(code, 1, stderr)
+    t.match(stderr, message)
+  }
+  writeFileSync(file('below.yaml'), 'providers: { sandbox: {} }\nstore: sqlite:bad.json/g.db\n')
+  t.match(await runHere(['account', 'list', '--config', file('below.yaml')]), {
+    code: 1,
+    stderr: 'g.db cannot be opened: a part of its path is a file: check the path',
+  })
+  t.match(await runHere(['backup', '/sys/kernel/b.db', '--config', config]), {
+    code: 1,
+    stderr: 'gateway: /sys/kernel/b.db cannot be written: this user may not',
+  })
+  const gone = await runHere(['check', '--config', file('gone.yaml')])
+  t.match(gone.stdout, 'gone.yaml: cannot be read: there is no such file or folder: check the path')
+})
+
 await t.test('help and version are results, and exit 0', async t => {
   const [help, keyHelp, version] = await Promise.all([
     runGateway(['--help']),

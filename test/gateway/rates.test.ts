@@ -135,7 +135,7 @@ await t.test('a rate that jumps is held and alarms; the operator accepts it, and
   t.equal(await charged(test, after.clone()), await costAt(after, 1_200_000n))
   t.match(await runHere(['prices', 'rate', '--accept', '--config', test.configFile]), {
     code: 1,
-    stderr: 'gateway: no rate is held\n',
+    stderr: 'gateway: no rate is held: gateway prices rate shows those there are\n',
   })
   t.same(await test.breaches(), [])
 })

@@ -1,3 +1,5 @@
+import { fileProblem } from '../../platform/file-problem.ts'
+
 /** The store cannot be opened: it is damaged, foreign, or of a newer program. */
 export class StoreError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
@@ -21,12 +23,11 @@ const forbidden = /^(?:EACCES|EPERM|EROFS|SQLITE_(?:CANTOPEN|READONLY|PERM))/
 
 /** The system would not open a file: says which, why in the system's words, and what to do where it is not allowed. */
 export function cannotOpen(file: string, cause: unknown): StoreError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
   const isForbidden = cause instanceof Error && 'code' in cause && forbidden.test(String(cause.code))
-  const advice = isForbidden
-    ? '; run this as the user who owns the store, or name a file that this user may write: `store` in the configuration'
-    : ''
-  return new StoreError(`${file} cannot be opened: ${reason}${advice}`, { cause })
+  const reason = isForbidden
+    ? `${cause.message}; run this as the user who owns the store, or name a file that this user may write: \`store\` in the configuration`
+    : fileProblem(cause)
+  return new StoreError(`${file} cannot be opened: ${reason}`, { cause })
 }
 
 /** A value as a statement takes it. */

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { openCopy, type SqliteDatabase } from './sqlite-database.ts'
 import { openSqliteFile } from './sqlite-queries.ts'
 import { StoreError } from '../shared/store-queries.ts'
+import { fileProblem } from '../../platform/file-problem.ts'
 
 /** All pages at once: the store is read in one go, so there is nothing to be gained from small steps. */
 const pagesMax = 0x7fffffff
@@ -44,7 +45,7 @@ async function copyPages(database: SqliteDatabase, copy: string): Promise<void> 
 /**
  * Writes a whole, consistent copy of a store, also while its server runs. The file has its name only once it
  * is whole and on the disk: what is cut short leaves `<file>.partial`, which the next attempt replaces.
- * @throws StoreError when the copy exists already, or the store cannot be read
+ * @throws StoreError when the copy exists already or cannot be written, or the store cannot be read
  */
 export async function backupSqliteStore(file: string, copy: string): Promise<void> {
   const exists = (): StoreError => new StoreError(`${copy} exists already; a backup overwrites nothing`)
@@ -56,6 +57,9 @@ export async function backupSqliteStore(file: string, copy: string): Promise<voi
     // The copy holds what the store holds, so nobody else may read it either.
     closeSync(openSync(partial, 'w', 0o600))
     await copyPages(database, partial)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw new StoreError(`${copy} cannot be written: ${fileProblem(error)}`, { cause: error })
   } finally {
     database.close()
   }

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs'
+import { accessSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { openFailure, stepsOf } from './sqlite-prepare.ts'
-import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
+import { cannotOpen, StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import type { KeyRecord } from '../../accounts/accounts.ts'
 import { keyRecord } from '../shared/stored-keys.ts'
 import type { KeyRow } from '../shared/ledger-columns.ts'
@@ -18,7 +18,11 @@ const shortMs = 10
  * @throws StoreError when it is missing, damaged or of another release
  */
 export function openSqliteFile(file: string): SqliteDatabase {
-  if (!existsSync(file)) {
+  try {
+    accessSync(file)
+  } catch (error) {
+    // A folder that may not be read hides a store that is there.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw cannotOpen(file, error)
     throw new StoreError(
       `there is no store at ${file} yet: "gateway serve" makes it, as does "account create"`,
     )

@@ -1,0 +1,19 @@
+const forbidden = 'this user may not: run the command as a user who may, or change the rights'
+/** What an operator does about the commonest failures of files. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['EACCES', forbidden],
+  ['EPERM', forbidden],
+  ['EEXIST', 'a part of its path is a file: check the path'],
+  ['EISDIR', 'it is a folder: name a file'],
+  ['EROFS', 'its disk is read-only: name a file elsewhere'],
+  ['ENOENT', 'there is no such file or folder: check the path'],
+  ['ENOSPC', 'its disk is full: make room there, or name a file elsewhere'],
+  ['ENOTDIR', 'a part of its path is a file: check the path'],
+  ['SQLITE_FULL', 'its disk is full: make room there, or name a file elsewhere'],
+])
+
+/** Why a file cannot be read or written, and what to do; the system's own words where nobody knows better. */
+export function fileProblem(error: unknown): string {
+  const known = error instanceof Error && 'code' in error ? words.get(String(error.code)) : undefined
+  return known ?? (error instanceof Error ? error.message : String(error))
+}
