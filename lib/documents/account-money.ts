@@ -44,12 +44,24 @@ function sourceOf(id: string): string {
   return id.startsWith('transfer:') ? id.slice(0, id.lastIndexOf(':')) : id
 }
 
+/** Money that came in, and what of each sum that went out had been given and not paid, by its id. */
+interface BookedMoney {
+  readonly lots: readonly Lot[]
+  readonly givenBack: ReadonlyMap<string, Kopecks>
+}
+
+/** Money that came in, the oldest first, as far as it was not taken back. */
+export function lotsOf(moved: readonly MoneyMoved[]): readonly Lot[] {
+  return bookMoney(moved).lots
+}
+
 /**
  * Money that came in, the oldest first. What was taken back is missing from what it was: of a transfer from the
  * transfer, of a payment from the payment, else from the newest money, since only what is not spent can be taken back.
  */
-export function lotsOf(moved: readonly MoneyMoved[]): readonly Lot[] {
+export function bookMoney(moved: readonly MoneyMoved[]): BookedMoney {
   const lots: (MoneyMoved & { net: Kopecks })[] = []
+  const givenBack = new Map<string, Kopecks>()
   for (const one of moved) {
     if (one.amount > 0) {
       lots.push({ ...one, net: one.amount })
@@ -61,9 +73,10 @@ export function lotsOf(moved: readonly MoneyMoved[]): readonly Lot[] {
       const taken = Math.min(lot.net, left)
       lot.net -= taken
       left -= taken
+      if (lot.isGift && taken > 0) givenBack.set(one.id, (givenBack.get(one.id) ?? 0) + taken)
     }
   }
-  return lots
+  return { lots, givenBack }
 }
 
 /** What of each lot was spent between two sums of charges: money is spent in the order in which it came. */

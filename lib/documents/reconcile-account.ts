@@ -3,7 +3,7 @@ import { roundToKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import { readMoney, lotsOf, spentBetween, type Lot } from './account-money.ts'
+import { bookMoney, readMoney, lotsOf, spentBetween, type Lot } from './account-money.ts'
 import { listClosing } from './closing-documents.ts'
 import { currentCompany } from './company-versions.ts'
 import { DocumentError, contractOf } from './document.ts'
@@ -46,17 +46,13 @@ export async function reconcile(
   })
   const before = roundToKopecks(charged.get(accountId) ?? 0)
   const moved = (await readMoney(records, accountId)).filter(one => one.day <= to)
-  const lots = lotsOf(moved)
+  const { lots, givenBack } = bookMoney(moved)
   const rows = [
     ...documentRows(issued.map(one => one.document).filter(isOwn), lots, before),
-    ...moved
-      .filter(one => !one.isGift && one.day > end)
-      .map(({ day, name, amount }) => ({
-        date: day,
-        name,
-        debit: Math.max(0, -amount),
-        credit: Math.max(0, amount),
-      })),
+    ...moneyRows(
+      moved.filter(one => one.day > end),
+      givenBack,
+    ),
   ]
     .filter(row => row.date <= to)
     .toSorted((a, b) => a.date.localeCompare(b.date))
@@ -95,6 +91,17 @@ function paidAhead(moved: Parameters<typeof lotsOf>[0], spent: Kopecks): Kopecks
   return (
     paid - spentBetween(lots, 0, spent).reduce((sum, { lot, amount }) => sum + (lot.isGift ? 0 : amount), 0)
   )
+}
+
+/** Money that was paid or went back. What was given never came, and none of it went back when it was taken again. */
+function moneyRows(
+  moved: Awaited<ReturnType<typeof readMoney>>,
+  givenBack: ReadonlyMap<string, Kopecks>,
+): readonly ReconciliationRow[] {
+  return moved.flatMap(({ id, day: date, name, amount, isGift }) => {
+    const paid = isGift ? 0 : amount + (givenBack.get(id) ?? 0)
+    return paid === 0 ? [] : [{ date, name, debit: Math.max(0, -paid), credit: Math.max(0, paid) }]
+  })
 }
 
 /** Each document, and beside it what of it was paid by a gift. */

@@ -56,6 +56,38 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     )
   })
 
+  await t.test('a gift that is taken back was never paid, and is no debt', async t => {
+    let now = noon('2026-06-05')
+    const store = await open(t, { clock: { now: () => now } })
+    const records = await store.records()
+    const id = await companyAccount(store, company, '2026-06-01')
+    const move = async (by: 'credit' | 'debit', roubles: number, source: 'operator' | 'starting') => {
+      now += 1
+      const amountMicros = roubles * 1_000_000
+      await store.accounts[by]({ accountId: id, amountMicros, reason: source, source })
+    }
+    await move('credit', 70, 'starting')
+    await chargeRoubles(store, id, 20)
+    await move('debit', 10, 'operator')
+    await move('credit', 30, 'operator')
+    await move('debit', 45, 'operator')
+    await closeMonth(records, seller, { month: '2026-06', at: noon('2026-07-01') })
+
+    const june = await reconcile(records, seller, { accountId: id, from: '2026-06-01', to: '2026-06-30' })
+
+    t.same(
+      june.rows.map(({ name, debit, credit }) => `${name} ${debit} ${credit}`),
+      [
+        'Корректировка 0 3000',
+        'Корректировка 3000 0',
+        'Акт № 1 от 30.06.2026 2000 0',
+        'Скидка (Акт № 1 от 30.06.2026) 0 2000',
+      ],
+    )
+    t.equal(closingBalance(june), 0)
+    t.equal((await store.ledger.balance(id)).balanceMicros, 25_000_000, 'what is left is given')
+  })
+
   await t.test(
     'a month has one document for each company with charges, once, and late charges are in the next',
     async t => {
