@@ -208,7 +208,7 @@ await t.test(
     await beside(records => closeMonth(records, seller, { month, at: systemClock.now() }))
 
     const sent = await area.mail.letterTo('month@romashka.example', /^Акт № /)
-    t.equal(linkIn(sent.text), '/documents')
+    t.equal(linkIn(sent.text), `/documents?year=${month.slice(0, 4)}`, 'in January that is last year')
     t.match((await pdfPages(sent.attachments[0]?.bytes ?? Buffer.alloc(0)))[0], /Акт № \d+ от/)
     const { text } = await browser.get('/documents')
     t.match(text, /Акт № \d+ от/)

@@ -125,7 +125,7 @@ export class DocumentEmails {
         site,
         document: documentName(document),
         amount: money(document.amount * microsPerKopeck, language),
-        link: this.#link('/documents'),
+        link: this.#link(`/documents?year=${document.date.slice(0, 4)}`),
         reason: document.correction?.reason,
       }
       const { subject, text } = texts[row.kind]
