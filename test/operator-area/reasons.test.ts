@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { actionStep } from '../../lib/administration/operator-log.ts'
 import { withRecords } from '../../lib/cli/with-store.ts'
+import { moscowDay } from '../../lib/ledger/moscow-days.ts'
+import { systemClock } from '../../lib/platform/clock.ts'
 import type { OperatorActionRow } from '../../lib/stores/records/operator-tables.ts'
 import { statementOf } from '../contracts/documents.ts'
 import { sellerSection } from '../fixtures/companies.ts'
@@ -54,6 +56,16 @@ await t.test('what the gateway notes itself is in the language of the page', asy
   ])
   t.same(await reasonsAt('/log?action=close-month'), ['2026-01: документов: 0', '2026-01: 0 documents'])
   t.match((await russian.get('/log.csv?action=close-month')).text, ';2026-01: документов: 0')
+})
+
+await t.test('a month that is closed before it is over is said to be, as by command', async t => {
+  const from = '/documents'
+  const month = moscowDay(systemClock.now()).slice(0, 7)
+  const early = await russian.post('/documents/close', { month }, { from })
+  t.match(early.text, 'Месяц ещё не кончился: что будет списано до его конца, войдёт в следующие документы.')
+  const over = await english.post('/documents/close', { month: '2026-01' }, { from })
+  t.equal(over.status, 200)
+  t.notMatch(over.text, 'not over')
 })
 
 await t.test('each form of a note is known, and what was typed in it stays as it was typed', async t => {

@@ -105,8 +105,10 @@ export async function submitClose(context: PageContext, page: DeskPage): Promise
   const { month } = sent.value
   const operator = session.user.email
   try {
-    const { made } = await closeMonth(site.records, seller, { month, at: site.clock.now(), operator })
-    const said = texts.documents.closed(made.length)
+    const at = site.clock.now()
+    const { made } = await closeMonth(site.records, seller, { month, at, operator })
+    const { closed, notOver } = texts.documents
+    const said = closed(made.length) + (month === moscowDay(at).slice(0, 7) ? ` ${notOver}` : '')
     return await answer(context, page, { state: sent.state, said })
   } catch (error) {
     const reason = reasonedText(page, error)
