@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { actionStep } from '../administration/operator-log.ts'
-import type { Kopecks } from '../money/kopecks.ts'
+import { formatKopecks, type Kopecks } from '../money/kopecks.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, Records, RecordStep } from '../stores/records/records.ts'
 import { DocumentError, withNextNumber, contractOf, requiredTax, type Invoice } from './document.ts'
@@ -11,7 +11,7 @@ import { vatWithin } from './account-money.ts'
 import { currentCompany, keepFacsimile, type CompanyVersion } from './company-versions.ts'
 import { documentEmailStep } from './document-emails.ts'
 import { addWorkingDays, moscowDay } from '../ledger/moscow-days.ts'
-import { printedAmount, shortDay } from './print/printed-text.ts'
+import { shortDay } from './print/printed-text.ts'
 
 /** An invoice as it is stored, with what has been paid for it. */
 export interface StoredInvoice {
@@ -247,7 +247,7 @@ function invoiceDocument(
   const tax = requiredTax(seller, date)
   const vat = vatWithin(amount, tax.rate)
   const shown = `${seller.numbering.invoicePrefix}${number}`
-  const vatText = tax.rate === 'none' ? 'НДС не облагается' : `В т. ч. НДС ${tax.rate}% ${printedAmount(vat)}`
+  const vatText = tax.rate === 'none' ? 'НДС не облагается' : `В т. ч. НДС ${tax.rate}% ${formatKopecks(vat)}`
   return {
     kind: 'invoice',
     number: shown,

@@ -76,6 +76,22 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     )
   })
 
+  await t.test('the purpose of a payment holds what banks take, and no other space', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store, company, '2026-11-01')
+    const taxed = { ...seller, tax: [{ from: '2026-01-01', rate: 22 as const }] }
+
+    const { document } = await createInvoice(records, taxed, {
+      accountId,
+      amount: 100_000_000,
+      at: noon('2026-11-20'),
+    })
+
+    t.match(document.purpose, /^[ -~\u0410-\u044fЁё№]{1,210}$/)
+    t.match(document.purpose, /\. В т\. ч\. НДС 22% 180327\.87$/)
+  })
+
   await t.test('a document is printed with the signature of its day, whatever the file is later', async t => {
     const now = noon('2026-10-05')
     const store = await open(t, { clock: { now: () => now } })
