@@ -95,8 +95,8 @@ await t.test('each form of a note is known, and what was typed in it stays as it
     [
       'edit-key',
       String.raw`key_1: name "a (b); no \"budget"; models gpt-5*, "my (own), one", "all"; budget 5.500000 month (c)`,
-      'key_1: название: a (b); no "budget; модели: gpt-5*, my (own), one, all; бюджет: 5,50\u00a0₽ на месяц (c)',
-      'key_1: name: a (b); no "budget; models: gpt-5*, my (own), one, all; budget: 5.50\u00a0₽ a month (c)',
+      'key_1: название: a (b); no &quot;budget; модели: gpt-5*, my (own), one, all; бюджет: 5,50\u00a0₽ на месяц (c)',
+      'key_1: name: a (b); no &quot;budget; models: gpt-5*, my (own), one, all; budget: 5.50\u00a0₽ a month (c)',
     ],
     [
       'edit-key',
