@@ -4,17 +4,8 @@ import type { Consent } from '../../accounts/user-rows.ts'
 import { fieldSchemas, readForm, says, hiddenField, withError } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext, OwnPage } from '../page.ts'
-import {
-  checkbox,
-  emptyForm,
-  field,
-  form,
-  formProblems,
-  notice,
-  passwordField,
-  type FormState,
-} from '../../web/view/form.ts'
-import { titledPage, layout } from '../../web/view/layout.ts'
+import { checkbox, emptyForm, field, notice, passwordField, type FormState } from '../../web/view/form.ts'
+import { formPage, titledPage, layout } from '../../web/view/layout.ts'
 import { newPasswordPage } from '../../web/pages/sign-in.ts'
 
 /** Two boxes to tick, each for one text: the law wants the consents apart from each other and from the offer. */
@@ -60,21 +51,14 @@ function consentFields({ site, texts: { signUp } }: Page, state: FormState): Htm
 
 function view(page: Page, state: FormState): Html {
   const { fields, signUp, shell } = page.texts
-  return titledPage(
+  const above = html`<p class="quiet">${signUp.lead}</p>`
+  const below = html`<p>${signUp.hasAccount} <a href="/sign-in">${shell.signIn}</a></p>`
+  return formPage(
     page,
-    { title: signUp.title, isNarrow: true },
-    html`<p class="quiet">${signUp.lead}</p>
-      ${formProblems(page, state)}
-      <div class="card">
-        ${form(
-          page,
-          '/sign-up',
-          html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-            ${passwordField(page, state, 'password', { isNew: true })} ${consentFields(page, state)}
-            <button>${signUp.submit}</button>`,
-        )}
-      </div>
-      <p>${signUp.hasAccount} <a href="/sign-in">${shell.signIn}</a></p>`,
+    { title: signUp.title, action: '/sign-up', state, above, below },
+    html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
+      ${passwordField(page, state, 'password', { isNew: true })} ${consentFields(page, state)}
+      <button>${signUp.submit}</button>`,
   )
 }
 
@@ -94,20 +78,19 @@ export async function submitSignUp(context: PageContext, page: Page): Promise<Re
 
 function checkMailView(page: Page, state: FormState): Html {
   const { checkMail, fields } = page.texts
-  return titledPage(
+  const { title, text, spam, submit } = checkMail
+  return formPage(
     page,
-    { title: checkMail.title, isNarrow: true },
-    html`${notice(page)}${formProblems(page, state)}
-      <p>${checkMail.text}</p>
-      <div class="card">
-        <p class="quiet">${checkMail.spam}</p>
-        ${form(
-          page,
-          '/check-mail',
-          html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-            <button class="plain">${checkMail.submit}</button>`,
-        )}
-      </div>`,
+    {
+      title,
+      action: '/check-mail',
+      state,
+      above: html`${notice(page)}
+        <p>${text}</p>`,
+    },
+    html`<p class="quiet">${spam}</p>
+      ${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
+      <button class="plain">${submit}</button>`,
   )
 }
 
@@ -128,15 +111,11 @@ export async function submitCheckMail(context: PageContext, page: Page): Promise
 const consentsSchema = z.object(consentSchema)
 
 function consentsView(page: OwnPage, state: FormState): Html {
-  const { consents } = page.texts
-  return titledPage(
+  const { title, text, submit } = page.texts.consents
+  return formPage(
     page,
-    { title: consents.title, isNarrow: true },
-    html`${formProblems(page, state)}
-      <p>${consents.text}</p>
-      <div class="card">
-        ${form(page, '/consents', html`${consentFields(page, state)}<button>${consents.submit}</button>`)}
-      </div>`,
+    { title, action: '/consents', state, above: html`<p>${text}</p>` },
+    html`${consentFields(page, state)}<button>${submit}</button>`,
   )
 }
 
@@ -163,21 +142,14 @@ const confirmSchema = z.object({ token: hiddenField(2000), password: fieldSchema
 
 function confirmView(page: Page, token: string, state: FormState): Html {
   const { confirm, signIn } = page.texts
-  return titledPage(
+  const above = html`<p>${confirm.text}</p>`
+  const below = html`<p><a href="/forgot-password">${signIn.forgot}</a></p>`
+  return formPage(
     page,
-    { title: confirm.title, isNarrow: true },
-    html`${formProblems(page, state)}
-      <p>${confirm.text}</p>
-      <div class="card">
-        ${form(
-          page,
-          '/confirm',
-          html`<input type="hidden" name="token" value="${token}" />
-            ${passwordField(page, state, 'password')}
-            <button>${confirm.submit}</button>`,
-        )}
-      </div>
-      <p><a href="/forgot-password">${signIn.forgot}</a></p>`,
+    { title: confirm.title, action: '/confirm', state, above, below },
+    html`<input type="hidden" name="token" value="${token}" />
+      ${passwordField(page, state, 'password')}
+      <button>${confirm.submit}</button>`,
   )
 }
 
@@ -212,19 +184,12 @@ const forgotSchema = z.object({ email: fieldSchemas.email })
 
 function forgotView(page: Page, state: FormState): Html {
   const { fields, forgotPassword } = page.texts
-  return titledPage(
+  const { title, text, submit } = forgotPassword
+  return formPage(
     page,
-    { title: forgotPassword.title, isNarrow: true },
-    html`${formProblems(page, state)}
-      <p>${forgotPassword.text}</p>
-      <div class="card">
-        ${form(
-          page,
-          '/forgot-password',
-          html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-            <button>${forgotPassword.submit}</button>`,
-        )}
-      </div>`,
+    { title, action: '/forgot-password', state, above: html`<p>${text}</p>` },
+    html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
+      <button>${submit}</button>`,
   )
 }
 

@@ -5,8 +5,8 @@ import type { UserRows } from '../../accounts/user-rows.ts'
 import { html } from 'hono/html'
 import { readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import { form } from '../../web/view/form.ts'
-import { titledPage } from '../../web/view/layout.ts'
+import { emptyForm } from '../../web/view/form.ts'
+import { formPage, titledPage } from '../../web/view/layout.ts'
 import type { Html, OwnPage, PageContext } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'
@@ -84,20 +84,11 @@ export async function showConfirmEmail(context: PageContext, page: OwnPage): Pro
   const token = context.req.query('token') ?? ''
   const email = await page.site.emailChange.find(page.session.user, token)
   if (email === undefined) return context.html(deadEmailLink(page), 410)
+  const { title, text, submit } = emailChange
+  const fields = html`<input type="hidden" name="token" value="${token}" /><button>${submit}</button>`
+  const above = html`<p>${text(email)}</p>`
   return context.html(
-    titledPage(
-      page,
-      { title: emailChange.title, isNarrow: true },
-      html`<p>${emailChange.text(email)}</p>
-        <div class="card">
-          ${form(
-            page,
-            '/settings/email/confirm',
-            html`<input type="hidden" name="token" value="${token}" />
-              <button>${emailChange.submit}</button>`,
-          )}
-        </div>`,
-    ),
+    formPage(page, { title, action: '/settings/email/confirm', state: emptyForm, above }, fields),
   )
 }
 

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
 import type { Html, WebPage, PageContext } from '../web-page.ts'
-import { emptyForm, field, form, formProblems, notice, passwordField, type FormState } from '../view/form.ts'
-import { layout, titledPage } from '../view/layout.ts'
+import { emptyForm, field, notice, passwordField, type FormState } from '../view/form.ts'
+import { formPage, titledPage } from '../view/layout.ts'
 import type { SignInResult } from '../sign-in/identity.ts'
 
 const schema = z.object({
@@ -15,22 +15,16 @@ const schema = z.object({
 
 function view(page: WebPage, next: string, state: FormState, isRefused = false): Html {
   const { fields, signIn } = page.texts
-  return titledPage(
+  const above = html`${notice(page)}
+  ${isRefused ? html`<p class="notice bad" role="alert">${signIn.refused}</p>` : ''}`
+  const { signInHelp } = page.site.frame(page)
+  return formPage(
     page,
-    { title: signIn.title, isNarrow: true },
-    html`${notice(page)}${formProblems(page, state)}
-      ${isRefused ? html`<p class="notice bad" role="alert">${signIn.refused}</p>` : ''}
-      <div class="card">
-        ${form(
-          page,
-          '/sign-in',
-          html`<input type="hidden" name="next" value="${next}" />
-            ${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-            ${passwordField(page, state, 'password')}
-            <button>${signIn.submit}</button>`,
-        )}
-      </div>
-      ${page.site.frame(page).signInHelp ?? ''}`,
+    { title: signIn.title, action: '/sign-in', state, above, ...(signInHelp && { below: signInHelp }) },
+    html`<input type="hidden" name="next" value="${next}" />
+      ${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
+      ${passwordField(page, state, 'password')}
+      <button>${signIn.submit}</button>`,
   )
 }
 
@@ -77,20 +71,13 @@ const codeSchema = z.object({ code: fieldSchemas.code, next: hiddenField(2000) }
 
 function codeView(page: WebPage, next: string, state: FormState): Html {
   const { fields, secondStep } = page.texts
-  return titledPage(
+  const { title, text, submit } = secondStep
+  return formPage(
     page,
-    { title: secondStep.title, isNarrow: true },
-    html`${formProblems(page, state)}
-      <p>${secondStep.text}</p>
-      <div class="card">
-        ${form(
-          page,
-          '/sign-in/code',
-          html`<input type="hidden" name="next" value="${next}" />
-            ${field(state, { name: 'code', label: fields.code, autocomplete: 'one-time-code' })}
-            <button>${secondStep.submit}</button>`,
-        )}
-      </div>`,
+    { title, action: '/sign-in/code', state, above: html`<p>${text}</p>` },
+    html`<input type="hidden" name="next" value="${next}" />
+      ${field(state, { name: 'code', label: fields.code, autocomplete: 'one-time-code' })}
+      <button>${submit}</button>`,
   )
 }
 
@@ -137,25 +124,16 @@ export function newPasswordPage<Page extends WebPage>(options: NewPasswordPage<P
   const { path, wordsOf, notice } = options
   const dead = (context: PageContext, page: Page) => {
     const { title } = wordsOf(page)
-    const content = html`<h1>${title}</h1>
-      ${options.deadLink(page)}`
-    return context.html(layout(page, { title, isNarrow: true }, content), 410)
+    return context.html(titledPage(page, { title, isNarrow: true }, options.deadLink(page)), 410)
   }
   const view = (page: Page, token: string, state: FormState): Html => {
     const { title, submit } = wordsOf(page)
-    return titledPage(
+    return formPage(
       page,
-      { title, isNarrow: true },
-      html`${formProblems(page, state)}
-        <div class="card">
-          ${form(
-            page,
-            path,
-            html`<input type="hidden" name="token" value="${token}" />
-              ${passwordField(page, state, 'newPassword')}
-              <button>${submit}</button>`,
-          )}
-        </div>`,
+      { title, action: path, state },
+      html`<input type="hidden" name="token" value="${token}" />
+        ${passwordField(page, state, 'newPassword')}
+        <button>${submit}</button>`,
     )
   }
   return {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Html, WebPage } from '../web-page.ts'
 import { languages } from '../texts/language.ts'
-import { form, pathWithoutNotice } from './form.ts'
+import { form, formProblems, pathWithoutNotice, type FormState } from './form.ts'
 
 interface LayoutOptions {
   /** In the browser's title, before the site's name. */
@@ -130,5 +130,25 @@ export function titledPage(page: WebPage, options: LayoutOptions, content: Html)
     options,
     html`<h1>${options.title}</h1>
       ${content}`,
+  )
+}
+
+interface FormPageOptions {
+  readonly title: string
+  readonly action: string
+  readonly state: FormState
+  readonly above?: Html
+  readonly below?: Html
+}
+
+/** A narrow page of one form, with what is wrong in it. */
+export function formPage(page: WebPage, options: FormPageOptions, fields: Html): Html {
+  const { title, action, state, above, below } = options
+  return titledPage(
+    page,
+    { title, isNarrow: true },
+    html`${formProblems(page, state)} ${above ?? ''}
+      <div class="card">${form(page, action, fields)}</div>
+      ${below ?? ''}`,
   )
 }
