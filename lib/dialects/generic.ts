@@ -17,8 +17,8 @@ import {
 import { names } from './named-objects.ts'
 import { searched } from './naming-members.ts'
 import { measureTokens } from './openai/openai-reader.ts'
-import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
-import { searchMembers, toolInterest, toolsInterest } from './search-tools.ts'
+import { cacheMembers, factsFrom, textMembers } from './request-facts.ts'
+import { toolInterest, toolsInterest } from './search-tools.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
 const named = { file_id: names('file'), file_ids: files }
@@ -34,11 +34,7 @@ const turn = object({ ...named, ...cacheMembers, content: anyOf(list(part), part
 /** What providers keep is named in places that they copied from each other. */
 const request = searched({
   ...named,
-  ...modelMembers,
-  ...tierMembers,
-  ...searchMembers,
-  ...demandMembers,
-  ...cacheMembers,
+  ...textMembers,
   stream: value('stream'),
   max_tokens: value('cap'),
   max_output_tokens: value('otherCap'),

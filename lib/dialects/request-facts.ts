@@ -19,7 +19,7 @@ import {
   wrongType,
 } from './read-field.ts'
 import { reasoningFindings, reasoningIn, reasoningMembers } from './asked-reasoning.ts'
-import { toolFindings, toolsIn } from './search-tools.ts'
+import { searchMembers, toolFindings, toolsIn } from './search-tools.ts'
 
 /** The names under which a request's interest reports what `factsFrom` understands. */
 const factNames = {
@@ -70,6 +70,15 @@ export const demandMembers = {
 /** Where a part of a request asks to be kept in Anthropic's cache, by whichever format it goes there. */
 export const cacheMembers = {
   cache_control: object({ ttl: value(factNames.cacheTerm) }, span(factNames.cacheWrite)),
+}
+
+/** What requests for text have in common. */
+export const textMembers = {
+  ...modelMembers,
+  ...tierMembers,
+  ...searchMembers,
+  ...demandMembers,
+  ...cacheMembers,
 }
 
 /** What an operation reads beside what all requests have, or in another way. */

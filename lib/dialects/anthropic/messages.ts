@@ -12,8 +12,8 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { Finding, Interest, ScanResult } from '../../http/json-scan.ts'
 import { searched, unread, strangeMembers } from '../naming-members.ts'
 import { findField } from '../read-field.ts'
-import { searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
-import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { toolInterest, toolsInterest } from '../search-tools.ts'
+import { cacheMembers, factsFrom, textMembers } from '../request-facts.ts'
 
 const strange = Object.entries(strangeMembers)
 
@@ -53,11 +53,7 @@ const tool = toolInterest(cacheMembers)
 
 function messageInterest(content: Interest): Interest {
   return searched({
-    ...modelMembers,
-    ...tierMembers,
-    ...searchMembers,
-    ...demandMembers,
-    ...cacheMembers,
+    ...textMembers,
     stream: value('stream'),
     max_tokens: value('cap'),
     system: content,

@@ -7,8 +7,8 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread, strangeMembers } from '../naming-members.ts'
 import { findField, readBoolean, textOf, wrongType } from '../read-field.ts'
-import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
-import { googleTool, searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
+import { cacheMembers, factsFrom, textMembers } from '../request-facts.ts'
+import { googleTool, toolInterest, toolsInterest } from '../search-tools.ts'
 import { OpenaiReader, countsSearches } from './openai-reader.ts'
 
 /** An image's address: `image_url: "..."` or `image_url: {url: "..."}`. */
@@ -47,11 +47,7 @@ const commonMembers = { role: unread, name: unread, tool_calls: unread, tool_cal
 export const streamOptionsInterest = object({ include_usage: value('includeUsage') }, value('streamOptions'))
 
 const request = searched({
-  ...modelMembers,
-  ...tierMembers,
-  ...searchMembers,
-  ...demandMembers,
-  ...cacheMembers,
+  ...textMembers,
   stream: value('stream'),
   stream_options: streamOptionsInterest,
   max_tokens: value('cap'),

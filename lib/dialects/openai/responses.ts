@@ -8,8 +8,8 @@ import { addUsed, type AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
-import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
-import { searchMembers, toolsInterest } from '../search-tools.ts'
+import { factsFrom, textMembers } from '../request-facts.ts'
+import { toolsInterest } from '../search-tools.ts'
 import { drawingModel, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { containersIn, containersLine, rentsContainers, unseenLine } from '../rented-containers.ts'
 import { OpenaiReader, countsSearches } from './openai-reader.ts'
@@ -17,11 +17,7 @@ import { withoutEchoes, inputItem, storedPrompt, tool } from './response-input.t
 
 /** The members of a request for a response. */
 export const requestMembers = {
-  ...modelMembers,
-  ...tierMembers,
-  ...searchMembers,
-  ...demandMembers,
-  ...cacheMembers,
+  ...textMembers,
   stream: value('stream'),
   background: value('background'),
   store: value('store'),
