@@ -105,11 +105,6 @@ export class TextDensity {
     this.#likelyHundredths += hundredths
   }
 
-  /** What comes next stands apart from what came. */
-  breakOff(): void {
-    this.#before = 0
-  }
-
   get tokens(): TextTokens {
     return { most: Math.ceil(this.#mostThirds / 3), likely: Math.ceil(this.#likelyHundredths / 100) }
   }

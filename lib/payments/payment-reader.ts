@@ -15,8 +15,6 @@ interface PaymentFilter {
   readonly createdUntil?: number
   /** Only those of which the provider says something else. */
   readonly isDifferent?: boolean
-  /** Payments before this one. */
-  readonly before?: string
   /** By time unless said. */
   readonly sort?: 'amount'
   /** The latest, or largest, first unless said. */
@@ -46,7 +44,7 @@ export class PaymentReader {
 
   /** The newest first, unless said. */
   payments(filter: PaymentFilter): Promise<readonly Payment[]> {
-    const { accountId, state, createdFrom, createdUntil, isDifferent = false, before, limit } = filter
+    const { accountId, state, createdFrom, createdUntil, isDifferent = false, limit } = filter
     const order = filter.isAscending === true ? 'asc' : 'desc'
     let query = this.#build.selectFrom('payments').selectAll()
     if (filter.sort === 'amount') query = query.orderBy('amount_micros', order)
@@ -56,7 +54,6 @@ export class PaymentReader {
     if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom)
     if (createdUntil !== undefined) query = query.where('created_at', '<', createdUntil)
     if (isDifferent) query = query.where('difference', 'is not', null)
-    if (before !== undefined) query = query.where('id', '<', before)
     return this.#records.all(limit === undefined ? query : query.limit(limit).offset(filter.offset ?? 0))
   }
 
@@ -94,19 +91,6 @@ export class PaymentReader {
 
   refundOf(providerId: string): Promise<Refund | undefined> {
     return this.#first(this.#build.selectFrom('refunds').selectAll().where('provider_id', '=', providerId))
-  }
-
-  /** The newest first. */
-  refunds(accountId: string, limit: number): Promise<readonly Refund[]> {
-    return this.#records.all(
-      this.#build
-        .selectFrom('refunds')
-        .innerJoin('payments', 'payments.id', 'refunds.payment_id')
-        .selectAll('refunds')
-        .where('payments.account_id', '=', accountId)
-        .orderBy('refunds.id', 'desc')
-        .limit(limit),
-    )
   }
 
   dueRefunds(now: number, limit: number): Promise<readonly Refund[]> {
