@@ -45,13 +45,13 @@ function profileForm(page: OwnPage, state: FormState): Html {
   return settingCard(
     settings.profile,
     settings.profileHint,
-    html`${form(
+    form(
       page,
       '/settings/profile',
       html`${field(state, { name: 'name', label: fields.name, autocomplete: 'name', isOptional: true })}
         ${choice(chosen, { name: 'language', label: shell.language, options: languages })}
         <div><button>${settings.save}</button></div>`,
-    )}`,
+    ),
   )
 }
 
@@ -60,7 +60,7 @@ function emailForm(page: OwnPage, state: FormState): Html {
   return settingCard(
     settings.email,
     settings.emailNow(page.session.user.email),
-    html`${form(
+    form(
       page,
       '/settings/email',
       html`${field(state, {
@@ -72,7 +72,7 @@ function emailForm(page: OwnPage, state: FormState): Html {
         })}
         ${passwordField(page, state, 'currentPassword')}
         <div><button>${settings.changeEmail}</button></div>`,
-    )}`,
+    ),
   )
 }
 
@@ -81,7 +81,7 @@ function alertForm(page: OwnPage, state: FormState): Html {
   return settingCard(
     settings.alert,
     settings.alertText,
-    html`${form(
+    form(
       page,
       '/settings/alert',
       html`${field(state, {
@@ -92,7 +92,7 @@ function alertForm(page: OwnPage, state: FormState): Html {
           isOptional: true,
         })}
         <div><button>${settings.save}</button></div>`,
-    )}`,
+    ),
   )
 }
 

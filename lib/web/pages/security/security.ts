@@ -37,13 +37,13 @@ function passwordForm(page: SignedInPage, state: FormState): Html {
   return settingCard(
     security.password,
     security.passwordHint,
-    html`${form(
+    form(
       page,
       '/security/password',
       html`<input type="hidden" name="username" autocomplete="username" value="${page.session.user.email}" />
         ${passwordField(page, state, 'currentPassword')} ${passwordField(page, state, 'newPassword')}
         <div><button>${security.changePassword}</button></div>`,
-    )}`,
+    ),
   )
 }
 
@@ -53,7 +53,7 @@ function twoFactorForm(page: SignedInPage, state: FormState): Html {
   return settingCard(
     html`${security.twoFactor} ${hasTwoFactor ? html`<span class="badge good">${security.on}</span>` : ''}`,
     hasTwoFactor ? security.twoFactorOn : security.twoFactorOff,
-    html`${form(
+    form(
       page,
       hasTwoFactor ? '/security/two-factor/remove' : '/security/two-factor',
       html`${passwordField(page, state, 'password', { label: fields.currentPassword })}
@@ -64,7 +64,7 @@ function twoFactorForm(page: SignedInPage, state: FormState): Html {
               : html`<button>${security.setUp}</button>`
           }
         </div>`,
-    )}`,
+    ),
   )
 }
 
@@ -75,12 +75,12 @@ function backupCodesForm(page: SignedInPage, state: FormState): Html {
   return settingCard(
     security.backupCodes,
     security.backupAgain,
-    html`${form(
+    form(
       page,
       '/security/two-factor/backup-codes',
       html`${passwordField(page, state, 'password', { label: fields.currentPassword, id: 'backup-password' })}
         <div><button class="plain">${security.makeBackupCodes}</button></div>`,
-    )}`,
+    ),
   )
 }
 
