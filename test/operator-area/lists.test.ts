@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { statementOf } from '../contracts/documents.ts'
-import { sellerSection } from '../fixtures/companies.ts'
+import { company, sellerSection } from '../fixtures/companies.ts'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 
 const area = await startOperatorArea(t, { payments: { provider: 'sandbox' }, seller: sellerSection })
@@ -154,6 +154,33 @@ await t.test('transfers that wait are shown first, and what was decided by its s
   t.equal(rowsOf((await desk.get('/transfers')).text).length, 0)
   t.match(rowsOf((await desk.get('/transfers?state=credited')).text)[0], ids[0])
   t.match((await desk.get('/transfers.csv?state=all')).text, ';700,000000;')
+  t.same(await area.verify(), [])
+})
+
+await t.test('a transfer without its invoice is assigned to it by number, which is paid then', async t => {
+  const account = ids[1] ?? ''
+  const details = join(t.testdir({}), 'company.json')
+  writeFileSync(details, JSON.stringify(company))
+  await area.run('account', 'company', account, '--set', details)
+  const made = await area.run('invoice', 'create', '--account', account, '--rub', '500.00', '--json')
+  const { number } = JSON.parse(made.stdout) as { number: string }
+  const file = join(t.testdir({}), 'kl_to_1c.txt')
+  const transfer = { number: '42', date: '2026-11-21', amount: 50_000, inn: company.inn, purpose: 'аванс' }
+  writeFileSync(file, statementOf([transfer]))
+  await area.run('statement', 'import', file)
+  const from = '/transfers'
+  const [row = ''] = rowsOf((await owner.get(from)).text)
+  t.match(row, 'name="invoice"')
+  const path = /action="(\/transfers\/[^/"]+\/assign)"/.exec(row)?.[1] ?? ''
+
+  const unknown = await owner.post(path, { account, invoice: `${number}9`, note: '' }, { from })
+  t.equal(unknown.status, 422)
+  t.match(unknown.text, `Счёта на оплату ${number}9 нет, или он уже отменён.`)
+  await owner.post(path, { account, invoice: ` №${number} `, note: '' }, { from })
+
+  const listed = await area.run('invoice', 'list', '--account', account, '--json')
+  t.match(JSON.parse(listed.stdout), { number, paid: '500.00', state: 'paid' })
+  t.match((await area.run('account', 'show', account)).stdout, '2000500')
   t.same(await area.verify(), [])
 })
 

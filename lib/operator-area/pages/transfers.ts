@@ -3,9 +3,13 @@ import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
 import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { assignTransfer, returnTransfer, undoTransfer, findTransfers } from '../../documents/transfers.ts'
+import { DocumentError } from '../../documents/document.ts'
+import { listInvoices } from '../../documents/invoices.ts'
 import { importStatement, type ImportResult } from '../../documents/import-statement.ts'
+import { moscowDay } from '../../ledger/moscow-days.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { seenText } from '../../platform/seen-text.ts'
+import { comparableNumber } from '../../statements/match-payment.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
 import { named } from '../../web/format.ts'
 import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
@@ -18,6 +22,7 @@ import { reasonedText, refusalText } from '../view/shown-reason.ts'
 
 const decisionSchema = z.object({
   account: hiddenField(60),
+  invoice: hiddenField(60),
   note: fieldSchemas.note(textLengthsMax.transferNote).default(''),
 })
 
@@ -45,12 +50,17 @@ function decisions(page: DeskPage, { id, state, suggestions }: TransferRow): Htm
     'assign',
     transfers.assign,
     html`<input
-      name="account"
-      class="mono"
-      aria-label="${common.account}"
-      placeholder="${common.account}"
-      value="${first ?? ''}"
-    />`,
+        name="account"
+        class="mono"
+        aria-label="${common.account}"
+        placeholder="${common.account}"
+        value="${first ?? ''}"
+      /><input
+        name="invoice"
+        aria-label="${transfers.invoice}"
+        placeholder="${transfers.invoice}"
+        maxlength="60"
+      />`,
   )}
   ${decision(page, id, 'return', transfers.return, html``)}`
 }
@@ -167,6 +177,24 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
   return answer(context, page, { text: found })
 }
 
+/** Where a transfer belongs: to an account, or to its newest invoice with a number where one is typed. */
+async function destination(
+  { site }: DeskPage,
+  { account, invoice }: { readonly account: string; readonly invoice: string },
+): Promise<Parameters<typeof assignTransfer>[1]['to']> {
+  const number = comparableNumber(invoice.replaceAll(/[№\s]/g, ''))
+  if (number === '') return { accountId: account }
+  const today = moscowDay(site.clock.now())
+  const made = await listInvoices(site.records, today, { accountId: account })
+  const found = made.find(
+    one => one.state !== 'cancelled' && comparableNumber(one.document.number) === number,
+  )
+  if (found !== undefined) return { invoiceId: found.id }
+  throw new DocumentError('invoice_not_found', `the account ${account} has no invoice ${number}`, {
+    id: number,
+  })
+}
+
 /** Decides about a transfer and writes the log; what was wrong is said on the page. */
 function decide(run: typeof assignTransfer) {
   return async (context: PageContext, page: DeskPage): Promise<Response> => {
@@ -174,10 +202,11 @@ function decide(run: typeof assignTransfer) {
     const sent = await readForm(context, page, decisionSchema)
     if (!sent.isValid) return answer(context, page, { text: page.texts.failures.summary, isBad: true })
     try {
-      const { account, note } = sent.value
+      const { note } = sent.value
       const id = context.req.param('id') ?? ''
       const operator = session.user.email
-      await run(site.records, { id, note, to: { accountId: account }, operator, at: site.clock.now() })
+      const to = await destination(page, sent.value)
+      await run(site.records, { id, note, to, operator, at: site.clock.now() })
       return seeOther(context, '/transfers?notice=done')
     } catch (error) {
       const text = error instanceof AccountError ? refusalText(page, error) : reasonedText(page, error)
@@ -187,7 +216,7 @@ function decide(run: typeof assignTransfer) {
   }
 }
 
-/** Credits a queued transfer to an account. */
+/** Credits a queued transfer to an account, or to the account of an invoice. */
 export const submitAssign = decide(assignTransfer)
 
 /** Notes that a queued transfer was sent back. */
