@@ -30,6 +30,7 @@ await t.test('an alarm is taken and closed by pages, as by command, and the log 
   const { text } = await desk.get('/alarms')
   for (const word of ['credential_suspended', 'openai#main', `action="${path}/take"`]) t.match(text, word)
   t.match(text, 'поставщик не принимает наш ключ')
+  t.match(text, 'Что делать: Пополните счёт у поставщика')
   t.notMatch(text, 'a provider refuses')
   t.notMatch(text, 'canary')
   const today = (await desk.get('/')).text
@@ -38,7 +39,7 @@ await t.test('an alarm is taken and closed by pages, as by command, and the log 
     /href="\/alarms"><code>credential_suspended<\/code><\/a> поставщик не принимает[\s\S]*openai#main/,
   )
   t.match(today, /href="\/providers">openai<[\s\S]*openai#main: не принят/)
-  t.match((await desk.get('/alarms.csv')).text, ';credential_suspended;openai#main;1;open')
+  t.match((await desk.get('/alarms.csv')).text, /^credential_suspended;open;openai#main;20.*;20.*;1/m)
 
   const from = '/alarms'
   t.equal((await desk.post(`${path}/take`, {}, { from })).location, '/alarms?notice=done')

@@ -9,8 +9,8 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { buttonForm, form, notice } from '../../web/view/form.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
-import { alarmText, refusalOf, alarmReason } from '../view/shown-reason.ts'
-import { showList, timeColumn, type DeskList } from '../view/desk-list.ts'
+import { alarmAdvice, alarmText, refusalOf, alarmReason } from '../view/shown-reason.ts'
+import { showList, shownTime, timeColumn, type DeskList } from '../view/desk-list.ts'
 
 const closeSchema = z.object({ reason: fieldSchemas.reason(textLengthsMax.reason) })
 
@@ -30,6 +30,30 @@ function actions(page: DeskPage, { id, state }: AlarmRow): Html {
   </div>`
 }
 
+/** What an alarm means and, while nobody has closed it, what is to be done about it. */
+function explained(page: DeskPage, { kind, state }: AlarmRow): Html {
+  const { alarms } = page.texts
+  const advice = state === 'closed' ? '' : alarmAdvice(page, kind)
+  return html`<div class="words">
+    <code>${kind}</code><br />${alarmText(page, kind)}
+    ${advice === '' ? '' : html`<br /><span class="quiet">${alarms.advice}: ${advice}</span>`}
+  </div>`
+}
+
+/** Its state: who has taken or closed it, when and why, and what can be done with it. */
+function handled(page: DeskPage, one: AlarmRow): Html {
+  const { state, taken_by, taken_at, closed_by, closed_at } = one
+  const isClosed = state === 'closed'
+  const who = isClosed ? closed_by : taken_by
+  const at = isClosed ? closed_at : taken_at
+  return html`<div class="words">
+    <span class="badge ${state === 'open' ? 'bad' : ''}">${page.texts.alarms.states[state]}</span>
+    ${who === null || who === 'gateway' ? '' : html`<bdi>${who}</bdi>,`}
+    ${at === null ? '' : shownTime(page, at)}
+    ${isClosed ? html`<br /><bdi>${alarmReason(page, one)}</bdi>` : ''} ${actions(page, one)}
+  </div>`
+}
+
 /** Alarms, those first that nobody has taken. */
 export function alarmList(page: DeskPage): DeskList<AlarmRow> {
   const { alarms, common } = page.texts
@@ -41,15 +65,15 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
     filters: [{ name: 'state', label: common.state, options: { '': alarms.current, all: alarms.all } }],
     firstSort: 'state',
     columns: [
-      timeColumn(page, one => one.last_at, { name: alarms.last, sort: 'last' }),
-      timeColumn(page, one => one.first_at, { name: alarms.first, sort: 'first' }),
+      { name: alarms.alarm, cell: one => explained(page, one), csv: one => one.kind },
+      { name: common.state, sort: 'state', cell: one => handled(page, one), csv: one => one.state },
       {
-        name: alarms.alarm,
-        cell: one =>
-          html`<code>${one.kind}</code><br /><span class="quiet">${alarmText(page, one.kind)}</span>`,
-        csv: one => one.kind,
+        name: alarms.subject,
+        cell: one => html`<div class="name"><bdi>${one.subject}</bdi></div>`,
+        csv: one => one.subject,
       },
-      { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>`, csv: one => one.subject },
+      timeColumn(page, one => one.first_at, { name: alarms.first, sort: 'first' }),
+      timeColumn(page, one => one.last_at, { name: alarms.last, sort: 'last' }),
       {
         name: alarms.times,
         sort: 'times',
@@ -57,15 +81,6 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
         csv: one => ({ number: String(one.count) }),
         isNumber: true,
       },
-      {
-        name: common.state,
-        sort: 'state',
-        cell: one =>
-          html`<span class="badge ${one.state === 'open' ? 'bad' : ''}">${alarms.states[one.state]}</span>
-            ${one.closed_by ?? one.taken_by ?? ''} ${one.state === 'closed' ? alarmReason(page, one) : ''}`,
-        csv: one => one.state,
-      },
-      { name: '', cell: one => actions(page, one) },
     ],
     read({ filters, sort, isDescending, limit, offset }) {
       const by = (['first', 'last', 'times'] as const).find(one => one === sort)

@@ -1,5 +1,6 @@
 import type { Language } from '../../web/texts/language.ts'
 import { webTexts } from '../../web/texts/web-texts.ts'
+import { alarmAdviceTexts } from './alarm-advice.ts'
 import { deskTexts } from './desk.ts'
 import { customerTexts } from './customer.ts'
 import { listsTexts } from './lists.ts'
@@ -11,6 +12,7 @@ import { saidByCodeTexts } from './said-by-code.ts'
 const catalogues = {
   ru: {
     ...webTexts.ru,
+    ...alarmAdviceTexts.ru,
     ...deskTexts.ru,
     ...customerTexts.ru,
     ...listsTexts.ru,
@@ -20,6 +22,7 @@ const catalogues = {
   },
   en: {
     ...webTexts.en,
+    ...alarmAdviceTexts.en,
     ...deskTexts.en,
     ...customerTexts.en,
     ...listsTexts.en,

@@ -2,6 +2,7 @@ import type { Movement } from '../../payments/movements.ts'
 import type { AlarmRow, OperatorActionRow } from '../../stores/records/operator-tables.ts'
 import { decimal, exactRoubles, named, money } from '../../web/format.ts'
 import type { DeskPage } from '../page.ts'
+import { alarmAdviceKeys } from '../texts/alarm-advice.ts'
 import { shownTime } from './desk-list.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { DocumentError } from '../../documents/document.ts'
@@ -54,6 +55,11 @@ export async function refusalOf(page: DeskPage, act: () => Promise<unknown>): Pr
 export function alarmText({ texts }: DeskPage, kind: string): string {
   const { alarmSentences } = texts
   return isKey(alarmSentences, kind) ? alarmSentences[kind] : ''
+}
+
+/** What is to be done about an alarm; empty likewise. */
+export function alarmAdvice({ texts }: DeskPage, kind: string): string {
+  return isKey(alarmAdviceKeys, kind) ? texts.alarmAdvice[alarmAdviceKeys[kind]] : ''
 }
 
 function isKey<T extends object>(texts: T, name: string): name is keyof T & string {
