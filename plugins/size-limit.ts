@@ -8,50 +8,34 @@ import {
   checkPlaytime,
   checkLabel,
 } from '../lib/media/check-media.ts'
-import { measureParts, withTypeName, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
-import { requireToldLength } from '../lib/models/require-priced.ts'
+import type { MeasuredPart } from '../lib/media/measure-parts.ts'
+import { measureRequest, useMeasured } from '../lib/media/measure-request.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 
 /**
  * Refuses what a provider would refuse or should not be sent: images, audio, videos and documents by their
- * content, whatever they are called; and has holds and estimates go by what was measured.
+ * content, whatever they are called. What it measures, holds and estimates go by.
  */
 export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
   const limitsByDialect = sizeLimitOptions.parse(options)
 
-  async function measured(exchange: Exchange, limits: MediaLimits): Promise<readonly MeasuredPart[]> {
-    const { provider } = exchange.get('target')
-    const content = exchange.get('content')
-    const uploaded = await withUploaded(exchange.get('request').media, ledger, provider.name)
-    const parts = await withTypeName(uploaded, content)
-    // What shows without reading the body once more is refused without.
-    for (const request of byRequest(parts)) checkAtSight(request, limits)
-    return measureParts(parts, content)
-  }
-
   async function limitMedia(exchange: Exchange, limits: MediaLimits): Promise<void> {
-    const media = await measured(exchange, limits)
+    const media = await measureRequest(exchange, ledger, parts => {
+      for (const request of byRequest(parts)) checkAtSight(request, limits)
+    })
     const warnings = [...byRequest(media)].map(request => checkMeasured(request, limits))
     // One is enough, also of a batch.
     const warning = warnings.find(text => text !== undefined)
     if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
-    exchange.set('request', { ...exchange.get('request'), media })
-    const unmeasured = media.filter(part => part.unmeasuredBecause !== undefined)
-    if (unmeasured.length === 0) return
-    exchange.set('unmeasured', unmeasured)
-    requireToldLength(
-      exchange.get('request'),
-      exchange.get('target'),
-      unmeasured.map(({ path }) => path),
-    )
+    useMeasured(exchange, media)
   }
 
   return {
     name: 'size-limit',
     needs: ['route', 'request', 'target'],
-    provides: ['unmeasured'],
+    provides: ['areMediaMeasured', 'unmeasured'],
 
     onRequest(exchange) {
       const { modelName, upstreamModelName } = exchange.get('target')

@@ -18,6 +18,7 @@ import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { settleRequest, type SettlementContext } from '../lib/settlement/settle-request.ts'
 import { providerRequestId } from '../lib/upstream/upstream-headers.ts'
+import { measureRequest, useMeasured } from '../lib/media/measure-request.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
 /** Four bytes of text are about a token. */
@@ -43,10 +44,9 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
 
     onRequest(exchange) {
       if (exchange.find('upload') !== undefined) uploads.watch(exchange)
-      const { object } = exchange.get('route').match
-      if (object !== undefined)
-        return jobs.onRequest(exchange, object).then(() => setAside(exchange, context))
-      return setAside(exchange, context)
+      return isMeasureNeeded(exchange)
+        ? measureAndAdmit(exchange, context, jobs)
+        : admit(exchange, context, jobs)
     },
 
     onResponse(exchange, head) {
@@ -82,6 +82,23 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       await counter.close()
     },
   }
+}
+
+/** Whether money goes by media that the plugin size-limit, where it is on, would have measured. */
+function isMeasureNeeded(exchange: Exchange): boolean {
+  if (exchange.get('request').media.length === 0 || exchange.find('areMediaMeasured') === true) return false
+  return exchange.get('target').price !== undefined && exchange.find('client') === undefined
+}
+
+async function measureAndAdmit(exchange: Exchange, context: PluginContext, jobs: JobWatch): Promise<void> {
+  useMeasured(exchange, await measureRequest(exchange, context.ledger))
+  await admit(exchange, context, jobs)
+}
+
+function admit(exchange: Exchange, context: PluginContext, jobs: JobWatch): Promise<void> | undefined {
+  const { object } = exchange.get('route').match
+  if (object === undefined) return setAside(exchange, context)
+  return jobs.onRequest(exchange, object).then(() => setAside(exchange, context))
 }
 
 /** Reads an answer on its way; undefined where nothing of it is charged. */

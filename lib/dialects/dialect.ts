@@ -69,8 +69,6 @@ export interface RequestFacts {
   readonly writesImages?: true
   /** A video is asked for, and not how long it is to be. */
   readonly isLengthUnsaid?: true
-  /** Audio that its provider fetches, and a response that does not report its length at every provider. */
-  readonly isLengthUntold?: true
   /** Whether the response to a transcription reports how long its audio is; `perhaps` where not every provider does. */
   readonly reportsLength?: 'surely' | 'perhaps' | 'never'
   /** Another model, which the provider's tools may draw with. */

@@ -10,6 +10,8 @@ declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** Media of which the gateway could not find out how long or large they are. */
     unmeasured: readonly MeasuredPart[]
+    /** The request's media are as they were measured. */
+    areMediaMeasured: true
   }
 }
 
@@ -64,6 +66,10 @@ export async function measureParts(
   const measured: MeasuredPart[] = []
   for (const part of parts) {
     const source = sourceOf(part, body, budget)
+    if (part.isInvalid === true || part.isPrefixed === true) {
+      measured.push({ ...part, unmeasuredBecause: 'It is not base64.' })
+      continue
+    }
     // Audio without any header and texts begin with anything: where the scan saw no type, one is chance.
     if (source === undefined || part.detectedType === undefined) {
       const isUnknown = source !== undefined && (part.kind === 'audio' || part.kind === 'video')

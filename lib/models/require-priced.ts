@@ -1,8 +1,8 @@
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { rentsContainers } from '../dialects/rented-containers.ts'
 import { mayCostMore } from '../dialects/asked-tier.ts'
+import type { MediaPart } from '../http/media-part.ts'
 import { factorName, tierName } from '../money/consumed-cost.ts'
-import type { Target } from './target.ts'
 import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { boundOf } from '../dialects/provider-tools.ts'
@@ -25,7 +25,10 @@ export function requirePriced(
   }
   const { units, mayRent, tools } = facts
   if (facts.isLengthUnsaid === true && ownLengths.has(providerKind)) throw lengthUnsaid()
-  if (facts.isLengthUntold === true && tellsNoLength.has(providerKind)) throw lengthUntold()
+  if (facts.reportsLength !== undefined) {
+    const byAddress = facts.media.filter(({ bytes }) => bytes === undefined)
+    requireToldLength(facts, [providerKind], byAddress)
+  }
   if (facts.wantedTier !== undefined) requirePricedTier(facts.wantedTier, price, providerKind)
   if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
   if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
@@ -62,35 +65,30 @@ function lengthUnsaid(): GatewayError {
   )
 }
 
-/** Providers whose transcripts have no usage, and tell their length in one format only. */
-const tellsNoLength: ReadonlySet<string> = new Set(['groq'])
+/**
+ * Kinds of providers whose plain transcripts report their length or their tokens: OpenAI, Mistral and OpenRouter in
+ * `usage`, xAI in `duration`. Groq's do in verbose_json only, and of others nothing is known.
+ */
+const tellsLength: ReadonlySet<string> = new Set(['mistral', 'openai', 'openrouter', 'sandbox', 'xai'])
 
 /**
- * Audio of unknown length is charged by the length that its response reports. Where none does, nobody could tell what it costs.
- * @param unmeasured the paths of media whose length the gateway could not find out
+ * Audio of unknown length, by address or in a form that nothing here reads, is charged by the length that its response
+ * reports. Where none does, nobody could tell what it costs.
+ * @param kinds of all providers that may answer
+ * @param unknown media whose length the gateway does not know
  * @throws GatewayError not_supported
  */
 export function requireToldLength(
-  { reportsLength }: RequestFacts,
-  { provider, otherKinds = [] }: Pick<Target, 'provider' | 'otherKinds'>,
-  unmeasured: readonly string[],
+  { reportsLength }: Pick<RequestFacts, 'reportsLength'>,
+  kinds: readonly string[],
+  [unknown]: readonly Pick<MediaPart, 'path'>[],
 ): void {
-  const [param] = unmeasured
-  if (param === undefined || reportsLength === undefined || reportsLength === 'surely') return
-  const isTold = ![provider.kind, ...otherKinds].some(kind => tellsNoLength.has(kind))
-  if (reportsLength === 'perhaps' && isTold) return
+  if (unknown === undefined || reportsLength === undefined || reportsLength === 'surely') return
+  if (reportsLength === 'perhaps' && kinds.every(kind => tellsLength.has(kind))) return
   throw new GatewayError(
     'not_supported',
-    `How long the audio at ${param} is cannot be read, and the response would not report it. Send response_format=verbose_json, or the audio as MP3, WAV, FLAC, M4A, Ogg or WebM.`,
-    { param },
-  )
-}
-
-function lengthUntold(): GatewayError {
-  return new GatewayError(
-    'not_supported',
-    'Audio by address is charged by the length that the response reports, which only verbose_json does. Send response_format=verbose_json, or the file itself.',
-    { param: 'response_format' },
+    `How long the audio at ${unknown.path} is cannot be read here, and the response would not report it. Send response_format=verbose_json, or the audio itself as MP3, WAV, FLAC, M4A, Ogg or WebM.`,
+    { param: unknown.path },
   )
 }
 

@@ -1,18 +1,19 @@
 import t, { type Test } from 'tap'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { wav } from '../fixtures/media/audio-files.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
 
 const boundary = 'form'
 
-/** A transcription of so many bytes of audio. */
-function transcription(bytes: number, format = 'json'): Buffer {
+/** A transcription of audio. */
+function transcription(audio: Buffer, format = 'json'): Buffer {
   const field = (name: string, value: string): string =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
   const file = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\ncontent-type: audio/mpeg\r\n\r\n`
   return Buffer.concat([
     Buffer.from(field('model', 'whisper') + field('response_format', format) + file),
-    Buffer.alloc(bytes, 0xff),
+    audio,
     Buffer.from(`\r\n--${boundary}--\r\n`),
   ])
 }
@@ -73,15 +74,15 @@ async function start(t: Test, rub: number, sections: ConfigSections = {}, answer
 
 await t.test('an account without money sends nothing that has a price, whatever its hold is', async t => {
   const { sent, transcribe } = await start(t, 0)
-  for (const bytes of [0, 16_000]) t.equal((await transcribe(transcription(bytes))).status, 402, `${bytes}`)
+  for (const audio of [Buffer.alloc(0), wav(1)])
+    t.equal((await transcribe(transcription(audio))).status, 402, `${audio.length}`)
   t.equal(sent(), 0)
 })
 
 await t.test('audio is charged by its length where the answer tells no usage', async t => {
   const { gateway, transcribe } = await start(t, 10)
-  const { status, requestId } = await transcribe(transcription(32_000))
+  const { status, requestId } = await transcribe(transcription(wav(4)))
   t.equal(status, 200)
-  // 8,000 bytes a second.
   t.match(await gateway.chargeOf(requestId), {
     usageSource: 'estimated',
     usage: { audioSeconds: 4 },

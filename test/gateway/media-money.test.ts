@@ -42,7 +42,16 @@ interface Started {
   readonly quote: (video: Buffer) => Promise<number>
 }
 
-async function start(t: Test, rub: number): Promise<Started> {
+interface StartOptions {
+  /** The kind of the provider. */
+  readonly like?: string
+  readonly plugins?: readonly string[]
+}
+
+/** As an operator has them who limits no media. */
+const unlimited = { plugins: ['auth', 'model-router', 'upstream-proxy', 'usage-tap'] }
+
+async function start(t: Test, rub: number, { like, plugins }: StartOptions = {}): Promise<Started> {
   const upstream = await startRawUpstream(t, ({ body }) =>
     body.includes('verbose_json')
       ? plainAnswer(200, ['content-type', 'application/json'], '{"duration":5.5,"text":"Words."}')
@@ -53,8 +62,13 @@ async function start(t: Test, rub: number): Promise<Started> {
     rub,
     config: {
       providers: {
-        somebody: { credentials: ['c'], dialects: { openai: baseUrl('v1'), google: baseUrl('v1beta') } },
+        somebody: {
+          credentials: ['c'],
+          dialects: { openai: baseUrl('v1'), google: baseUrl('v1beta') },
+          ...(like !== undefined && { like }),
+        },
       },
+      ...(plugins !== undefined && { plugins }),
       models: {
         whisper: { provider: 'somebody', rubPerUnit: { audioSeconds: '0.5' } },
         // A rouble a thousand tokens, and none for the answer.
@@ -161,25 +175,45 @@ await t.test('frames that are laced into one block of WebM count each for itself
   }
 })
 
-await t.test('audio that nobody can measure is only sent where the response tells its length', async t => {
-  const { gateway, sent, transcribe } = await start(t, 1000)
-  for (const [name, file] of [
-    ['of no known type', Buffer.alloc(4000, 7)],
-    ['a WAV of TrueSpeech', wavOfChunks(['fmt ', wavFormat(0x22)], ['data', Buffer.alloc(4000)])],
-    ['a codec that is not known', webmOfBlock('A_REAL/COOK', [Buffer.alloc(4000)], 'none')],
-  ] as const) {
-    for (const format of ['text', 'srt', 'vtt']) {
-      const { status, body } = await transcribe(file, format)
-      t.equal(status, 501, `${name}, ${format}`)
-      t.match(body.toString(), /response_format=verbose_json/)
-    }
-    t.equal((await transcribe(file, 'verbose_json')).status, 200, name)
-  }
-  t.equal(sent(), 3)
-  t.same(
-    (await gateway.charges()).map(({ amount }) => amount),
-    ['2.750000', '2.750000', '2.750000'],
+for (const [where, options, formats] of [
+  ['', {}, ['json', 'text', 'srt', 'vtt']],
+  [', also without size-limit', unlimited, ['json', 'text', 'srt', 'vtt']],
+  [' in JSON', { like: 'openai' }, ['text', 'srt', 'vtt']],
+] as const) {
+  await t.test(
+    `audio that nobody can measure is only sent where the response tells its length${where}`,
+    async t => {
+      const { gateway, sent, transcribe } = await start(t, 1000, options)
+      for (const [name, file] of [
+        ['of no known type', Buffer.alloc(4000, 7)],
+        ['a WAV of TrueSpeech', wavOfChunks(['fmt ', wavFormat(0x22)], ['data', Buffer.alloc(4000)])],
+        ['a codec that is not known', webmOfBlock('A_REAL/COOK', [Buffer.alloc(4000)], 'none')],
+      ] as const) {
+        for (const format of formats) {
+          const { status, body } = await transcribe(file, format)
+          t.equal(status, 501, `${name}, ${format}`)
+          t.match(body.toString(), /response_format=verbose_json/)
+        }
+        t.equal((await transcribe(file, 'verbose_json')).status, 200, name)
+      }
+      t.equal(sent(), 3)
+      t.same(
+        (await gateway.charges()).map(({ amount }) => amount),
+        ['2.750000', '2.750000', '2.750000'],
+      )
+    },
   )
+}
+
+await t.test('without the plugin size-limit media are measured all the same', async t => {
+  const [limited, plain] = [await start(t, 100), await start(t, 100, unlimited)]
+
+  for (const started of [limited, plain]) {
+    const { requestId } = await started.transcribe(wav(7), 'text')
+    t.match(await started.gateway.chargeOf(requestId), { usage: { audioSeconds: 7 }, amount: '3.500000' })
+  }
+  const film = mp4(3600)
+  t.equal(await plain.held('video/mp4', film), await limited.held('video/mp4', film))
 })
 
 await t.test('what the provider says of the length counts before what was measured', async t => {

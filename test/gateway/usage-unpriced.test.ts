@@ -273,7 +273,7 @@ await t.test('audio by address is refused where the response would not report it
   for (const format of [undefined, 'text', 'json']) {
     const { status, body } = await post(format)
     t.equal(status, 501)
-    t.match(JSON.parse(body.toString()), { error: { code: 'not_supported', param: 'response_format' } })
+    t.match(JSON.parse(body.toString()), { error: { code: 'not_supported', param: 'url' } })
   }
   t.equal(upstream.requests.length, 0)
 })

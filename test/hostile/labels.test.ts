@@ -140,7 +140,8 @@ await t.test('a form is in UTF-8, and nothing in it says otherwise', async t => 
   t.equal(upstream.requests.length, 0)
   for (const label of [plain, `${plain}; charset=utf-8`, 'multipart/form-data;boundary="b"']) {
     const named = field('prompt', 'Hi', '\r\nContent-Type: text/plain; charset=UTF-8')
-    const { status, body } = await ask('/v1/audio/transcriptions', ['content-type', label], form(named))
+    const told = field('response_format', 'verbose_json')
+    const { status, body } = await ask('/v1/audio/transcriptions', ['content-type', label], form(named, told))
     t.equal(status, 200, `${label} ${body.toString()}`)
   }
   upstream.requests.length = 0

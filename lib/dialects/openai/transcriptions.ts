@@ -99,12 +99,9 @@ function formFacts(form: MultipartResult, body: BodyLength, inJson: ReportsLengt
   return withTold({ ...facts, media }, format, inJson)
 }
 
-/** The length of audio that the provider fetches is not known here. */
 function withTold(facts: RequestFacts, format = '', inJson: ReportsLength): RequestFacts {
-  const isFetched = facts.media.some(({ bytes }) => bytes === undefined)
   if (format === 'verbose_json') return { ...facts, reportsLength: 'surely' }
-  const reportsLength = plainFormats.has(format) ? inJson : 'never'
-  return { ...facts, reportsLength, ...(isFetched && { isLengthUntold: true }) }
+  return { ...facts, reportsLength: plainFormats.has(format) ? inJson : 'never' }
 }
 
 /** https://console.groq.com/docs/speech-to-text: what is shorter is billed as so many seconds. */
