@@ -116,6 +116,18 @@ await t.test('what the operator books stands there with its reason, and a debt i
   )
 })
 
+await t.test('a movement of less than a kopeck is as exact as what it corrects', async t => {
+  const { browser, email } = await area.signUp()
+  const accountId = await area.accountOf(email)
+  await area.test.accounts.credit({ accountId, amountMicros: 10_004_900, reason: 'r' })
+  await area.test.accounts.debit({ accountId, amountMicros: 4_900, reason: 'r' })
+
+  const { text } = await browser.get('/balance')
+
+  t.match(text, '+10,0049\u00a0₽')
+  t.match(text, '\u22120,0049\u00a0₽')
+})
+
 await t.test('a refund is shown with its payment and in the history, with a receipt of its own', async t => {
   const { browser } = await area.signUp()
   const { payment } = await payByCard(browser)

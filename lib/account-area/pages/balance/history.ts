@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Movement, MovementPlace } from '../../../payments/movements.ts'
-import { money, time, isoDay, isoTime } from '../../../web/format.ts'
+import { money, smallMoney, time, isoDay, isoTime } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import type { Texts } from '../../texts/texts.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
@@ -45,7 +45,7 @@ function row(page: OwnPage, movement: Movement, automatic: ReadonlySet<string>):
       ${reason === undefined ? '' : html`<span class="quiet small">${reason}</span>`}
     </td>
     <td role="cell" class="charge-amount number">
-      ${amountMicros > 0 ? '+' : ''}${money(amountMicros, page.language)}
+      ${amountMicros > 0 ? '+' : ''}${smallMoney(amountMicros, page.language)}
     </td>
     <td role="cell" class="movement-after number quiet">
       <span class="in-card">${page.texts.balance.after}: </span>${money(balanceMicros, page.language)}
