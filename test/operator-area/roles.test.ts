@@ -117,7 +117,7 @@ const forms: Readonly<Record<string, FilledForm>> = {
   '/transfers/:id/assign': { roles: money, fields: none, status: 422 },
   '/transfers/:id/return': { roles: money, fields: none, status: 422 },
   '/transfers/:id/undo': { roles: money, fields: none, status: 422 },
-  '/prices/accept': { roles: owner, fields: { day: '2026-01-01' }, status: 303 },
+  '/prices/accept': { roles: owner, fields: { day: '2026-01-01' }, status: 422 },
   '/payments/:id/refund': { roles: money, fields: { rub: '1', reason }, status: 303 },
   '/documents/close': { roles: money, fields: { month: '2026-01' }, status: 200 },
   '/providers/:name/pause': { roles: owner, fields: provider, status: 303 },
