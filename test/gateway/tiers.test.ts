@@ -111,6 +111,7 @@ await t.test('a more expensive tier without a factor is refused where its provid
     ['openai', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
     ['openai', '/v1/responses', { model: 'm', input: 'Hi', service_tier: 'priority' }, [], 'service_tier'],
     ['anthropic', '/v1/messages', { ...chat, max_tokens: 9, speed: 'fast' }, [], 'speed'],
+    ['anthropic', '/v1/messages', { ...chat, max_tokens: 9, speed: 'ultra' }, [], 'speed'],
     ['google', generate, { contents: [], serviceTier: 'SERVICE_TIER_PRIORITY' }, [], 'service_tier'],
     ['google', generate, { contents: [] }, vertex, 'service_tier'],
     ['openai', '/v1/chat/completions', { ...chat, service_tier: 'fast' }, [], 'service_tier'],
