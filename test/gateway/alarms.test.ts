@@ -48,7 +48,10 @@ await t.test('an alarm is listed, taken and closed by command while the gateway 
   t.notMatch(JSON.stringify(alarm), secret)
   t.match((await run()).stdout, /credential_suspended +openai#main +open +1 /)
   t.match(await run('take', id), { code: 0, stdout: `alarm ${id} is yours\n` })
-  t.match(await run('take', id), { code: 1, stderr: `gateway: the alarm ${id} is taken already\n` })
+  t.match(await run('take', id), {
+    code: 1,
+    stderr: `gateway: the alarm ${id} is taken already: gateway alarms --all lists them\n`,
+  })
   t.match(await run('close', id), { code: 2, stderr: /--reason/ })
   t.match(await run('close', id, '--reason', 'a new key'), { code: 0 })
   t.match(await run(), { stdout: 'no alarms\n' })
