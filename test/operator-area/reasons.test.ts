@@ -100,6 +100,12 @@ await t.test('each form of a note is known, and what was typed in it stays as it
     ],
     [
       'edit-key',
+      'key_1: models deepseek/r1:free, a?b; addresses 10.0.0.0/8, 2001:db8::/32 (b)',
+      'key_1: модели: deepseek/r1:free, a?b; адреса: 10.0.0.0/8, 2001:db8::/32 (b)',
+      'key_1: models: deepseek/r1:free, a?b; addresses: 10.0.0.0/8, 2001:db8::/32 (b)',
+    ],
+    [
+      'edit-key',
       'key_1: models all; no budget (b)',
       'key_1: модели: без ограничения; бюджет: без ограничения (b)',
       'key_1: models: no limit; budget: no limit (b)',

@@ -121,20 +121,18 @@ const keyChanges: readonly OwnForm[] = [
   },
 ]
 
-/** Any of them; its parts are of no interest where it is looked for among others. */
-const keyChange = keyChanges
-  .map(({ form }) => form.source.slice(1, -1).replaceAll(/\((?!\?)/g, '(?:'))
-  .join('|')
+const keyChange = keyChanges.map(({ form }) => form.source.slice(1, -1)).join('|')
 
 /** `key_1: models a, b; no budget (asked by email)`, of which the changes are translated one by one. */
 const keyEdit: OwnForm = {
   form: new RegExp(`^(\\S+: )((?:${keyChange})(?:; (?:${keyChange}))*)( \\(.*)$`, 's'),
-  shown: (page, key = '', changes = '', why = '') =>
+  // Between the changes and the last part are the parts of each change.
+  shown: (page, key = '', changes = '', ...parts) =>
     key +
     [...changes.matchAll(new RegExp(keyChange, 'g'))]
       .map(([change]) => translated(page, keyChanges, change))
       .join('; ') +
-    why,
+    (parts.at(-1) ?? ''),
 }
 
 /** What we write into the log beside what people type, by the action. */
