@@ -14,6 +14,20 @@ export interface TextTokens {
   readonly likely: number
 }
 
+/** Of text that was not looked at. */
+const bytesPerToken = 4
+
+/** The tokens that a text likely has. */
+export function likelyTextTokens({
+  textTokens,
+  textBytes,
+}: {
+  readonly textTokens?: TextTokens
+  readonly textBytes: number
+}): number {
+  return textTokens?.likely ?? Math.ceil(textBytes / bytesPerToken)
+}
+
 /** Pairs of small letters that are no token in one of the vocabularies. */
 const rarePairs = new Set(
   'bq fj fz gj gk gq hj jg jv jw jx jy jz kq kx kz lq mz nq oq qf qg qj qk qo qv qy qz rj tj tq uq vq vz wq wv wz xg xh xj xk xq xu xv xw yf yj yq yv zg zj zq zr zv'.split(

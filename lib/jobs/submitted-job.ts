@@ -1,13 +1,11 @@
 import type { JobKind } from '../dialects/job-kind.ts'
 import { toolTypes } from '../metering/unasked-work.ts'
+import { likelyTextTokens } from '../http/text-density.ts'
 import type { Price } from '../money/price.ts'
-import { addMeters, type JobSighting, type Meters } from '../money/usage.ts'
+import { addMeters, type JobSighting } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { JobFacts, NewJob, Job } from '../ledger/job.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
-
-/** Four bytes of text are about a token. */
-const bytesPerToken = 4
 
 /**
  * The job that an exchange has submitted; undefined for kinds that nobody could ask after.
@@ -73,15 +71,11 @@ function factsOf(exchange: Exchange): JobFacts {
     ...(imagesGiven !== undefined && { imagesGiven }),
     ...(candidates > 1 && { candidates }),
     ...(tools.length > 0 && { tools }),
-    ...(isGeneration && { read: readLikely(request) }),
+    ...(isGeneration && { read: addMeters({ input: likelyTextTokens(request) }, request.context) }),
     ...(wantedTier !== undefined && { wantedTier }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),
     ...(requests?.requestIds !== undefined && { requestIds: requests.requestIds }),
   }
-}
-
-function readLikely({ textTokens, textBytes, context }: RequestFacts): Meters {
-  return addMeters({ input: textTokens?.likely ?? Math.ceil(textBytes / bytesPerToken) }, context)
 }
 
 /** What a reader of a job's answers knows of the request that submitted it. */

@@ -39,7 +39,7 @@ export interface ObjectQuery {
   readonly limit: number
 }
 
-/** What providers keep, and for whom. */
+/** Objects that providers keep, and the accounts that own them. */
 export interface ObjectLedger {
   /** Resolves when the object is on disk. The same object again is no error and changes nothing. */
   recordObject(object: ProviderObject): Promise<void>

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { MediaPart } from '../http/media-part.ts'
+import { likelyTextTokens } from '../http/text-density.ts'
 import { amountMicrosMax, parseRoubles, type Micros } from '../money/amount.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import { costAtMost, costUsually, timesFactor, timesFactorsAtMost } from '../money/consumed-cost.ts'
@@ -92,10 +93,7 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
 
 function usually(priced: PricedShare, hold: Config['hold']): Micros {
   const { share, price } = priced
-  let read = addMeters(
-    { input: share.textTokens?.likely ?? Math.ceil(share.textBytes / 4) },
-    contextOf(priced),
-  )
+  let read = addMeters({ input: likelyTextTokens(share) }, contextOf(priced))
   let mediaMicros = 0
   for (const { kind, count, bytes, set } of mediaOf(share, hold)) {
     if (set !== undefined) mediaMicros += set * count

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { likelyTextTokens } from '../http/text-density.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import { searchesOf } from '../dialects/search-tools.ts'
 import { rentedUnseen } from '../dialects/rented-containers.ts'
@@ -63,8 +64,6 @@ export interface CostBasis {
 export const sliceTokens = 2048
 /** Where nobody says how much a model reads: no model that is offered widely reads more. */
 const windowTokensUnknown = 1_048_576
-/** Where nobody looked at the text. */
-const likelyBytesPerToken = 4
 const nothingSeen: SeenResponse = { outputTokens: 0, outputTokensMost: 0, toolUses: 0 }
 const nothing: ExchangeCost = { likelyMicros: 0, worstMicros: 0, strictMicros: 0 }
 
@@ -274,7 +273,7 @@ function likely(basis: CostBasis, { price, capTokens, unasked }: Bounds): Micros
   const { target, facts, hold } = basis
   const searches = (facts.searches ?? 0) + (unasked.length === 0 ? 0 : searchesOf(unasked))
   const usual = basis.usualOutputTokens ?? hold.likelyOutputTokens
-  const text = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / likelyBytesPerToken)
+  const text = likelyTextTokens(facts)
   let read = addMeters({ input: text }, facts.context)
   let mediaMicros = 0
   for (const part of facts.media) {

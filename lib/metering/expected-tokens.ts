@@ -1,4 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { likelyTextTokens } from '../http/text-density.ts'
 import { addMeters, tokensOf, type Meters, type UsageReading } from '../money/usage.ts'
 import { windowTokensOf, type CostTarget } from './exchange-cost.ts'
 import { outputCap } from './output-cap.ts'
@@ -18,7 +19,7 @@ export function usedByTools(
   const { provider, upstreamModelName } = target
   const all = toolRounds(facts, { providerKind: provider.kind, upstreamModelName }, windowTokensOf(target))
   const used = all.upTo(toolUses)
-  const asked = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / 4)
+  const asked = likelyTextTokens(facts)
   return {
     input: used.tokensAfter(asked + Math.ceil(outputTextBytes / 4)),
     ...(used.searches > 0 && { searches: used.searches }),
@@ -35,6 +36,6 @@ export function tokensAtMost(target: Asked, facts: RequestFacts): Meters {
 
 /** The tokens that an exchange counts as against the limits of its key, before they are known. */
 export function expectedTokens(target: Asked, facts: RequestFacts): number {
-  const input = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / 4)
+  const input = likelyTextTokens(facts)
   return tokensOf(addMeters({ input, output: outputCap(target, facts) * facts.candidates }, facts.context))
 }

@@ -153,16 +153,17 @@ export async function acceptRate(
     ])
   } catch (error) {
     // Somebody else was sooner.
-    throw error instanceof RecordConflictError ? notHeld(held.day) : error
+    throw error instanceof RecordConflictError ? notHeld(held.day, error) : error
   }
   return { ...held, state: 'used', accepted_at: now }
 }
 
-function notHeld(day: string): RateError {
+function notHeld(day: string, cause?: RecordConflictError): RateError {
   return new RateError(
     'rate_not_held',
     `the rate of ${day} is not held: gateway prices rate shows those there are`,
     { day },
+    { cause },
   )
 }
 

@@ -71,7 +71,7 @@ export class ClientSocket {
   }
 
   /**
-   * The message that a session begins with; it is kept for who sends it on. Undefined where the client left before it.
+   * The first message of a session, which is kept to be sent on. Undefined where the client left before it.
    * @throws GatewayError request_timeout
    * @throws SessionError for what is no WebSocket
    */

@@ -2,6 +2,7 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { paidOperation } from '../free-operation.ts'
 import type { Meters } from '../../money/usage.ts'
+import { likelyTextTokens } from '../../http/text-density.ts'
 import { object, span, value } from '../interest.ts'
 import { isZero, type AnswerMeasure } from '../measure.ts'
 import { readBoolean, readString } from '../read-field.ts'
@@ -29,8 +30,6 @@ const answer = object({
   audio_data: span('output'),
 })
 
-/** Where nobody counted the text. */
-const bytesPerToken = 4
 /**
  * https://developers.openai.com/api/docs/pricing: a minute of gpt-4o-mini-tts is about 0.015 dollars, at 12 for a million
  * tokens.
@@ -60,7 +59,8 @@ class SpeechReader extends OpenaiReader {
   }
 
   protected override measure(): AnswerMeasure {
-    const { units, textTokens, textBytes } = this.context.facts
+    const { facts } = this.context
+    const { units } = facts
     if (units?.characters === undefined || !this.hasOutput) return { lines: [], details: {} }
     const told = super.measure().lines
     const meters: Meters = { characters: units.characters }
@@ -69,7 +69,7 @@ class SpeechReader extends OpenaiReader {
       Object.assign(meters, { input, audioOutput: output + audioOutput })
     } else if (this.#audio.seconds > 0) {
       this.flags.add('speech_measured')
-      meters.input = textTokens?.likely ?? Math.ceil(textBytes / bytesPerToken)
+      meters.input = likelyTextTokens(facts)
       meters.audioOutput = Math.ceil(this.#audio.seconds * tokensPerSecond)
     }
     return { lines: [this.line(meters)], details: {} }

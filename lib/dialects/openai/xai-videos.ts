@@ -51,17 +51,17 @@ function submission(
     body: 'json',
     defaultModel: 'grok-imagine-video',
     interest: request,
-    factsFromJson: (scan: ScanResult, body: BodyLength): RequestFacts => ({
-      ...factsFrom(scan, body, {
+    factsFromJson(scan: ScanResult, body: BodyLength): RequestFacts {
+      const seconds = jsonSeconds(scan)
+      const facts = factsFrom(scan, body, {
         units: {
-          videoSeconds: secondsFor(jsonSeconds(scan)),
+          videoSeconds: secondsFor(seconds),
           statedUsd: (imagesIn(scan) + givenSeconds) / givenPerUsd,
         },
         unitsVariant: readString(scan, 'size') ?? resolutionUnlessSaid,
-      }),
-      ...(jsonSeconds(scan) === undefined && { isLengthUnsaid: true as const }),
-      startsJob: true,
-    }),
+      })
+      return { ...facts, ...(seconds === undefined && { isLengthUnsaid: true as const }), startsJob: true }
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import type { RowOf, SqlOf } from './row-of.ts'
 
 /** Columns of the ledger, and of those whose money it is. */
 export const ledgerColumns = {
-  /** Who signs in. */
+  /** People who sign in. */
   users: {
     id: 'TEXT PRIMARY KEY',
     email: 'TEXT NOT NULL UNIQUE',
