@@ -46,12 +46,13 @@ export async function reconcile(
   })
   const before = roundToKopecks(charged.get(accountId) ?? 0)
   const moved = (await readMoney(records, accountId)).filter(one => one.day <= to)
-  const { lots, givenBack } = bookMoney(moved)
+  const own = issued.map(one => one.document).filter(isOwn)
   const rows = [
-    ...documentRows(issued.map(one => one.document).filter(isOwn), lots, before),
+    ...documentRows(own),
+    ...discountRows(own, moved, before),
     ...moneyRows(
       moved.filter(one => one.day > end),
-      givenBack,
+      bookMoney(moved).givenBack,
     ),
   ]
     .filter(row => row.date <= to)
@@ -104,21 +105,52 @@ function moneyRows(
   })
 }
 
-/** Each document, and beside it what of it was paid by a gift. */
-function documentRows(
+function nameOf({ kind, number, date }: ClosingDocument): string {
+  return `${kind === 'act' ? 'Акт' : 'УПД'} № ${number} от ${shortDay(date)}`
+}
+
+function documentRows(documents: readonly ClosingDocument[]): readonly ReconciliationRow[] {
+  return documents.map(document => ({
+    date: document.date,
+    name: nameOf(document),
+    debit: document.amount,
+    credit: 0,
+  }))
+}
+
+/**
+ * What of the documents was paid by a gift, as it was known on each day: a gift that was used, given back by a correction
+ * and then taken back ends the discount on that day, and changes no statement of an earlier time.
+ */
+function discountRows(
   documents: readonly ClosingDocument[],
-  lots: readonly Lot[],
+  moved: Awaited<ReturnType<typeof readMoney>>,
   before: Kopecks,
 ): readonly ReconciliationRow[] {
-  let spent = before
-  return documents.flatMap(({ kind, number, date, amount }) => {
-    const name = `${kind === 'act' ? 'Акт' : 'УПД'} № ${number} от ${shortDay(date)}`
-    const parts = spentBetween(lots, spent, spent + amount)
-    spent += amount
-    const given = parts.reduce((sum, { lot, amount: part }) => sum + (lot.isGift ? part : 0), 0)
+  if (!moved.some(one => one.isGift)) return []
+  const named = new Map(documents.map(document => [document.date, nameOf(document)]))
+  const days = new Set([...named.keys(), ...moved.map(one => one.day)])
+  let given = 0
+  return [...days].toSorted().flatMap(date => {
+    const issued = documents.filter(one => one.date <= date).reduce((sum, one) => sum + one.amount, 0)
+    const lots = lotsOf(moved.filter(one => one.day <= date))
+    const change = givenOf(lots, before, before + issued) - given
+    if (change === 0) return []
+    given += change
+    const name = named.get(date)
+    const what = change > 0 ? 'Скидка' : 'Отмена скидки'
     return [
-      { date, name, debit: amount, credit: 0 },
-      ...(given === 0 ? [] : [{ date, name: `Скидка (${name})`, debit: 0, credit: given }]),
+      {
+        date,
+        name: name === undefined ? what : `${what} (${name})`,
+        debit: Math.max(0, -change),
+        credit: Math.max(0, change),
+      },
     ]
   })
+}
+
+/** What of a gift was spent between two sums of charges. */
+function givenOf(lots: readonly Lot[], from: Kopecks, to: Kopecks): Kopecks {
+  return spentBetween(lots, from, to).reduce((sum, { lot, amount }) => sum + (lot.isGift ? amount : 0), 0)
 }

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { correctCharge } from '../../lib/administration/correct-charge.ts'
 import { advancesTable, listAdvances } from '../../lib/documents/advances.ts'
 import { listClosing, correctClosing } from '../../lib/documents/closing-documents.ts'
 import { setCompany, facsimileOf } from '../../lib/documents/company-versions.ts'
@@ -6,8 +7,10 @@ import { createInvoice } from '../../lib/documents/invoices.ts'
 import { assignTransfer, undoTransfer } from '../../lib/documents/transfers.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'
+import { closingBalance, reconcile } from '../../lib/documents/reconcile-account.ts'
 import { company, seller } from '../fixtures/companies.ts'
 import { chargeRoubles, companyAccount, noon, statementOf } from './documents.ts'
+import { chargeOf, holdOf } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 /** What the seller's accountant relies on, on every store. */
@@ -74,6 +77,40 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
       advancesTable(august),
       /\r\n03\.08\.2026;ООО «Лютик»;7736207543;770401001;Оплата;12,20;22\/122;2,20;12,20;2,20\r\n$/,
     )
+  })
+
+  await t.test('a statement begins where the one before it ended, whatever becomes of a gift', async t => {
+    let now = noon('2026-05-05')
+    const store = await open(t, { clock: { now: () => now } })
+    const records = await store.records()
+    const accountId = await companyAccount(store, company, '2026-05-01')
+    const gift = { accountId, amountMicros: 50_000_000, reason: 'welcome', source: 'starting' as const }
+    await store.accounts.credit(gift)
+    const hold = await holdOf(store, accountId, 50)
+    await store.ledger.charge(hold, chargeOf({ input: 50 }))
+    const of = async (month: string, last: string) => {
+      await closeMonth(records, seller, { month, at: noon('2026-08-01') })
+      return reconcile(records, seller, { accountId, from: `${month}-01`, to: `${month}-${last}` })
+    }
+    const may = await of('2026-05', '31')
+    now = noon('2026-06-10')
+    const about = { accountId, requestId: hold.exchangeId, sequence: 0, reason: 'empty', operator: 'olga' }
+    await correctCharge(records, { ...about, costMicros: 30_000_000 }, now)
+    await store.accounts.debit({ accountId, amountMicros: 20_000_000, reason: 'no', source: 'operator' })
+    const june = await of('2026-06', '30')
+    now = noon('2026-07-10')
+    await store.accounts.credit({ accountId, amountMicros: 90_000_000, reason: 'card', source: 'payment' })
+    await chargeRoubles(store, accountId, 20)
+
+    const july = await of('2026-07', '31')
+
+    t.equal(closingBalance(may), 0, 'the gift has paid for May')
+    t.match(june, { opening: 0, rows: [{ name: 'Отмена скидки', debit: 2_000, credit: 0 }] })
+    t.equal(july.opening, closingBalance(june))
+    t.match(july.rows, [{ name: 'Оплата', debit: 0, credit: 9_000 }], 'May has the document of July')
+    t.equal(closingBalance(july), -7_000)
+    t.equal((await store.ledger.balance(accountId)).balanceMicros, 70_000_000)
+    t.match(await of('2026-05', '31'), may, 'what was signed is the same later')
   })
 
   await t.test('the purpose of a payment holds what banks take, and no other space', async t => {
