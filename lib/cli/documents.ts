@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { advancesTable, listAdvances, type Advance } from '../documents/advances.ts'
 import { listClosing, markClosing, correctClosing } from '../documents/closing-documents.ts'
-import type { StoredClosing } from '../documents/closing-documents.ts'
+import type { ListedClosing, StoredClosing } from '../documents/closing-documents.ts'
 import { monthFiles, zipFiles, type DocumentFile } from '../documents/month-files.ts'
 import { isMonth, lastDay, isDay, moscowDay } from '../ledger/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
@@ -179,7 +179,10 @@ function addChanges(documents: Command, stdout: CliContext['stdout']): void {
     })
 }
 
-function shown(options: SharedOptions, stored: StoredClosing): string {
+/** One that was just made is replaced by none. */
+type ShownClosing = StoredClosing & Partial<Pick<ListedClosing, 'isReplaced'>>
+
+function shown(options: SharedOptions, stored: ShownClosing): string {
   return options.json === true ? `${JSON.stringify(view(stored))}\n` : `${line(stored)}\n`
 }
 
@@ -221,7 +224,7 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
     })
 }
 
-function view({ id, accountId, month, state, document }: StoredClosing): object {
+function view({ id, accountId, month, state, document, isReplaced }: ShownClosing): object {
   const { kind, number, date, amount, vat, tax, buyer, correction } = document
   return {
     id,
@@ -237,11 +240,13 @@ function view({ id, accountId, month, state, document }: StoredClosing): object 
     name: buyer.name,
     state,
     ...(correction !== undefined && { correction }),
+    ...(isReplaced === true && { isReplaced }),
   }
 }
 
-function line({ id, document, state }: StoredClosing): string {
+function line({ id, document, state, isReplaced }: ShownClosing): string {
   const { kind, number, date, amount, buyer, correction } = document
   const corrected = correction === undefined ? '' : `  correction ${correction.number}`
-  return `${id}  ${kind} ${number}  ${date}  ${formatKopecks(amount)} ₽  ${state}  ${buyer.name}${corrected}`
+  const replaced = isReplaced === true ? '  corrected since' : ''
+  return `${id}  ${kind} ${number}  ${date}  ${formatKopecks(amount)} ₽  ${state}  ${buyer.name}${corrected}${replaced}`
 }

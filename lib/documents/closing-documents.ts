@@ -19,6 +19,11 @@ export interface StoredClosing {
   readonly document: ClosingDocument
 }
 
+/** One of several: whether a later correction has taken its place. Its sums count no more then. */
+export interface ListedClosing extends StoredClosing {
+  readonly isReplaced: boolean
+}
+
 /** A row as a document. */
 export function storedClosing(row: ClosingRow): StoredClosing {
   return {
@@ -61,22 +66,37 @@ interface ClosingFilter {
   readonly year?: number
 }
 
+/** Rows, each with how many later corrections of the same document there are. */
+function listedRows({ build }: RecordReader) {
+  return build
+    .selectFrom('closing_documents')
+    .selectAll()
+    .select(one =>
+      one
+        .selectFrom('closing_documents as later')
+        .select(later => later.fn.countAll<number>().as('count'))
+        .whereRef('later.seller_inn', '=', 'closing_documents.seller_inn')
+        .whereRef('later.year', '=', 'closing_documents.year')
+        .whereRef('later.number', '=', 'closing_documents.number')
+        .whereRef('later.correction', '>', 'closing_documents.correction')
+        .as('later_issues'),
+    )
+}
+
+function listedClosing(row: ClosingRow & { readonly later_issues: number | null }): ListedClosing {
+  return { ...storedClosing(row), isReplaced: Number(row.later_issues) > 0 }
+}
+
 /** Acts and universal transfer documents with their corrections, by month and number. */
 export async function listClosing(
   records: RecordReader,
   { accountId, month, year }: ClosingFilter = {},
-): Promise<readonly StoredClosing[]> {
-  let query = records.build
-    .selectFrom('closing_documents')
-    .selectAll()
-    .orderBy('month')
-    .orderBy('year')
-    .orderBy('number')
-    .orderBy('correction')
+): Promise<readonly ListedClosing[]> {
+  let query = listedRows(records).orderBy('month').orderBy('year').orderBy('number').orderBy('correction')
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
   if (month !== undefined) query = query.where('month', '=', month)
   if (year !== undefined) query = query.where('year', '=', year)
-  return (await records.all(query)).map(storedClosing)
+  return (await records.all(query)).map(listedClosing)
 }
 
 interface ClosingSearch {
@@ -95,16 +115,16 @@ interface ClosingSearch {
 export async function searchClosing(
   records: RecordReader,
   { month, state, text, sort, isDescending, limit, offset }: ClosingSearch,
-): Promise<readonly StoredClosing[]> {
+): Promise<readonly ListedClosing[]> {
   const order = isDescending ? 'desc' : 'asc'
-  let query = records.build.selectFrom('closing_documents').selectAll().limit(limit).offset(offset)
+  let query = listedRows(records).limit(limit).offset(offset)
   if (sort === 'amount') query = query.orderBy('amount_kopecks', order)
   query = query.orderBy('month', order).orderBy('year', order).orderBy('number', order).orderBy('id')
   if (month !== '') query = query.where('month', '=', month)
   if (state !== undefined) query = query.where('state', '=', state)
   if (text !== '')
     query = query.where(row => row.or([row('account_id', '=', text), row('buyer_inn', '=', text)]))
-  return (await records.all(query)).map(storedClosing)
+  return (await records.all(query)).map(listedClosing)
 }
 
 /** @throws DocumentError when there is none */

@@ -246,11 +246,9 @@ function invoiceDocument(
 ): Invoice {
   const tax = requiredTax(seller, date)
   const vat = vatWithin(amount, tax.rate)
-  const shown = `${seller.numbering.invoicePrefix}${number}`
-  const vatText = tax.rate === 'none' ? 'НДС не облагается' : `В т. ч. НДС ${tax.rate}% ${formatKopecks(vat)}`
-  return {
+  const invoice = {
     kind: 'invoice',
-    number: shown,
+    number: `${seller.numbering.invoicePrefix}${number}`,
     date,
     payUntil: addWorkingDays(date, seller.payWithinDays),
     seller,
@@ -260,6 +258,25 @@ function invoiceDocument(
     amount,
     vat,
     contract: contractOf(buyer),
-    purpose: `Оплата по счету № ${shown} от ${shortDay(date)}, лицевой счет ${buyer.accountId}. ${vatText}`,
-  }
+  } as const
+  return { ...invoice, purpose: purposeOf(invoice, amount) }
+}
+
+/** What the payment order for a sum of an invoice is to say, with the tax within that sum. */
+function purposeOf(
+  { number, date, contract, tax }: Pick<Invoice, 'number' | 'date' | 'contract' | 'tax'>,
+  amount: Kopecks,
+): string {
+  const vat = formatKopecks(vatWithin(amount, tax.rate))
+  const vatText = tax.rate === 'none' ? 'НДС не облагается' : `В т. ч. НДС ${tax.rate}% ${vat}`
+  return `Оплата по счету № ${number} от ${shortDay(date)}, лицевой счет ${contract.number}. ${vatText}`
+}
+
+/** What is still to be paid of an invoice, and what its payment order is to say: of one that is paid in part, of the rest. */
+export function stillToPay({ document, paid, state }: Pick<StoredInvoice, 'document' | 'paid' | 'state'>): {
+  readonly amount: Kopecks
+  readonly purpose: string
+} {
+  const amount = document.amount - paid
+  return { amount, purpose: state === 'part-paid' ? purposeOf(document, amount) : document.purpose }
 }

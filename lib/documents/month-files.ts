@@ -1,6 +1,6 @@
 import { zipSync, type ZippableFile } from 'fflate'
 import type { RecordReader } from '../stores/records/records.ts'
-import type { StoredClosing } from './closing-documents.ts'
+import type { ListedClosing, StoredClosing } from './closing-documents.ts'
 import { printDocument, type DocumentPrinter } from './print/document-printer.ts'
 import { writeUpd } from './upd-xml.ts'
 import { formatKopecks } from '../money/kopecks.ts'
@@ -48,9 +48,12 @@ const states: Readonly<Record<ClosingRow['state'], string>> = {
   signed: 'подписан',
 }
 
-/** The closing documents of a month as a table for spreadsheets, one row for each with its corrections. */
-function register(documents: readonly StoredClosing[]): string {
-  const rows = documents.map(({ document, state }) => {
+/**
+ * The closing documents of a month as a table for spreadsheets, one row for each with its corrections. What a correction
+ * took the place of has no sums, so that columns add up to what was sold.
+ */
+function register(documents: readonly ListedClosing[]): string {
+  const rows = documents.map(({ document, state, isReplaced }) => {
     const { kind, number, date, correction, buyer, amount, tax, vat } = document
     return [
       kind === 'act' ? 'Акт' : 'УПД',
@@ -60,10 +63,10 @@ function register(documents: readonly StoredClosing[]): string {
       buyer.name,
       buyer.inn,
       buyer.kpp ?? '',
-      { number: formatKopecks(amount) },
+      isReplaced ? '' : { number: formatKopecks(amount) },
       printedRate(tax.rate),
-      { number: formatKopecks(vat) },
-      states[state],
+      isReplaced ? '' : { number: formatKopecks(vat) },
+      isReplaced ? `${states[state]}, исправлен` : states[state],
     ]
   })
   return csvTable([columns, ...rows])
@@ -73,7 +76,7 @@ function register(documents: readonly StoredClosing[]): string {
 export async function monthFiles(
   records: RecordReader,
   printer: Pick<DocumentPrinter, 'print'>,
-  documents: readonly StoredClosing[],
+  documents: readonly ListedClosing[],
 ): Promise<readonly DocumentFile[]> {
   const files: DocumentFile[] = []
   for (const stored of documents) {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { systemClock } from '../../lib/platform/clock.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
 import { connectAccounts } from '../../lib/control/connect-accounts.ts'
+import { documentEmailStep } from '../../lib/documents/document-emails.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'
 import { moscowDay } from '../../lib/ledger/moscow-days.ts'
@@ -32,8 +33,8 @@ const details = companyFields
 const today = moscowDay(systemClock.now())
 
 /** What the command line would do beside the server. */
-async function beside<T>(work: (records: Records) => Promise<T>): Promise<T> {
-  const { config } = loadConfig(area.test.configFile, { env: {} })
+async function beside<T>(work: (records: Records) => Promise<T>, { configFile } = area.test): Promise<T> {
+  const { config } = loadConfig(configFile, { env: {} })
   const log = createLog({ level: 'silent' })
   const connection = await connectAccounts(config.store, { clock: systemClock, log })
   try {
@@ -145,6 +146,38 @@ await t.test('an invoice is made on the balance page, emailed, and open to whoev
   const cancelled = await browser.post(`${made.location}/cancel`, {}, { from: made.location })
   t.match((await browser.follow(cancelled)).text, 'Счёт отменён.')
   t.match((await visitor.get(link)).text, 'отменён')
+})
+
+await t.test('what is left of an invoice is asked for with its own tax', async t => {
+  const tax = [{ from: '2020-01-01', rate: 22 as const }]
+  const taxed = await startAccountArea(t, { seller: { ...sellerSection, tax } })
+  const { browser } = await taxed.signUp()
+  await browser.post('/settings/company', details)
+  const invoice = await makeInvoice(browser, '122')
+  const id = invoice.split('/').at(-1) ?? ''
+  const number = /Счёт № (\d+)/.exec((await browser.get(invoice)).text)?.[1] ?? ''
+  await taxed.mail.letterTo(details.email, /К оплате|НДС 22% 22\.00/)
+  const payment = { amount: 6_100, date: today, inn: details.inn, purpose: `по счету № ${number}` }
+  const bytes = statementOf([payment], today)
+  await beside(async records => {
+    const at = systemClock.now()
+    await importStatement(records, { ...seller, tax }, { bytes, at, isDryRun: false })
+    const [{ account_id } = { account_id: '' }] = await records.all(
+      records.build.selectFrom('invoices').select('account_id').where('id', '=', id),
+    )
+    const email = { document_id: id, account_id, kind: 'invoice-reminder', created_at: at } as const
+    await records.write([documentEmailStep(records, email)])
+  }, taxed.test)
+
+  const reminder = await taxed.mail.letterTo(details.email, /Напоминаем/)
+
+  t.match(reminder.text, /К оплате 61,00\u00a0₽/)
+  t.match(reminder.text, `Оплата по счету № ${number} от`)
+  t.match(reminder.text, /НДС 22% 11\.00\n/)
+  const page = (await browser.get(invoice)).text
+  t.match(page, /Осталось оплатить<\/dt>\s*<dd>61,00\u00a0₽/)
+  t.match(page, 'НДС 22% 11.00')
+  t.match((await pdfPages(reminder.attachments[0]?.bytes ?? Buffer.alloc(0)))[0], 'НДС 22% 22.00')
 })
 
 await t.test('a wrong amount makes no invoice', async t => {

@@ -175,6 +175,16 @@ await t.test(
       'the archive holds what the folder does',
     )
     t.match(await run('documents', 'advances', '--month', month), { code: 0, stdout: '' })
+    const act = rowsOf((await run('documents', 'list')).stdout)[0]?.id ?? ''
+    await run('documents', 'correct', act, '--reason', 'Адрес')
+    await run('documents', 'export', '--month', month, '--out', out)
+    const [, issue = '', correction = ''] = readFileSync(join(out, 'register.csv'), 'utf8').split('\r\n')
+    t.match(issue, /^Акт;1;.*;;ООО «Ромашка»;7736207543;770401001;;без НДС;;"выставлен, исправлен"$/)
+    t.match(
+      correction,
+      /^Акт;1;.*;1 от .*;ООО «Ромашка»;7736207543;770401001;123,00;без НДС;0,00;выставлен$/,
+      'the sums of a register add up to those of the month',
+    )
   },
 )
 

@@ -154,7 +154,7 @@ export async function checkThatNothingChanges(t: Test, world: World): Promise<vo
 
   t.match(await close(), { months: [], made: [] })
   t.strictSame(await listClosing(records), before)
-  const [one] = before as [StoredClosing]
+  const one = before[0]!
   await correctClosing(records, seller, { id: one.id, reason: 'Уточнён адрес', at: closedAt(last) })
   t.match(await close(), { months: [], made: [] })
   t.equal((await listClosing(records)).length, before.length + 1)

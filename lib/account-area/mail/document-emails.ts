@@ -9,7 +9,7 @@ import {
   postponeDocumentEmail,
   takeDocumentEmails,
 } from '../../documents/document-emails.ts'
-import { listInvoices } from '../../documents/invoices.ts'
+import { listInvoices, stillToPay } from '../../documents/invoices.ts'
 import { moscowDay } from '../../ledger/moscow-days.ts'
 import { printDocument, type DocumentPrinter } from '../../documents/print/document-printer.ts'
 import { shortDay } from '../../documents/print/printed-text.ts'
@@ -133,13 +133,14 @@ export class DocumentEmails {
     }
     const [invoice] = await listInvoices(records, moscowDay(clock.now()), { id: row.document_id })
     if (invoice === undefined || !isOpen(invoice.state)) return undefined
-    const { document, token, paid } = invoice
+    const { document, token } = invoice
+    const { amount, purpose } = stillToPay(invoice)
     const said = {
       site,
       document: documentName(document),
-      amount: money((document.amount - paid) * microsPerKopeck, language),
+      amount: money(amount * microsPerKopeck, language),
       payUntil: shortDay(document.payUntil),
-      purpose: document.purpose,
+      purpose,
       link: this.#link(`/invoices/${token}`),
     }
     const { subject, text } = texts[row.kind]

@@ -12,6 +12,7 @@ import { may, type DeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
 import { dataTable, facts } from '../../web/view/data-table.ts'
 import { customerActions, type SentForm } from './customer-forms.ts'
+import { closingState } from './documents.ts'
 import { actionTable, movementColumns } from './lists.ts'
 import { paymentTable } from './payments.ts'
 import { readConsents, readNotes } from '../../administration/account-acts.ts'
@@ -177,7 +178,7 @@ async function documentTable(page: DeskPage, accountId: string): Promise<Html> {
         cell: one => money(one.document.amount * microsPerKopeck, page.language),
         isNumber: true,
       },
-      { name: common.state, cell: one => documents.states[one.state] },
+      { name: common.state, cell: one => closingState(page, one) },
     ],
     all.toReversed(),
   )

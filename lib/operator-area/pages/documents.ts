@@ -1,9 +1,10 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { searchClosing, type StoredClosing } from '../../documents/closing-documents.ts'
+import { searchClosing, type ListedClosing } from '../../documents/closing-documents.ts'
 import { documentName } from '../../documents/document.ts'
 import { closeMonth } from '../../documents/month-close.ts'
 import { moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
+import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
 import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
@@ -20,8 +21,16 @@ const schema = z.object({ month })
 
 const states = ['issued', 'sent', 'signed'] as const
 
+/** The state of a document, and that a correction has taken its place. */
+export function closingState(
+  { texts: { documents } }: DeskPage,
+  { state, isReplaced }: ListedClosing,
+): string {
+  return isReplaced ? `${documents.states[state]}, ${documents.replaced}` : documents.states[state]
+}
+
 /** Closing documents, the latest first. */
-export function documentList(page: DeskPage): DeskList<StoredClosing> {
+export function documentList(page: DeskPage): DeskList<ListedClosing> {
   const { documents, common } = page.texts
   const { site } = page
   return {
@@ -47,8 +56,14 @@ export function documentList(page: DeskPage): DeskList<StoredClosing> {
         csv: one => one.document.buyer.name,
       },
       accountColumn(page, one => one.accountId),
-      amountColumn(page, common.amount, one => one.document.amount * microsPerKopeck, { sort: 'amount' }),
-      textColumn(common.state, one => documents.states[one.state]),
+      {
+        ...amountColumn<ListedClosing>(page, common.amount, one => one.document.amount * microsPerKopeck, {
+          sort: 'amount',
+        }),
+        // What a correction took the place of has no sum, so that the column adds up to what was sold.
+        csv: one => (one.isReplaced ? '' : { number: formatRoubles(one.document.amount * microsPerKopeck) }),
+      },
+      textColumn(common.state, one => closingState(page, one)),
     ],
     read({ filters: { month: asked = '', state = '', q = '' }, sort, ...rest }) {
       return searchClosing(site.records, {

@@ -54,6 +54,7 @@ const ru = {
     buyer: 'Покупатель',
     search: 'Счёт или ИНН',
     states: { issued: 'выставлен', sent: 'отправлен', signed: 'подписан' },
+    replaced: 'исправлен',
   },
 }
 
@@ -113,6 +114,7 @@ const en: typeof ru = {
     buyer: 'Buyer',
     search: 'Account or INN',
     states: { issued: 'issued', sent: 'sent', signed: 'signed' },
+    replaced: 'corrected',
   },
 }
 

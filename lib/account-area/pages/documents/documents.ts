@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { DocumentError, documentName, type PrintedDocument } from '../../../documents/document.ts'
-import { listClosing, type StoredClosing } from '../../../documents/closing-documents.ts'
+import { listClosing, type ListedClosing } from '../../../documents/closing-documents.ts'
 import { currentCompany } from '../../../documents/company-versions.ts'
 import { listInvoices, type StoredInvoice } from '../../../documents/invoices.ts'
 import { monthFiles, zipFiles } from '../../../documents/month-files.ts'
@@ -76,9 +76,11 @@ export function sendDocument(
 const yearMin = 2020
 
 /** Closing documents, the latest first. */
-function closingTable({ texts, language }: OwnPage, closing: readonly StoredClosing[]): Html {
+function closingTable({ texts, language }: OwnPage, closing: readonly ListedClosing[]): Html {
   const { documents, invoices } = texts
   const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, language)
+  const stateOf = ({ state, isReplaced }: ListedClosing): string =>
+    isReplaced ? `${documents.states[state]}, ${documents.replaced}` : documents.states[state]
   return dataTable(
     { label: documents.closing, empty: documents.noClosing },
     [
@@ -92,7 +94,7 @@ function closingTable({ texts, language }: OwnPage, closing: readonly StoredClos
         cell: ({ document }) => (document.tax.rate === 'none' ? documents.noTax : amount(document.vat)),
         isNumber: true,
       },
-      { name: invoices.state, cell: one => documents.states[one.state] },
+      { name: invoices.state, cell: stateOf },
       {
         name: documents.archives,
         cell: ({ month }) =>

@@ -4,6 +4,7 @@ import {
   createInvoice,
   cancelInvoice,
   listInvoices,
+  stillToPay,
   type StoredInvoice,
 } from '../../../documents/invoices.ts'
 import { DocumentError } from '../../../documents/document.ts'
@@ -93,18 +94,21 @@ async function linkedInvoice(context: PageContext, { site }: Page): Promise<Stor
   return found
 }
 
-function invoiceFacts(page: Page, { document, paid, state }: StoredInvoice): Html {
+function invoiceFacts(page: Page, invoice: StoredInvoice): Html {
+  const { document, paid, state } = invoice
   const { invoices } = page.texts
+  const left = stillToPay(invoice)
   const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
   return facts(
     [
       [invoices.state, invoices.states[state]],
       [invoices.amount, amount(document.amount)],
       [invoices.paid, paid > 0 ? amount(paid) : null],
+      [invoices.left, state === 'part-paid' ? amount(left.amount) : null],
       [invoices.payUntil, shownDay(document.payUntil, page.language)],
       [invoices.seller, `${document.seller.name}, ИНН ${document.seller.inn}`],
       [invoices.payer, `${document.buyer.name}, ИНН ${document.buyer.inn}`],
-      [invoices.purpose, html`<span id="purpose">${document.purpose}</span> ${copyButton(page, 'purpose')}`],
+      [invoices.purpose, html`<span id="purpose">${left.purpose}</span> ${copyButton(page, 'purpose')}`],
     ],
     'facts payment-facts',
   )
