@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isForgotten } from '../administration/forget-user.ts'
 import { cleanCompanyDetails, companyProblems, describeProblem } from '../companies/company-details.ts'
 import type { CompanyDetails } from '../companies/company-details.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
@@ -45,12 +46,18 @@ export async function currentCompany(
   return (await companyVersions(records, accountId)).at(-1)
 }
 
-/** Accounts whose company has an INN now. */
+/** Accounts whose company has an INN now, without those that were deleted. */
 export async function accountsByInn(records: RecordReader, inn: string): Promise<readonly string[]> {
   const rows = await records.all(
-    records.build.selectFrom('companies').select('account_id').distinct().where('inn', '=', inn),
+    records.build
+      .selectFrom('companies')
+      .innerJoin('accounts', 'accounts.id', 'companies.account_id')
+      .select(['account_id', 'accounts.email'])
+      .distinct()
+      .where('inn', '=', inn),
   )
-  const current = await Promise.all(rows.map(row => currentCompany(records, row.account_id)))
+  const open = rows.filter(row => !isForgotten(row.email))
+  const current = await Promise.all(open.map(row => currentCompany(records, row.account_id)))
   return current.flatMap(one => (one?.details.inn === inn ? [one.accountId] : []))
 }
 

@@ -12,7 +12,8 @@ import type { Match, Payable, PayableInvoice } from '../statements/match-payment
 import { parseStatement } from '../statements/parse-statement.ts'
 import { changeStep, creditStep } from './transfers.ts'
 import { accountsByInn } from './company-versions.ts'
-import type { Invoice } from './document.ts'
+import { listInvoices } from './invoices.ts'
+import { moscowDay } from '../ledger/moscow-days.ts'
 
 /** What a statement did, or would do. */
 export interface ImportResult {
@@ -65,7 +66,7 @@ export async function importStatement(
   const payments = incomingPayments(statement, seller.bank.account)
   const known = await knownIds(records, payments)
   const fresh = payments.filter(payment => !known.has(payment.key))
-  const payable = await readPayable(records, fresh)
+  const payable = await readPayable(records, fresh, moscowDay(at))
   const taken = fresh.map(payment => {
     const { amount, purpose, payer } = payment
     return { payment, match: matchPayment({ amount, purpose, payerInn: payer.inn }, payable) }
@@ -175,12 +176,16 @@ function describe(payment: IncomingPayment, match: Match): ImportedTransfer {
 }
 
 /** Reads, before payments are matched, what they may be for: the invoices that they name, and their payers' accounts. */
-async function readPayable(records: RecordReader, payments: readonly IncomingPayment[]): Promise<Payable> {
+async function readPayable(
+  records: RecordReader,
+  payments: readonly IncomingPayment[],
+  today: string,
+): Promise<Payable> {
   // Behind a prefix stands the number of the year.
   const numbers = payments.flatMap(payment =>
     namedInvoices(payment.purpose).flatMap(({ number }) => /\d{1,9}$/.exec(number)?.[0] ?? []),
   )
-  const invoices = await readInvoices(records, [...new Set(numbers.map(Number))])
+  const invoices = await readInvoices(records, [...new Set(numbers.map(Number))], today)
   const inns = [...new Set(payments.map(payment => payment.payer.inn))].filter(inn => inn !== '')
   const accounts = new Map<string, readonly string[]>()
   for (const inn of inns) accounts.set(inn, await accountsByInn(records, inn))
@@ -193,27 +198,17 @@ async function readPayable(records: RecordReader, payments: readonly IncomingPay
 async function readInvoices(
   records: RecordReader,
   numbers: readonly number[],
+  today: string,
 ): Promise<ReadonlyMap<string, readonly PayableInvoice[]>> {
   const found = new Map<string, PayableInvoice[]>()
   for (let begin = 0; begin < numbers.length; begin += numbersPerQuery) {
-    const rows = await records.all(
-      records.build
-        .selectFrom('invoices')
-        .selectAll()
-        .where('number', 'in', numbers.slice(begin, begin + numbersPerQuery)),
-    )
-    for (const row of rows) {
-      const { number } = JSON.parse(row.document) as Invoice
+    const some = numbers.slice(begin, begin + numbersPerQuery)
+    for (const stored of await listInvoices(records, today, { numbers: some })) {
+      const { id, accountId, document, state, isAccountDeleted } = stored
+      const { number, date, amount, buyer } = document
+      const isCancelled = state === 'cancelled'
+      const invoice = { id, accountId, number, date, amount, inn: buyer.inn, isCancelled, isAccountDeleted }
       const key = comparableNumber(number)
-      const invoice = {
-        id: row.id,
-        accountId: row.account_id,
-        number,
-        date: row.date,
-        amount: row.amount_kopecks,
-        inn: row.buyer_inn,
-        isCancelled: row.cancelled_at !== null,
-      }
       found.set(key, [...(found.get(key) ?? []), invoice])
     }
   }

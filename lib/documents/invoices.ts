@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isForgotten } from '../administration/forget-user.ts'
 import { actionStep } from '../administration/operator-log.ts'
 import { formatKopecks, type Kopecks } from '../money/kopecks.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
@@ -23,6 +24,8 @@ export interface StoredInvoice {
   readonly paid: Kopecks
   readonly state: 'open' | 'overdue' | 'part-paid' | 'paid' | 'overpaid' | 'cancelled'
   readonly createdAt: number
+  /** Nobody can use what is paid for it. */
+  readonly isAccountDeleted: boolean
 }
 
 /** Which invoices are meant; absent means all. */
@@ -33,13 +36,15 @@ interface InvoiceFilter {
   readonly token?: string
   /** Of those that are to be paid on this day or later. */
   readonly payUntilFrom?: string
+  /** Numbers of their year, without what stands before them. */
+  readonly numbers?: readonly number[]
 }
 
 /** Invoices, the newest first. `today` decides which are overdue. */
 export async function listInvoices(
   records: RecordReader,
   today: string,
-  { accountId, year, id, token, payUntilFrom }: InvoiceFilter = {},
+  { accountId, year, id, token, payUntilFrom, numbers }: InvoiceFilter = {},
 ): Promise<readonly StoredInvoice[]> {
   const { build } = records
   let query = build
@@ -53,6 +58,13 @@ export async function listInvoices(
         .where('transfers.state', '=', 'credited')
         .as('paid'),
     )
+    .select(one =>
+      one
+        .selectFrom('accounts')
+        .select('accounts.email')
+        .whereRef('accounts.id', '=', 'invoices.account_id')
+        .as('email'),
+    )
     .orderBy('created_at', 'desc')
     .orderBy('number', 'desc')
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
@@ -60,6 +72,7 @@ export async function listInvoices(
   if (id !== undefined) query = query.where('id', '=', id)
   if (token !== undefined) query = query.where('token', '=', token)
   if (payUntilFrom !== undefined) query = query.where('pay_until', '>=', payUntilFrom)
+  if (numbers !== undefined) query = query.where('number', 'in', numbers)
   const rows = await records.all(query)
   return rows.map(row => {
     const paid = Number(row.paid ?? 0)
@@ -76,6 +89,7 @@ export async function listInvoices(
         isLate: row.pay_until < today,
       }),
       createdAt: row.created_at,
+      isAccountDeleted: isForgotten(row.email),
     }
   })
 }

@@ -116,7 +116,7 @@ async function remindInvoices(records: Records, now: number): Promise<boolean> {
   const payUntilFrom = moscowDay(now - (lateDaysMax + 1) * 24 * 60 * 60_000)
   for (const invoice of await listInvoices(records, today, { payUntilFrom })) {
     const kind = dueReminder(invoice, today)
-    if (kind === undefined) continue
+    if (kind === undefined || invoice.isAccountDeleted) continue
     const about = { document_id: invoice.id, account_id: invoice.accountId, created_at: now }
     await records.write([documentEmailStep(records, { kind, ...about })])
   }

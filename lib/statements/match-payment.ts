@@ -55,6 +55,8 @@ export interface PayableInvoice {
   /** The buyer's, as it was when the invoice was made. */
   readonly inn: string
   readonly isCancelled: boolean
+  /** Nobody could use the money. */
+  readonly isAccountDeleted: boolean
 }
 
 /** Where the money of a payment belongs, or why a person must say so. */
@@ -63,7 +65,13 @@ export type Match =
   | { readonly kind: 'credit'; readonly rule: 1 | 2; readonly invoice: PayableInvoice }
   | {
       readonly kind: 'queue'
-      readonly reason: 'payer-known' | 'payer-other' | 'payer-unknown' | 'invoice-cancelled' | 'ambiguous'
+      readonly reason:
+        | 'payer-known'
+        | 'payer-other'
+        | 'payer-unknown'
+        | 'invoice-cancelled'
+        | 'account-deleted'
+        | 'ambiguous'
       /** Accounts that it may belong to, the likeliest first. */
       readonly accountIds: readonly string[]
     }
@@ -93,10 +101,10 @@ export function matchPayment(payment: PaymentToMatch, payable: Payable): Match {
   const own = found.filter(invoice => payment.payerInn !== '' && invoice.inn === payment.payerInn)
   if (own.length > 0) return matchOwn(payment, own, named)
   const byInn = payment.payerInn === '' ? [] : payable.accountsByInn(payment.payerInn)
-  const byNumber = found.map(invoice => invoice.accountId)
+  const byNumber = found.filter(one => !one.isAccountDeleted).map(invoice => invoice.accountId)
   const accountIds = [...new Set([...byInn, ...byNumber])]
   if (byInn.length > 0) return { kind: 'queue', reason: 'payer-known', accountIds }
-  return { kind: 'queue', reason: byNumber.length > 0 ? 'payer-other' : 'payer-unknown', accountIds }
+  return { kind: 'queue', reason: found.length > 0 ? 'payer-other' : 'payer-unknown', accountIds }
 }
 
 /** Numbers begin again each year: the day decides, then the sum, then which is the newest. */
@@ -108,7 +116,10 @@ function matchOwn(
   const dated = prefer(own, invoice =>
     named.some(one => one.date === invoice.date && one.number === comparableNumber(invoice.number)),
   )
-  const open = prefer(dated, invoice => !invoice.isCancelled)
+  const kept = prefer(dated, invoice => !invoice.isAccountDeleted)
+  if (kept.every(invoice => invoice.isAccountDeleted))
+    return { kind: 'queue', reason: 'account-deleted', accountIds: [] }
+  const open = prefer(kept, invoice => !invoice.isCancelled)
   const likely = prefer(open, invoice => invoice.amount === payment.amount).toSorted((a, b) =>
     b.date.localeCompare(a.date),
   )

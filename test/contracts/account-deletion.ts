@@ -1,9 +1,14 @@
 import type { Test } from 'tap'
 import { readActions } from '../../lib/administration/operator-log.ts'
+import { forgetUser } from '../../lib/administration/forget-user.ts'
 import { setCompany } from '../../lib/documents/company-versions.ts'
+import { importStatement } from '../../lib/documents/import-statement.ts'
+import { createInvoice } from '../../lib/documents/invoices.ts'
+import { listTransfers } from '../../lib/documents/transfers.ts'
 import { deleteAccount, deletionBlockers } from '../../lib/payments/delete-account.ts'
 import { newId } from '../../lib/platform/new-id.ts'
-import { company } from '../fixtures/companies.ts'
+import { company, seller } from '../fixtures/companies.ts'
+import { statementOf } from './documents.ts'
 import { chargeOf, holdOf, roubles } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
@@ -100,6 +105,38 @@ export async function deletionContract(t: Test, open: OpenStore): Promise<void> 
     })
     t.equal(balanceMicros, 0)
     await refused('a document to come', /a closing document is still to come/)
+    t.same(await store.verify(), [])
+  })
+
+  await t.test('what is paid for an invoice of a deleted account waits for a person', async t => {
+    const store = await open(t, { clock })
+    const records = await store.records()
+    const { accountId, userId } = await customer(store)
+    await setCompany(records, accountId, company, now)
+    const invoice = await createInvoice(records, seller, {
+      accountId,
+      amount: 100,
+      at: now,
+      isEmailed: false,
+    })
+    const kept = (await customer(store)).accountId
+    const pay = (inn: string, purpose: string) => {
+      const payment = { number: newId(), date: '2026-11-21', amount: 100, inn, purpose }
+      const bytes = statementOf([payment], '2026-11-21')
+      return importStatement(records, seller, { bytes, at: now, isDryRun: false })
+    }
+    const named = `Оплата по счету № ${invoice.document.number} от 20.11.2026`
+
+    t.equal(await forgetUser(records, userId), true)
+
+    t.match(await pay(company.inn, named), { credited: [], queued: [{ reason: 'account-deleted' }] })
+    t.match(await pay(company.inn, 'Аванс'), { queued: [{ reason: 'payer-unknown' }] })
+    t.match(await pay('7707083893', named), { queued: [{ reason: 'payer-other' }] })
+    await setCompany(records, kept, company, now)
+    t.match(await pay(company.inn, 'Аванс'), { queued: [{ reason: 'payer-known' }] })
+    const rows = await listTransfers(records)
+    t.same(new Set(rows.map(row => row.suggestions)), new Set(['[]', JSON.stringify([kept])]))
+    t.match(await store.ledger.balance(accountId), { balanceMicros: 0 })
     t.same(await store.verify(), [])
   })
 }

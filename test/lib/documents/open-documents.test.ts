@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import { forgetAccountSteps } from '../../../lib/administration/forget-user.ts'
 import { listClosing } from '../../../lib/documents/closing-documents.ts'
 import { createInvoice, cancelInvoice } from '../../../lib/documents/invoices.ts'
 import { monthToClose, openDocuments, dueReminder } from '../../../lib/documents/open-documents.ts'
@@ -146,6 +147,9 @@ await t.test('reminders are written once a day, by day, for what is not paid', a
   const first = await make()
   const second = await make()
   await cancelInvoice(records, second.id, now, { operator: 'olga' })
+  const gone = await companyAccount(store, company, '2026-11-01')
+  await createInvoice(records, seller, { accountId: gone, amount: 100, at: now, isEmailed: false })
+  await records.write(forgetAccountSteps(records, gone))
   const emails = async () =>
     (await records.all(records.build.selectFrom('document_emails').selectAll().orderBy('created_at'))).map(
       one => [one.document_id, one.kind],

@@ -60,6 +60,7 @@ const mine: PayableInvoice = {
   amount: 1_000_000,
   inn: '7736207543',
   isCancelled: false,
+  isAccountDeleted: false,
 }
 
 function payableOf(...invoices: readonly PayableInvoice[]): Payable {
@@ -149,6 +150,7 @@ await t.test('money is never credited to a payer with another INN', async t => {
     amount: fc.constantFrom(100, 200),
     inn,
     isCancelled: fc.boolean(),
+    isAccountDeleted: fc.boolean(),
   })
   fc.assert(
     fc.property(
@@ -164,6 +166,7 @@ await t.test('money is never credited to a payer with another INN', async t => {
           payerInn !== '' &&
           invoice.inn === payerInn &&
           !invoice.isCancelled &&
+          !invoice.isAccountDeleted &&
           purpose.includes(invoice.number) &&
           (match.rule === 1) === (invoice.amount === amount)
         )
