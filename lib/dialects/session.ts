@@ -61,6 +61,14 @@ export type ServerEvent =
     }
   /** Something beside the turns that is billed, such as the transcript of what was said; `id` names it. */
   | { readonly kind: 'side'; readonly id?: string; readonly usage: TurnUsage }
+  /** What was said is being written down, which is billed when it is done; `isOver` then, or when it has failed. */
+  | {
+      readonly kind: 'transcript'
+      readonly item: string
+      readonly textBytes: number
+      readonly model?: string
+      readonly isOver?: boolean
+    }
   /** Something that the provider keeps and that a later request may name. */
   | { readonly kind: 'named'; readonly object: NamedObject }
   /** The model that answers, of a session that was opened without one. */

@@ -1,4 +1,4 @@
-import type { ClientEvent } from '../dialects/session.ts'
+import type { ClientEvent, ServerEvent } from '../dialects/session.ts'
 import { readAgain, type Meters } from '../money/usage.ts'
 import { audioTokens } from '../metering/turn-cost.ts'
 
@@ -7,6 +7,17 @@ export interface Heard {
   readonly textBytes: number
   readonly audioSeconds: number
   readonly imageTokens: number
+}
+
+/** What was said and is being written down, which its provider bills when it is done. */
+export interface Transcript {
+  /** Its provider's name of what was said. */
+  readonly item: string
+  readonly model: string | undefined
+  /** Of what was said. */
+  readonly audioSeconds: number
+  /** Of what was written of it. */
+  readonly textBytes: number
 }
 
 /** Fewer than most texts have. */
@@ -21,6 +32,8 @@ export class Conversation {
   #counted: Meters
   /** What was heard until then, which is in that count. */
   #heardAtCount: Heard = { textBytes: 0, audioSeconds: 0, imageTokens: 0 }
+  readonly #transcripts = new Map<string, Transcript>()
+  #secondsAtTranscript = 0
 
   /** @param context what the provider keeps of a session that is resumed */
   constructor(setupBytes: number, context: Meters = {}) {
@@ -41,6 +54,39 @@ export class Conversation {
   count(meters: Meters, heardAtStart: Heard): void {
     this.#counted = readAgain(meters)
     this.#heardAtCount = heardAtStart
+  }
+
+  /** Something that was said is not written down yet. */
+  get isTranscribing(): boolean {
+    return this.#transcripts.size > 0
+  }
+
+  transcribe({ item, textBytes, model, isOver }: ServerEvent & { kind: 'transcript' }): void {
+    if (isOver === true) {
+      this.#transcripts.delete(item)
+      return
+    }
+    const known = this.#transcripts.get(item) ?? {
+      item,
+      model,
+      audioSeconds: this.#secondsSinceTranscript(),
+      textBytes: 0,
+    }
+    this.#transcripts.set(item, { ...known, textBytes: known.textBytes + textBytes })
+  }
+
+  #secondsSinceTranscript(): number {
+    const { audioSeconds } = this.heard
+    const seconds = audioSeconds - this.#secondsAtTranscript
+    this.#secondsAtTranscript = audioSeconds
+    return seconds
+  }
+
+  /** Transcripts of which some was delivered, and of whose end nobody will tell any more. */
+  takeTranscripts(): readonly Transcript[] {
+    const delivered = [...this.#transcripts.values()].filter(({ textBytes }) => textBytes > 0)
+    this.#transcripts.clear()
+    return delivered
   }
 
   /** What the next turn reads at most, and what it is taken to. */

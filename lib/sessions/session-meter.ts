@@ -45,7 +45,8 @@ export class SessionMeter implements SessionTap {
   }
 
   get isBusy(): boolean {
-    return this.#isFinishing || this.#turns.some(turn => turn.isStarted || turn.isAskedFor)
+    const isTurning = this.#turns.some(turn => turn.isStarted || turn.isAskedFor)
+    return this.#isFinishing || isTurning || this.#options.conversation.isTranscribing
   }
 
   windUp(reason: Error): void {
@@ -165,6 +166,9 @@ export class SessionMeter implements SessionTap {
         case 'side':
           if (this.#isRepeated(event.id) || !(await this.#options.money.claim('item', event.id))) break
           await this.#chargeAside(event.usage)
+          break
+        case 'transcript':
+          this.#options.conversation.transcribe(event)
           break
         case 'named':
           await this.#options.money.record(event.object, this.#options.conversation.nextInput())
@@ -287,6 +291,8 @@ export class SessionMeter implements SessionTap {
         await (isOurs ? this.#options.money.settle(turn, outcome, input) : this.#options.money.release(turn))
       }),
     )
+    const { money, conversation } = this.#options
+    for (const transcript of conversation.takeTranscripts()) await money.settleTranscript(transcript, outcome)
     // One that fails keeps none of the others open.
     const failed = settled.find(result => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason

@@ -1,3 +1,4 @@
+import { isZero } from '../dialects/measure.ts'
 import type { TurnUsage } from '../dialects/session.ts'
 import { holdRefused } from '../ledger/as-gateway-error.ts'
 import type { ChargeRequest, Hold } from '../ledger/ledger.ts'
@@ -10,7 +11,7 @@ import { chargeOf, settle, type EstimatedLines } from '../settlement/settle.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { SessionLedger } from './session-ledger.ts'
 import { audioTokens, inSeconds, turnCost, type ExpectedTurn } from '../metering/turn-cost.ts'
-import type { Heard } from './conversation.ts'
+import type { Heard, Transcript } from './conversation.ts'
 
 /** A turn of a session from its hold to its charge. */
 export interface Turn {
@@ -38,7 +39,11 @@ function readingOf(
   usage: TurnUsage | undefined,
   end: { readonly isTerminal: boolean; readonly hasError: boolean },
 ): NonNullable<Ending['reading']> {
-  return { lines: usage?.lines ?? [], hasOutput: textBytes + audioSeconds > 0, ...end }
+  const { lines = [] } = usage ?? {}
+  const hasOutput = textBytes + audioSeconds > 0
+  // A count of nothing for what came is none.
+  const isCounted = !hasOutput || end.hasError || !isZero(lines)
+  return { lines: isCounted ? lines : [], hasOutput, ...end }
 }
 
 /** A turn that is held for, and that nobody has asked for yet. */
@@ -66,6 +71,9 @@ interface TurnEnd {
 
 /** Four bytes of text are about a token. */
 const bytesPerToken = 4
+
+/** Nobody speaks so slowly that fewer come to a second. */
+const spokenBytesPerSecond = 8
 
 /** Why a turn of a session cannot be held for, as its client is told. */
 function turnRefused(cause: unknown): Error {
@@ -152,6 +160,24 @@ export class SessionMoney {
     const reading = wasSent ? readingOf(turn, turn.usage, { isTerminal, hasError: false }) : undefined
     const outcome = kind === 'completed' ? 'aborted' : kind
     await this.#settle(turn, { outcome, wasSent, drain: 'none', reading }, turn.usage, input)
+  }
+
+  /** A transcript that the end of the session cut off. */
+  async settleTranscript(transcript: Transcript, { kind }: Outcome): Promise<void> {
+    const { item, model, audioSeconds, textBytes } = transcript
+    if (!(await this.claim('item', `${item}/0`))) return
+    const work = this.#ledger.work()
+    const seconds = Math.min(audioSeconds, textBytes / spokenBytesPerSecond)
+    const price = (model === undefined ? undefined : work.priceOf(model)) ?? work.own.price
+    const meters: Meters =
+      price !== undefined && isPricedBySecond(price)
+        ? { audioSeconds: seconds }
+        : { audioInput: audioTokens(seconds, 'heard'), output: Math.ceil(textBytes / bytesPerToken) }
+    const outcome = kind === 'completed' ? 'aborted' : kind
+    const ending: Ending = { outcome, wasSent: true, drain: 'none' }
+    const lines = [model === undefined ? { meters } : { meters, model }]
+    const charge = chargeOf(work, { ending }, { lines, source: 'estimated', flags: ['estimate_rough'] })
+    await this.#ledger.charge((await this.openEmpty()).hold, charge)
   }
 
   record(object: NamedObject, context: Meters): Promise<void> {

@@ -364,3 +364,40 @@ await t.test('a turn that is stopped before it says anything pays for what its p
     t.same(await gateway.breaches(), [])
   }
 })
+
+await t.test('a turn whose provider counts nothing of what it said is estimated', async t => {
+  const none = {
+    ...usage,
+    total_tokens: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    input_token_details: {},
+    output_token_details: {},
+  }
+  for (const [status, told] of [
+    ['completed', none],
+    ['completed', undefined],
+    ['cancelled', none],
+    ['cancelled', null],
+    ['failed', undefined],
+    ['incomplete', {}],
+  ] as const) {
+    const gateway = await startSessionGateway(t, ({ socket }) => {
+      socket.on('message', () => {
+        socket.send('{"type":"response.created","response":{"id":"r"}}')
+        const delta = 'a'.repeat(400)
+        socket.send(JSON.stringify({ type: 'response.output_text.delta', response_id: 'r', delta }))
+        socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', status, usage: told } }))
+      })
+    })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    client.send({ type: 'response.create' })
+    await client.next('response.done')
+    client.socket.close()
+    const [charge, ...others] = await settledCharges(gateway)
+    t.match(charge, { usageSource: 'estimated' }, `${status} ${JSON.stringify(told)}`)
+    t.ok(Number(charge?.amount) >= 0.1, `${charge?.amount}`)
+    t.same(others, [])
+    t.same(await gateway.breaches(), [])
+  }
+})

@@ -54,3 +54,76 @@ await t.test('a transcript that the account cannot pay ends the session', async 
   t.match(await settledCharges(gateway), [{ amount: '1.500000', flags: ['overrun'] }])
   t.same(await gateway.breaches(), [])
 })
+
+const transcribed = 'conversation.item.input_audio_transcription'
+const item = { item_id: 'item_1', content_index: 0 }
+const committed = { type: 'input_audio_buffer.committed', item_id: 'item_1' }
+const written = { type: `${transcribed}.delta`, ...item, delta: 'a'.repeat(400) }
+
+interface Leaving {
+  readonly name: string
+  /** What the provider says before the client leaves, and after. */
+  readonly before: readonly object[]
+  readonly after: readonly object[]
+  readonly charges: readonly object[]
+}
+
+/** The price is a thousandth of a rouble a token; ten seconds were said, of which 320 tokens are heard. */
+const leavings: readonly Leaving[] = [
+  {
+    name: 'is charged by the usage that comes after',
+    before: [committed, written],
+    after: [{ ...transcript(900), ...item }],
+    charges: [{ amount: '0.900000', flags: [] }],
+  },
+  {
+    name: 'is charged by the usage, though nothing of it had come',
+    before: [committed],
+    after: [{ ...transcript(900), ...item }],
+    charges: [{ amount: '0.900000', flags: [] }],
+  },
+  {
+    name: 'is estimated where its usage never comes',
+    before: [committed, written],
+    after: [],
+    charges: [{ amount: '0.420000', usageSource: 'estimated', flags: ['estimate_rough'] }],
+  },
+  {
+    name: 'is estimated where the server begins it and nobody commits it',
+    before: [written],
+    after: [],
+    charges: [{ amount: '0.420000', usageSource: 'estimated', flags: ['estimate_rough'] }],
+  },
+  { name: 'costs nothing where nothing of it came', before: [committed], after: [], charges: [] },
+  {
+    name: 'costs nothing where it fails',
+    before: [committed, written],
+    after: [{ type: `${transcribed}.failed`, ...item, error: {} }],
+    charges: [],
+  },
+]
+
+for (const { name, before, after, charges } of leavings) {
+  await t.test(`a transcript whose client leaves before its end ${name}`, async t => {
+    const gateway = await startSessionGateway(t, ({ socket }) => {
+      socket.send(JSON.stringify(transcribing))
+      socket.on('message', () => {
+        for (const event of before) socket.send(JSON.stringify(event))
+      })
+    })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    await client.next('session.updated')
+    client.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(480_000).toString('base64') })
+    await client.next(String((before.at(-1) as { type: string }).type))
+    client.socket.close()
+    await client.closed
+    const provider = gateway.upstream.sessions[0]?.socket
+    for (const event of after) provider?.send(JSON.stringify(event))
+    if (after.length === 0) provider?.terminate()
+
+    t.match(await settledCharges(gateway), charges)
+    t.equal((await gateway.charges()).length, charges.length)
+    t.equal((await gateway.balance()).heldMicros, 0)
+    t.same(await gateway.breaches(), [])
+  })
+}

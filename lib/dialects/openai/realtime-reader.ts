@@ -46,6 +46,9 @@ const clientInterest = object({
 const textDeltas =
   /^response\.(?:output_)?(?:text|audio_transcript)\.delta$|^response\.function_call_arguments\.delta$/
 const audioDeltas = /^response\.(?:output_)?audio\.delta$/
+/** What was said is gathered into an item, and written down as `delta`, then `completed` or `failed`. */
+const transcripts =
+  /^(?:input_audio_buffer|conversation\.item\.input_audio_transcription)\.(committed|delta|completed|failed)$/
 
 /** Reads OpenAI's Realtime events, and those of xAI, which copies them. */
 export class RealtimeReader implements SessionReader {
@@ -168,22 +171,32 @@ export class RealtimeReader implements SessionReader {
         const told = this.#usageOf(isEmpty(usage) ? event['usage'] : usage, undefined)
         // What was read for a response that was stopped is billed: https://developers.openai.com/api/docs/guides/realtime-costs
         const isFailed = (status === 'failed' || status === 'cancelled') && isZero(told.usage?.lines ?? [])
-        return [{ kind: 'finished', ...turn, ...told, isFailed }]
-      }
-      case 'conversation.item.input_audio_transcription.completed': {
-        const { usage } = this.#usageOf(event['usage'], this.#transcriptionModel)
-        // xAI says so of parts of it.
-        if (usage === undefined || event['status'] === 'in_progress') return []
-        const { item_id: id, content_index: index } = event
-        return [{ kind: 'side', ...(typeof id === 'string' && { id: `${id}/${String(index)}` }), usage }]
+        // A client may stop it at its last word.
+        const isUntold = isFailed && status === 'cancelled'
+        return [{ kind: 'finished', ...turn, ...(isUntold ? {} : told), isFailed }]
       }
       case 'error': {
         const id = fieldsOf(event['error'])['event_id']
         return [{ kind: 'refused', ...(typeof id === 'string' && { id }) }]
       }
       default:
-        return []
+        return this.#transcript(transcripts.exec(type)?.[1], event)
     }
+  }
+
+  #transcript(step: string | undefined, event: Fields): readonly ServerEvent[] {
+    // xAI says so of parts of it.
+    if (step === undefined || event['status'] === 'in_progress') return []
+    const { item_id: id, content_index: index } = event
+    const model = this.#transcriptionModel
+    const isNamed = typeof id === 'string'
+    const told = { kind: 'transcript', item: isNamed ? id : '', textBytes: lengthOf(event['delta']) } as const
+    if (step === 'committed' || step === 'delta')
+      return isNamed && model !== undefined && this.#isTranscribing ? [{ ...told, model }] : []
+    const over = { ...told, isOver: true }
+    const { usage } = this.#usageOf(event['usage'], model)
+    if (step === 'failed' || usage === undefined) return [over]
+    return [over, { kind: 'side', ...(isNamed && { id: `${id}/${String(index)}` }), usage }]
   }
 
   /** The session as the server has it: in OpenAI's form, or in the older one that xAI and others keep. */
