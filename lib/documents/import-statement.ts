@@ -1,6 +1,6 @@
 import { actionStep } from '../administration/operator-log.ts'
 import type { Seller } from '../companies/seller.ts'
-import { formatKopecks } from '../money/kopecks.ts'
+import { formatKopecks, type Kopecks } from '../money/kopecks.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
@@ -10,7 +10,7 @@ import type { IncomingPayment } from '../statements/incoming-payments.ts'
 import { matchPayment, comparableNumber, namedInvoices } from '../statements/match-payment.ts'
 import type { Match, Payable, PayableInvoice } from '../statements/match-payment.ts'
 import { parseStatement } from '../statements/parse-statement.ts'
-import { changeStep, creditStep } from './transfers.ts'
+import { changeStep, creditStep, partSteps } from './transfers.ts'
 import { accountsByInn } from './company-versions.ts'
 import { listInvoices } from './invoices.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
@@ -66,11 +66,7 @@ export async function importStatement(
   const payments = incomingPayments(statement, seller.bank.account)
   const known = await knownIds(records, payments)
   const fresh = payments.filter(payment => !known.has(payment.key))
-  const payable = await readPayable(records, fresh, moscowDay(at))
-  const taken = fresh.map(payment => {
-    const { amount, purpose, payer } = payment
-    return { payment, match: matchPayment({ amount, purpose, payerInn: payer.inn }, payable) }
-  })
+  const taken = matchAll(fresh, await readPayable(records, fresh, moscowDay(at)))
   let late = 0
   if (!isDryRun) {
     // It takes several transactions, and the log names it before the first of them.
@@ -86,6 +82,25 @@ export async function importStatement(
     queued: described.flatMap(({ match, transfer }) => (match.kind === 'queue' ? [transfer] : [])),
     repeated: payments.length - fresh.length + late,
   }
+}
+
+/** Each payment in its turn: what one has paid of an invoice the next finds paid. */
+function matchAll(payments: readonly IncomingPayment[], payable: Payable): readonly Taken[] {
+  const paid = new Map<string, Kopecks>()
+  const left: Payable = {
+    ...payable,
+    invoicesByNumber: number =>
+      payable
+        .invoicesByNumber(number)
+        .map(one => ({ ...one, open: Math.max(0, one.open - (paid.get(one.id) ?? 0)) })),
+  }
+  return payments.map(payment => {
+    const { amount, purpose, payer } = payment
+    const match = matchPayment({ amount, purpose, payerInn: payer.inn }, left)
+    for (const { invoice, amount: part } of match.kind === 'credit' ? match.parts : [])
+      paid.set(invoice.id, (paid.get(invoice.id) ?? 0) + part)
+    return { payment, match }
+  })
 }
 
 function importStep(
@@ -129,7 +144,8 @@ async function knownIds(records: RecordReader, payments: readonly IncomingPaymen
 }
 
 function stepsOf(records: Records, { payment, match }: Taken, at: number): RecordStep[] {
-  const credited = match.kind === 'credit' ? match.invoice : undefined
+  const parts = match.kind === 'credit' ? match.parts : []
+  const credited = parts[0]?.invoice
   const row: TransferRow = {
     id: payment.key,
     received_on: payment.receivedOn,
@@ -144,7 +160,7 @@ function stepsOf(records: Records, { payment, match }: Taken, at: number): Recor
     reason: reasonOf(match),
     suggestions: JSON.stringify(match.kind === 'queue' ? match.accountIds : []),
     account_id: credited?.accountId ?? null,
-    invoice_id: credited?.id ?? null,
+    invoice_id: parts.length === 1 ? (credited?.id ?? null) : null,
     revision: credited === undefined ? 0 : 1,
     imported_at: at,
   }
@@ -153,6 +169,11 @@ function stepsOf(records: Records, { payment, match }: Taken, at: number): Recor
   return [
     insert,
     changeStep(records, row, { action: 'credit', accountId: credited.accountId, note: row.reason, at }),
+    ...partSteps(
+      records,
+      row,
+      parts.map(({ invoice, amount }) => ({ invoiceId: invoice.id, amount })),
+    ),
     creditStep(row, credited.accountId, at),
   ]
 }
@@ -171,7 +192,10 @@ function describe(payment: IncomingPayment, match: Match): ImportedTransfer {
     payerName: payer.name,
     purpose,
     reason: reasonOf(match),
-    ...(match.kind === 'credit' && { account: match.invoice.accountId, invoice: match.invoice.number }),
+    ...(match.kind === 'credit' && {
+      account: match.accountId,
+      invoice: match.parts.map(({ invoice }) => invoice.number).join(', '),
+    }),
   }
 }
 
@@ -204,10 +228,12 @@ async function readInvoices(
   for (let begin = 0; begin < numbers.length; begin += numbersPerQuery) {
     const some = numbers.slice(begin, begin + numbersPerQuery)
     for (const stored of await listInvoices(records, today, { numbers: some })) {
-      const { id, accountId, document, state, isAccountDeleted } = stored
+      const { id, accountId, document, state, paid, isAccountDeleted } = stored
       const { number, date, amount, buyer } = document
       const isCancelled = state === 'cancelled'
-      const invoice = { id, accountId, number, date, amount, inn: buyer.inn, isCancelled, isAccountDeleted }
+      const open = Math.max(0, amount - paid)
+      const of = { id, accountId, number, date, amount, open }
+      const invoice = { ...of, inn: buyer.inn, isCancelled, isAccountDeleted }
       const key = comparableNumber(number)
       found.set(key, [...(found.get(key) ?? []), invoice])
     }

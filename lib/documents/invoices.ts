@@ -7,6 +7,7 @@ import type { RecordReader, Records, RecordStep } from '../stores/records/record
 import { DocumentError, withNextNumber, contractOf, requiredTax, type Invoice } from './document.ts'
 import type { Seller } from '../companies/seller.ts'
 import { newId } from '../platform/new-id.ts'
+import { paidParts } from '../stores/records/invoice-part-table.ts'
 import type { InvoiceRow } from '../stores/records/document-tables.ts'
 import { vatWithin } from './account-money.ts'
 import { currentCompany, keepFacsimile, type CompanyVersion } from './company-versions.ts'
@@ -50,14 +51,7 @@ export async function listInvoices(
   let query = build
     .selectFrom('invoices')
     .selectAll()
-    .select(one =>
-      one
-        .selectFrom('transfers')
-        .select(transfer => transfer.fn.sum<number>('transfers.amount_kopecks').as('paid'))
-        .whereRef('transfers.invoice_id', '=', 'invoices.id')
-        .where('transfers.state', '=', 'credited')
-        .as('paid'),
-    )
+    .select(one => paidParts(one).as('paid'))
     .select(one =>
       one
         .selectFrom('accounts')
@@ -109,8 +103,8 @@ function stateOf(one: {
 
 /**
  * Cancels an invoice that must not be paid any more.
- * @param by the account whose it must be, or the operator whose log says so
- * @throws DocumentError when there is none, or it is cancelled
+ * @param by the account whose it must be, with nothing paid for it, or the operator whose log says so
+ * @throws DocumentError when there is none, or it is paid or cancelled
  */
 export async function cancelInvoice(
   records: Records,
@@ -124,7 +118,10 @@ export async function cancelInvoice(
     .set({ cancelled_at: at })
     .where('id', '=', id)
     .where('cancelled_at', 'is', null)
-  const write = 'accountId' in by ? open.where('account_id', '=', by.accountId) : open
+  const write =
+    'accountId' in by
+      ? open.where('account_id', '=', by.accountId).where(one => one(paidParts(one), '=', 0))
+      : open.where(one => one(paidParts(one), '<', one.ref('amount_kopecks')))
   const logged: RecordStep[] = []
   if ('operator' in by) {
     const [invoice] = await records.all(

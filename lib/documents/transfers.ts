@@ -3,7 +3,7 @@ import { contains } from '../stores/records/find-accounts.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, RecordMovement, RecordStep, Records } from '../stores/records/records.ts'
 import { DocumentError } from './document.ts'
-import { microsPerKopeck } from '../money/kopecks.ts'
+import { microsPerKopeck, type Kopecks } from '../money/kopecks.ts'
 import { actionSteps } from '../administration/operator-log.ts'
 
 /** Transfers in a state, or all; the newest first. */
@@ -90,6 +90,19 @@ export function changeStep(
   return { write: records.build.insertInto('transfer_changes').values(row) }
 }
 
+/** Notes which invoices a transfer pays, each with how much. */
+export function partSteps(
+  records: RecordReader,
+  { id, revision }: TransferRow,
+  parts: readonly { readonly invoiceId: string; readonly amount: Kopecks }[],
+): readonly RecordStep[] {
+  return parts.map(({ invoiceId, amount }) => ({
+    write: records.build
+      .insertInto('invoice_parts')
+      .values({ transfer_id: id, revision, invoice_id: invoiceId, amount_kopecks: amount }),
+  }))
+}
+
 /** The ledger books each entry once by its id: a payment that is assigned anew has another revision. */
 function transferMovement(
   { id, revision, number, date, amount_kopecks }: TransferRow,
@@ -154,7 +167,7 @@ interface Assignment {
 
 /**
  * Credits a queued transfer to an account, or to the account of an invoice, which counts as paid by it.
- * @throws DocumentError when it is not queued, or there is no such invoice
+ * @throws DocumentError when it is not queued, or there is no such invoice, or it is cancelled
  */
 export async function assignTransfer(
   records: Records,
@@ -170,7 +183,9 @@ export async function assignTransfer(
     invoice_id: invoiceId,
     reason: 'assigned',
   } as const
+  const parts = invoiceId === null ? [] : [{ invoiceId, amount: row.amount_kopecks }]
   return change(records, row, next, { action: 'assign', accountId, note, at, operator }, changed => [
+    ...partSteps(records, changed, parts),
     creditStep(changed, accountId, at),
   ])
 }
@@ -181,12 +196,15 @@ function decided({ id, state }: TransferRow): DocumentError {
 
 async function accountOfInvoice(records: Records, id: string): Promise<string> {
   const [row] = await records.all(
-    records.build.selectFrom('invoices').select('account_id').where('id', '=', id),
+    records.build
+      .selectFrom('invoices')
+      .select('account_id')
+      .where('id', '=', id)
+      .where('cancelled_at', 'is', null),
   )
   if (row !== undefined) return row.account_id
-  throw new DocumentError('invoice_not_found', `there is no invoice ${id}: gateway invoice list shows them`, {
-    id,
-  })
+  const message = `there is no invoice ${id} that could be paid: gateway invoice list shows them; name the account instead`
+  throw new DocumentError('invoice_not_found', message, { id })
 }
 
 type Decision = Omit<Assignment, 'to'>

@@ -5,6 +5,7 @@ import { companyVersions } from '../documents/company-versions.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { owedUntil } from '../documents/month-close.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
+import { paidParts } from '../stores/records/invoice-part-table.ts'
 import { AutoTopUpRows } from './auto-top-up-rows.ts'
 
 /** What keeps an account from being deleted, each with how much or how many: micro-roubles, kopecks, or a count. */
@@ -102,17 +103,7 @@ async function countOpen(
         .select(one => one.fn.countAll<number>().as('count'))
         .where('invoices.account_id', '=', accountId)
         .where('cancelled_at', 'is', null)
-        .where(one =>
-          one.not(
-            one.exists(
-              one
-                .selectFrom('transfers')
-                .select('transfers.id')
-                .whereRef('transfers.invoice_id', '=', 'invoices.id')
-                .where('transfers.state', '=', 'credited'),
-            ),
-          ),
-        ),
+        .where(one => one(paidParts(one), '=', 0)),
     ),
   ])
   const countOf = ([row]: readonly { readonly count: number }[]): number => Number(row?.count ?? 0)

@@ -8,16 +8,22 @@ interface NamedInvoice {
   readonly date?: string
 }
 
-const number = String.raw`(?:№|N[oо]?\.?(?=\s*\d)|#|ном(?:ер|\.))*\s*([A-ZА-ЯЁ\d-]*\d)(?![\d.]*\d)`
+const sign = String.raw`(?:№|N[oо]?\.?(?=\s*\d)|#|ном(?:ер|\.))`
+const number = String.raw`${sign}*\s*([A-ZА-ЯЁ\d-]*\d)(?![\d.]*\d)`
 const date = String.raw`(?:\s*(?:от|dated|of)\s*(\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2}))(?!\d))?`
 /** «по счету № 12 от 20.11.2026», «сч.12», but not the account of the customer or of the bank. */
 const byInvoice = new RegExp(
   String.raw`(?<!(?:лицев|расч[её]тн|банковск|л\/|р\/)[\p{L}.]*\s*)(?<!\p{L})(?:сч[её]т\p{L}*|сч\.?|invoice)\s*(?:на\s+оплату\s*)?${number}${date}`,
   'giu',
 )
+/** What goes on with one more: «, № 13 от 21.11.2026», « и 13», but not «, 5 шт» or «, 1000 руб.». */
+const another = new RegExp(
+  String.raw`\s*(?:г(?:\.|ода?)?\s*)?(?:[,;+]|(?<!\p{L})и(?!\p{L}))\s*(?:сч[её]т\p{L}*\s*|сч\.?\s*)?${number}(?!\s*(?:%|р\.|руб|коп|шт|дн|мес))${date}`,
+  'iuy',
+)
 /** «№ 12» alone, but not of a contract, an act or the like. */
 const byNumber = new RegExp(
-  String.raw`(?<!(?:дог|контракт|акт|упд|накладн|заявк|соглашени|фактур|сч[её]т|карт|заказ)[\p{L}.]*\s*)№\s*([A-ZА-ЯЁ\d-]*\d)(?![\d.]*\d)${date}`,
+  String.raw`(?<!(?:дог|контракт|акт|упд|накладн|заявк|соглашени|фактур|сч?[/-]ф|п\/п|поручени|реестр|сч[её]т|карт|заказ)[\p{L}.]*\s*)№\s*([A-ZА-ЯЁ\d-]*\d)(?![\d.]*\d)${date}`,
   'giu',
 )
 
@@ -31,13 +37,22 @@ export function namedInvoices(purpose: string): readonly NamedInvoice[] {
   // The longest purpose a bank takes is 210 characters; a longer text is not read on.
   const text = purpose.slice(0, 420)
   for (const pattern of [byInvoice, byNumber]) {
-    const found = Array.from(text.matchAll(pattern), ([, number = '', day]) => ({
-      number: comparableNumber(number),
-      ...(day !== undefined && isoOf(day)),
-    }))
-    if (found.length > 0) return found
+    const found = Array.from(text.matchAll(pattern), match => listFrom(text, match)).flat()
+    if (found.length > 0) return [...new Map(found.map(one => [JSON.stringify(one), one])).values()]
   }
   return []
+}
+
+/** What a match names, and what is listed behind it. */
+function listFrom(text: string, match: RegExpExecArray): readonly NamedInvoice[] {
+  const found: NamedInvoice[] = []
+  for (let next: RegExpExecArray | null = match; next !== null;) {
+    const [whole, number = '', day] = next
+    found.push({ number: comparableNumber(number), ...(day !== undefined && isoOf(day)) })
+    another.lastIndex = next.index + whole.length
+    next = another.exec(text)
+  }
+  return found
 }
 
 function isoOf(text: string): { date?: string } {
@@ -52,6 +67,8 @@ export interface PayableInvoice {
   readonly number: string
   readonly date: string
   readonly amount: Kopecks
+  /** What of it is not paid. */
+  readonly open: Kopecks
   /** The buyer's, as it was when the invoice was made. */
   readonly inn: string
   readonly isCancelled: boolean
@@ -59,10 +76,21 @@ export interface PayableInvoice {
   readonly isAccountDeleted: boolean
 }
 
+interface InvoicePart {
+  readonly invoice: PayableInvoice
+  readonly amount: Kopecks
+}
+
 /** Where the money of a payment belongs, or why a person must say so. */
 export type Match =
   /** Rule 1: number, payer and sum agree; rule 2: the sum is another, and is credited as it came. */
-  | { readonly kind: 'credit'; readonly rule: 1 | 2; readonly invoice: PayableInvoice }
+  | {
+      readonly kind: 'credit'
+      readonly rule: 1 | 2
+      readonly accountId: string
+      /** What of the sum pays which invoice: all of it, one at least. */
+      readonly parts: readonly InvoicePart[]
+    }
   | {
       readonly kind: 'queue'
       readonly reason:
@@ -116,19 +144,60 @@ function matchOwn(
   const dated = prefer(own, invoice =>
     named.some(one => one.date === invoice.date && one.number === comparableNumber(invoice.number)),
   )
+  const several = openOf(named, own)
+  const total = several.reduce((sum, invoice) => sum + invoice.open, 0)
+  const isOfOne = several.length < 2 || several.some(invoice => invoice.open === payment.amount)
+  const accounts = [...new Set(several.map(invoice => invoice.accountId))]
+  const [accountId] = accounts
+  if (!isOfOne && accountId !== undefined && accounts.length === 1) {
+    const rule = payment.amount === total ? 1 : 2
+    return { kind: 'credit', rule, accountId, parts: split(payment.amount, several) }
+  }
   const kept = prefer(dated, invoice => !invoice.isAccountDeleted)
   if (kept.every(invoice => invoice.isAccountDeleted))
     return { kind: 'queue', reason: 'account-deleted', accountIds: [] }
   const open = prefer(kept, invoice => !invoice.isCancelled)
-  const likely = prefer(open, invoice => invoice.amount === payment.amount).toSorted((a, b) =>
-    b.date.localeCompare(a.date),
+  const unpaid = prefer(
+    prefer(open, invoice => invoice.open > 0),
+    invoice => invoice.open === payment.amount,
   )
+  const likely = prefer(unpaid, invoice => invoice.amount === payment.amount).toSorted(newestFirst)
   const accountIds = [...new Set(likely.map(invoice => invoice.accountId))]
   const [invoice] = likely
   if (invoice === undefined || accountIds.length > 1)
     return { kind: 'queue', reason: 'ambiguous', accountIds }
   if (invoice.isCancelled) return { kind: 'queue', reason: 'invoice-cancelled', accountIds }
-  return { kind: 'credit', rule: invoice.amount === payment.amount ? 1 : 2, invoice }
+  const { amount } = payment
+  const rule = invoice.amount === amount ? 1 : 2
+  return { kind: 'credit', rule, accountId: invoice.accountId, parts: [{ invoice, amount }] }
+}
+
+function newestFirst(a: PayableInvoice, b: PayableInvoice): number {
+  return b.date.localeCompare(a.date)
+}
+
+/** Of each invoice that is named the one that is still to be paid, in the order in which they are named. */
+function openOf(named: readonly NamedInvoice[], own: readonly PayableInvoice[]): readonly PayableInvoice[] {
+  const found = named.flatMap(({ number, date }) => {
+    const open = own.filter(
+      one =>
+        comparableNumber(one.number) === number && one.open > 0 && !one.isCancelled && !one.isAccountDeleted,
+    )
+    return prefer(open, one => one.date === date)
+      .toSorted(newestFirst)
+      .slice(0, 1)
+  })
+  return [...new Map(found.map(one => [one.id, one])).values()]
+}
+
+/** Pays invoices one after the other; what is beyond them is the last one's. */
+function split(amount: Kopecks, invoices: readonly PayableInvoice[]): readonly InvoicePart[] {
+  let left = amount
+  return invoices.flatMap((invoice, index) => {
+    const part = index === invoices.length - 1 ? left : Math.min(left, invoice.open)
+    left -= part
+    return part > 0 ? [{ invoice, amount: part }] : []
+  })
 }
 
 /** Those for which it holds, or all where it holds for none. */

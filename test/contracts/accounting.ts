@@ -3,15 +3,31 @@ import { correctCharge } from '../../lib/administration/correct-charge.ts'
 import { advancesTable, listAdvances } from '../../lib/documents/advances.ts'
 import { listClosing, correctClosing } from '../../lib/documents/closing-documents.ts'
 import { setCompany, facsimileOf } from '../../lib/documents/company-versions.ts'
-import { createInvoice } from '../../lib/documents/invoices.ts'
+import { cancelInvoice, createInvoice, listInvoices } from '../../lib/documents/invoices.ts'
 import { assignTransfer, undoTransfer } from '../../lib/documents/transfers.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'
 import { closingBalance, reconcile } from '../../lib/documents/reconcile-account.ts'
+import { deletionBlockers } from '../../lib/payments/delete-account.ts'
 import { company, seller } from '../fixtures/companies.ts'
 import { chargeRoubles, companyAccount, noon, statementOf } from './documents.ts'
 import { chargeOf, holdOf } from './store-under-test.ts'
-import type { OpenStore } from './store-under-test.ts'
+import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
+
+/** An account whose invoice for a rouble a transfer has paid. */
+export async function paidInvoice(store: StoreUnderTest): Promise<string> {
+  const records = await store.records()
+  const accountId = await companyAccount(store, company, '2026-11-01')
+  const { document } = await createInvoice(records, seller, {
+    accountId,
+    amount: 100,
+    at: noon('2026-11-20'),
+  })
+  const purpose = `по счету № ${document.number}`
+  const bytes = statementOf([{ date: '2026-11-23', amount: 100, inn: company.inn, purpose }], '2026-11-23')
+  await importStatement(records, seller, { bytes, at: noon('2026-11-24'), isDryRun: false })
+  return accountId
+}
 
 /** What the seller's accountant relies on, on every store. */
 export async function accountingContract(t: Test, open: OpenStore): Promise<void> {
@@ -111,6 +127,57 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     t.equal(closingBalance(july), -7_000)
     t.equal((await store.ledger.balance(accountId)).balanceMicros, 70_000_000)
     t.match(await of('2026-05', '31'), may, 'what was signed is the same later')
+  })
+
+  await t.test('one transfer pays the invoices that it names, until it is taken back', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store, company, '2026-11-01')
+    const make = async (amount: number) =>
+      (await createInvoice(records, seller, { accountId, amount, at: noon('2026-11-20') })).id
+    const first = await make(10_000)
+    const second = await make(20_000)
+    const pay = async (...amounts: readonly number[]) => {
+      const purpose = 'Оплата по счетам № 1 от 20.11.2026, № 2 от 20.11.2026'
+      const payments = amounts.map((amount, index) => {
+        const number = String(amounts.length * 10 + index)
+        return { number, date: '2026-11-23', amount, inn: company.inn, purpose }
+      })
+      const bytes = statementOf(payments, '2026-11-23')
+      return importStatement(records, seller, { bytes, at: noon('2026-11-24'), isDryRun: false })
+    }
+    const paid = async () =>
+      (await listInvoices(records, '2026-11-24')).map(one => `${one.state} ${one.paid}`).toReversed()
+
+    const { credited } = await pay(30_000)
+    t.match(credited, [{ account: accountId, invoice: '1, 2', reason: 'rule-1', amount: '300.00' }])
+    t.same(await paid(), ['paid 10000', 'paid 20000'])
+    t.match(await deletionBlockers(records, accountId, noon('2026-11-24')), { openInvoices: 0 })
+    t.match(await store.ledger.balance(accountId), { balanceMicros: 300_000_000 })
+    const [{ id } = { id: '' }] = credited
+    await undoTransfer(records, { id, note: '', at: 1 })
+    t.same(await paid(), ['open 0', 'open 0'])
+    t.match(await deletionBlockers(records, accountId, noon('2026-11-24')), { openInvoices: 2 })
+    await assignTransfer(records, { id, to: { invoiceId: second }, note: '', at: 2 })
+    t.same(await paid(), ['open 0', 'overpaid 30000'])
+    await undoTransfer(records, { id, note: '', at: 3 })
+    t.match(await pay(12_000, 15_000), { credited: [{ invoice: '1, 2' }, { invoice: '2' }] })
+    t.same(await paid(), ['paid 10000', 'part-paid 17000'], 'the second finds what the first has paid')
+    const cancel = (invoice: string, by: Parameters<typeof cancelInvoice>[3]) =>
+      cancelInvoice(records, invoice, 4, by)
+    await t.rejects(cancel(first, { operator: 'olga' }), /no invoice .* could be cancelled/, 'it is paid')
+    await t.rejects(cancel(second, { accountId }), /no invoice .* could be cancelled/, 'it is paid in part')
+    await cancel(second, { operator: 'olga' })
+    await t.rejects(
+      assignTransfer(records, { id, to: { invoiceId: second }, note: '', at: 5 }),
+      /no invoice .* could be paid.*name the account instead/,
+    )
+    t.same(await paid(), ['paid 10000', 'cancelled 17000'])
+    await t.rejects(
+      records.write([{ write: records.build.deleteFrom('invoice_parts').where('invoice_id', '=', first) }]),
+      /what was issued is not changed/,
+    )
+    t.same(await store.verify(), [])
   })
 
   await t.test('the purpose of a payment holds what banks take, and no other space', async t => {

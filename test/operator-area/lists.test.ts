@@ -175,7 +175,7 @@ await t.test('a transfer without its invoice is assigned to it by number, which 
 
   const unknown = await owner.post(path, { account, invoice: `${number}9`, note: '' }, { from })
   t.equal(unknown.status, 422)
-  t.match(unknown.text, `Счёта на оплату ${number}9 нет, или он уже отменён.`)
+  t.match(unknown.text, `Счёта на оплату ${number}9 нет, либо он уже оплачен или отменён.`)
   await owner.post(path, { account, invoice: ` №${number} `, note: '' }, { from })
 
   const listed = await area.run('invoice', 'list', '--account', account, '--json')

@@ -1,4 +1,5 @@
 import { errorCountTables } from '../records/error-count-table.ts'
+import { invoicePartTables } from '../records/invoice-part-table.ts'
 import { withoutUnusedColumns, postgresWords, type StoreSchema } from '../shared/store-schema.ts'
 import { baselineTables } from '../shared/store-tables.ts'
 import { applyOperations } from './postgres-apply.ts'
@@ -61,5 +62,6 @@ export const postgresSchema: StoreSchema = {
   steps: [
     { version: 28, sql: withoutUnusedColumns },
     { version: 29, sql: errorCountTables(postgresWords) },
+    { version: 30, sql: invoicePartTables(postgresWords) },
   ],
 }

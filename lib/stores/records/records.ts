@@ -7,6 +7,7 @@ import type { autoTopUpColumns } from './auto-top-up-tables.ts'
 import type { customerColumns } from './customer-tables.ts'
 import type { documentColumns } from './document-tables.ts'
 import type { errorCountColumns } from './error-count-table.ts'
+import type { invoicePartColumns } from './invoice-part-table.ts'
 import type { ledgerColumns } from '../shared/ledger-columns.ts'
 import type { consentColumns, signInTables } from '../shared/user-tables.ts'
 import type { paymentColumns } from './payment-tables.ts'
@@ -85,6 +86,7 @@ type Described = typeof ledgerColumns &
   typeof customerColumns &
   typeof documentColumns &
   typeof errorCountColumns &
+  typeof invoicePartColumns &
   typeof operatorColumns
 
 /** What has a default need not be given. */

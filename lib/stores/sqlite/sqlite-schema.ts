@@ -1,4 +1,5 @@
 import { errorCountTables } from '../records/error-count-table.ts'
+import { invoicePartTables } from '../records/invoice-part-table.ts'
 import { withoutUnusedColumns, sqliteWords, type StoreSchema } from '../shared/store-schema.ts'
 import { baselineTables } from '../shared/store-tables.ts'
 
@@ -29,5 +30,6 @@ CREATE INDEX holds_open ON holds (account_id) WHERE state = 'open';
   steps: [
     { version: 26, sql: withoutUnusedColumns },
     { version: 27, sql: errorCountTables(sqliteWords) },
+    { version: 28, sql: invoicePartTables(sqliteWords) },
   ],
 }

@@ -24,6 +24,15 @@ await t.test('invoices are found in purposes as people write them', async t => {
     ['Лицевой счет 10042, аванс', []],
     ['Перевод на расчетный счет 40702810200000000001', []],
     ['по счет-фактуре № 55', []],
+    ['по с/ф № 55 от 20.11.2026', []],
+    ['по сч/ф № 55', []],
+    ['возврат по п/п № 55', []],
+    ['по счетам № 12 от 20.11.2026, № 13 от 21.11.2026. НДС нет', ['12 2026-11-20', '13 2026-11-21']],
+    ['по счетам №№ 12, 13 и 14', ['12', '13', '14']],
+    ['сч.12 от 20.11.2026 г.; сч.13 от 21.11.2026 г.', ['12 2026-11-20', '13 2026-11-21']],
+    ['Счета А-1 + А-2', ['А-1', 'А-2']],
+    ['по счету № 12, 5 шт, 1000 руб., 22%', ['12']],
+    ['по счету № 12, лицевой счет 13', ['12']],
     ['счет от 20.11.2026', []],
     ['НДС 22% - 2226.15', []],
     ['Отчет 12', []],
@@ -58,6 +67,7 @@ const mine: PayableInvoice = {
   number: '1234',
   date: '2026-11-20',
   amount: 1_000_000,
+  open: 1_000_000,
   inn: '7736207543',
   isCancelled: false,
   isAccountDeleted: false,
@@ -76,11 +86,15 @@ const payment = { amount: 1_000_000, payerInn: mine.inn, purpose }
 await t.test('the four rules', async t => {
   const payable = payableOf(mine)
 
-  t.match(matchPayment(payment, payable), { kind: 'credit', rule: 1, invoice: { id: 'i-1' } })
+  t.match(matchPayment(payment, payable), {
+    kind: 'credit',
+    rule: 1,
+    parts: [{ invoice: { id: 'i-1' }, amount: 1_000_000 }],
+  })
   t.match(matchPayment({ ...payment, amount: 999_999 }, payable), {
     kind: 'credit',
     rule: 2,
-    invoice: { id: 'i-1' },
+    parts: [{ invoice: { id: 'i-1' }, amount: 999_999 }],
   })
   t.same(matchPayment({ ...payment, purpose: 'Аванс' }, payable), {
     kind: 'queue',
@@ -105,22 +119,53 @@ await t.test('the four rules', async t => {
 })
 
 await t.test('numbers that begin again each year are told apart by day, then by sum', async t => {
-  const older = { ...mine, id: 'i-0', date: '2025-03-01', amount: 500_000 }
+  const older = { ...mine, id: 'i-0', date: '2025-03-01', amount: 500_000, open: 500_000 }
   const payable = payableOf(older, mine)
 
-  t.match(matchPayment(payment, payable), { invoice: { id: 'i-1' } })
+  t.match(matchPayment(payment, payable), { parts: [{ invoice: { id: 'i-1' } }] })
   t.match(matchPayment({ ...payment, purpose: 'счет 1234 от 01.03.2025' }, payable), {
     rule: 2,
-    invoice: { id: 'i-0' },
+    parts: [{ invoice: { id: 'i-0' } }],
   })
   t.match(matchPayment({ ...payment, amount: 500_000, purpose: 'счет 1234' }, payable), {
     rule: 1,
-    invoice: { id: 'i-0' },
+    parts: [{ invoice: { id: 'i-0' } }],
   })
   t.match(matchPayment({ ...payment, amount: 7, purpose: 'счет 1234' }, payable), {
     rule: 2,
-    invoice: { id: 'i-1' },
+    parts: [{ invoice: { id: 'i-1' } }],
   })
+  const paid = { ...older, amount: 7, open: 0 }
+  t.match(
+    matchPayment({ ...payment, amount: 7, purpose: 'счет 1234' }, payableOf(paid, mine)),
+    { rule: 2, parts: [{ invoice: { id: 'i-1' }, amount: 7 }] },
+    'what is paid already is not paid once more, whatever the sum',
+  )
+})
+
+await t.test('several invoices that one payment names are paid by it, in their order', async t => {
+  const one = { ...mine, id: 'i-1', number: '1', open: 700_000 }
+  const two = { ...mine, id: 'i-2', number: '2', date: '2026-11-21' }
+  const payable = payableOf(one, two)
+  const both = 'Оплата по счетам № 1 от 20.11.2026, № 2 от 21.11.2026'
+  const paid = (amount: number, purpose = both, of = payable) => {
+    const match = matchPayment({ ...payment, amount, purpose }, of)
+    return match.kind === 'queue'
+      ? match.reason
+      : [match.rule, ...match.parts.map(part => `${part.invoice.id} ${part.amount}`)].join(', ')
+  }
+
+  t.equal(paid(1_700_000), '1, i-1 700000, i-2 1000000')
+  t.equal(paid(900_000), '2, i-1 700000, i-2 200000')
+  t.equal(paid(500_000), '2, i-1 500000')
+  t.equal(paid(2_000_000), '2, i-1 700000, i-2 1300000')
+  t.equal(paid(1_000_000), '1, i-2 1000000', 'the sum of one of them pays that one')
+  t.equal(paid(1_700_000, 'счета 1 и 2'), '1, i-1 700000, i-2 1000000')
+  t.equal(paid(1_700_000, 'сч. 1 от 20.11.2026, сч. 1 от 20.11.2026'), '2, i-1 1700000')
+  t.equal(paid(1_700_000, both, payableOf(one, { ...two, open: 0 })), '2, i-1 1700000')
+  t.equal(paid(1_700_000, both, payableOf(one, { ...two, isCancelled: true })), '2, i-1 1700000')
+  t.equal(paid(1_700_000, both, payableOf(one, { ...two, inn: '7707083893' })), '2, i-1 1700000')
+  t.equal(paid(1_700_000, both, payableOf(one, { ...two, accountId: 'a-2' })), 'ambiguous')
 })
 
 await t.test('a cancelled invoice, and one INN with two accounts, are for a person', async t => {
@@ -137,7 +182,10 @@ await t.test('a cancelled invoice, and one INN with two accounts, are for a pers
     reason: 'ambiguous',
     accountIds: ['a-1', 'a-2'],
   })
-  t.match(matchPayment(payment, payableOf(cancelled, other)), { kind: 'credit', invoice: { id: 'i-2' } })
+  t.match(matchPayment(payment, payableOf(cancelled, other)), {
+    kind: 'credit',
+    parts: [{ invoice: { id: 'i-2' } }],
+  })
 })
 
 await t.test('money is never credited to a payer with another INN', async t => {
@@ -148,6 +196,7 @@ await t.test('money is never credited to a payer with another INN', async t => {
     number: fc.constantFrom('1', '12', '1234'),
     date: fc.constantFrom('2025-11-20', '2026-11-20'),
     amount: fc.constantFrom(100, 200),
+    open: fc.constantFrom(0, 50, 100),
     inn,
     isCancelled: fc.boolean(),
     isAccountDeleted: fc.boolean(),
@@ -156,19 +205,25 @@ await t.test('money is never credited to a payer with another INN', async t => {
     fc.property(
       fc.array(invoice, { maxLength: 8 }),
       inn,
-      fc.constantFrom('счет 1', 'счет 12 от 20.11.2026', 'сч 1234', '№ 12', 'аванс'),
-      fc.constantFrom(100, 150),
+      fc.constantFrom('счет 1', 'счет 12 от 20.11.2026', 'сч 1234', '№ 12', 'аванс', 'счета 1, 12 и 1234'),
+      fc.constantFrom(40, 100, 150, 1000),
       (invoices, payerInn, purpose, amount) => {
         const match = matchPayment({ amount, payerInn, purpose }, payableOf(...invoices))
         if (match.kind === 'queue') return true
-        const { invoice } = match
+        const { parts, accountId } = match
         return (
           payerInn !== '' &&
-          invoice.inn === payerInn &&
-          !invoice.isCancelled &&
-          !invoice.isAccountDeleted &&
-          purpose.includes(invoice.number) &&
-          (match.rule === 1) === (invoice.amount === amount)
+          parts.reduce((sum, part) => sum + part.amount, 0) === amount &&
+          (parts.length > 1 || (match.rule === 1) === (parts[0]?.invoice.amount === amount)) &&
+          parts.every(
+            ({ invoice, amount: part }) =>
+              part > 0 &&
+              invoice.accountId === accountId &&
+              invoice.inn === payerInn &&
+              !invoice.isCancelled &&
+              !invoice.isAccountDeleted &&
+              purpose.includes(invoice.number),
+          )
         )
       },
     ),

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { listInvoices } from '../../../../lib/documents/invoices.ts'
 import { systemClock } from '../../../../lib/platform/clock.ts'
 import { postgresSchema } from '../../../../lib/stores/postgres/postgres-schema.ts'
 import { openPostgresReports } from '../../../../lib/stores/postgres/postgres-reports.ts'
+import { paidInvoice } from '../../../contracts/accounting.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
 import { inDatabase } from '../../../fixtures/in-database.ts'
 import { startPostgres } from '../../../fixtures/postgres-server.ts'
@@ -30,13 +32,14 @@ await t.test(
     const url = await server.createDatabase()
     const first = await openNode(t, url)
     const account = await accountWith(first, 10)
+    const payer = await paidInvoice(first)
     await first.close()
     const before = postgresSchema.baseline.version - 1
     await inDatabase(url, async client => {
       await client.query('ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id)')
       await client.query('ALTER TABLE accounts ADD COLUMN price_list TEXT')
-      // What a step after the baseline added.
-      await client.query('DROP TABLE error_counts')
+      // What steps after the baseline added.
+      await client.query('DROP TABLE error_counts, invoice_parts')
       await client.query('UPDATE gateway_schema SET version = $1', [before])
     })
     await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
@@ -45,6 +48,8 @@ await t.test(
 
     t.equal(second.isNew, false)
     t.match(await second.ledger.balance(account), { balanceMicros: 10_000_000 })
+    const invoices = await listInvoices(await second.records(), '2026-11-24', { accountId: payer })
+    t.match(invoices, [{ state: 'paid', paid: 100 }])
     await second.ledger.charge(await holdOf(second, account, 4), chargeOf({ input: 3 }))
     t.strictSame(await second.verify(), [])
     await inDatabase(url, async client => {

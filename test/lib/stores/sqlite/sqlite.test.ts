@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
+import { listInvoices } from '../../../../lib/documents/invoices.ts'
 import type { Hold } from '../../../../lib/ledger/ledger.ts'
 import { systemClock } from '../../../../lib/platform/clock.ts'
 import { newId } from '../../../../lib/platform/new-id.ts'
@@ -11,6 +12,7 @@ import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.t
 import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
 import { newestVersion } from '../../../../lib/stores/shared/store-schema.ts'
 import { sqliteSchema } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
+import { paidInvoice } from '../../../contracts/accounting.ts'
 import { ledgerContract } from '../../../contracts/ledger.ts'
 import {
   accountWith,
@@ -76,12 +78,14 @@ await t.test('a store of another program’s time is refused and left as it is',
 await t.test('a store of the version before this baseline is brought to it and keeps its money', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 5)
+  const payer = await paidInvoice(store)
   await store.close()
   const database = new Database(store.file)
   // What the baseline and the steps after it changed.
   database.exec(`ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id);
     ALTER TABLE accounts ADD COLUMN price_list TEXT;
-    DROP TABLE error_counts`)
+    DROP TABLE error_counts;
+    DROP TABLE invoice_parts`)
   database.pragma(`user_version = ${sqliteSchema.baseline.version - 1}`)
   database.close()
   t.throws(() => openSqliteReports(store.file, systemClock), /of an older release/)
@@ -89,6 +93,8 @@ await t.test('a store of the version before this baseline is brought to it and k
   const opened = await openFile(t, store.file)
 
   t.equal((await opened.ledger.balance(account)).balanceMicros, roubles(5))
+  const invoices = await listInvoices(await opened.records(), '2026-11-24', { accountId: payer })
+  t.match(invoices, [{ state: 'paid', paid: 100 }])
   t.strictSame(await opened.verify(), [])
   await opened.close()
   const after = new Database(store.file)
