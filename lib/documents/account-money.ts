@@ -1,6 +1,6 @@
 import type { TaxRate } from '../companies/seller.ts'
 import type { Micros } from '../money/amount.ts'
-import { roundToKopecks, microsPerKopeck, type Kopecks } from '../money/kopecks.ts'
+import { roundToKopecks, type Kopecks } from '../money/kopecks.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { orderNumber, shortDay } from './print/printed-text.ts'
@@ -118,7 +118,7 @@ export async function readMoney(
   const entries = await records.all(
     records.build
       .selectFrom('entries')
-      .select(['exchange_id', 'amount_micros', 'at', 'source'])
+      .select(['exchange_id', 'amount_micros', 'at', 'source', 'reason'])
       .where('account_id', '=', accountId)
       .where('kind', 'in', ['credit', 'debit'])
       .where('at', '<', before)
@@ -129,10 +129,13 @@ export async function readMoney(
   const orders = await readOrders(records, ids)
   const methods = await readMethods(records, ids)
   const refunds = await readRefunds(records, ids)
-  return entries.map(({ exchange_id: id, amount_micros: micros, at, source }) => {
+  let total: Micros = 0
+  return entries.map(({ exchange_id: id, amount_micros: micros, at, source, reason }) => {
     const order = orders.get(transferOf(id))
     const refundOf = refunds.get(partOf(id, 'refund:'))
-    const amount = Math.sign(micros) * Math.round(Math.abs(micros) / microsPerKopeck)
+    // Parts of a kopeck that operators book are rounded with all before, so that they never drift from the balance.
+    const amount = roundToKopecks(total + micros) - roundToKopecks(total)
+    total += micros
     return {
       id,
       at,
@@ -143,6 +146,7 @@ export async function readMoney(
       name: nameOf(id, {
         isIncoming: amount > 0,
         source,
+        reason,
         order,
         method: methods.get(partOf(id, 'payment:')),
       }),
@@ -164,13 +168,15 @@ function transferOf(id: string): string {
 interface Naming {
   readonly isIncoming: boolean
   readonly source: string | null
+  readonly reason: string | null
   readonly order: NamedMoney['order']
   readonly method: 'bank_card' | 'sbp' | null | undefined
 }
 
-function nameOf(id: string, { isIncoming, source, order, method }: Naming): string {
+function nameOf(id: string, { isIncoming, source, reason, order, method }: Naming): string {
   if (source === 'starting') return 'Стартовый кредит'
-  if (source !== 'payment') return 'Корректировка'
+  // The customer sees the reason beside the balance, too.
+  if (source !== 'payment') return reason === null ? 'Корректировка' : `Корректировка (${reason})`
   if (order !== undefined) {
     const shown = `п/п № ${orderNumber(order)} от ${shortDay(order.date)}`
     return isIncoming ? `Оплата (${shown})` : `Отмена зачисления (${shown})`

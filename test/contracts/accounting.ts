@@ -129,6 +129,29 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     t.match(await of('2026-05', '31'), may, 'what was signed is the same later')
   })
 
+  await t.test('what operators book stands in a statement with their reason, and never drifts', async t => {
+    let now = noon('2026-05-05')
+    const store = await open(t, { clock: { now: () => now } })
+    const records = await store.records()
+    const accountId = await companyAccount(store, company, '2026-05-01')
+    const move = (by: 'credit' | 'debit', amountMicros: number, reason: string) => {
+      now += 1
+      return store.accounts[by]({ accountId, amountMicros, reason, source: 'operator' })
+    }
+    await move('credit', 90_000_000, 'сбой 4 мая')
+    await move('debit', 50_000_000, 'возврат остатка, п/п № 77 от 05.05.2026')
+    for (let count = 0; count < 5; count += 1) await move('credit', 6_000, 'доли копейки')
+
+    const statement = await reconcile(records, seller, { accountId, from: '2026-05-01', to: '2026-05-31' })
+
+    t.match(statement.rows.slice(0, 2), [
+      { name: 'Корректировка (сбой 4 мая)', credit: 9_000 },
+      { name: 'Корректировка (возврат остатка, п/п № 77 от 05.05.2026)', debit: 5_000 },
+    ])
+    t.equal(closingBalance(statement), -4_003, 'five times 0.6 of a kopeck are three')
+    t.equal((await store.ledger.balance(accountId)).balanceMicros, 40_030_000)
+  })
+
   await t.test('one transfer pays the invoices that it names, until it is taken back', async t => {
     const store = await open(t)
     const records = await store.records()

@@ -40,7 +40,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
       june.rows.map(({ date, name, debit, credit }) => `${date} ${name} ${debit} ${credit}`),
       [
         '2026-06-05 Оплата 0 30000',
-        '2026-06-05 Корректировка 0 3000',
+        '2026-06-05 Корректировка (operator) 0 3000',
         '2026-06-30 Акт № 1 от 30.06.2026 10500 0',
         '2026-06-30 Скидка (Акт № 1 от 30.06.2026) 0 3000',
       ],
@@ -78,8 +78,8 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     t.same(
       june.rows.map(({ name, debit, credit }) => `${name} ${debit} ${credit}`),
       [
-        'Корректировка 0 3000',
-        'Корректировка 3000 0',
+        'Корректировка (operator) 0 3000',
+        'Корректировка (operator) 3000 0',
         'Акт № 1 от 30.06.2026 2000 0',
         'Скидка (Акт № 1 от 30.06.2026) 0 2000',
       ],
@@ -309,7 +309,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
         build.deleteFrom('closed_months'),
       ])
         await t.rejects(records.write([{ write }]), /what was issued is not changed/)
-      t.match((await listClosing(records))[0], { ...issued, state: 'signed' })
+      t.match((await listClosing(records))[0], { ...issued, state: 'signed', isReplaced: true })
       const emails = await records.all(build.selectFrom('document_emails').selectAll())
       t.same(new Set(emails.map(one => one.kind)), new Set(['closing-issued']))
       t.equal(emails.length, 4)
