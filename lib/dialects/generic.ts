@@ -15,7 +15,7 @@ import {
   type UsageFields,
 } from './measure.ts'
 import { names } from './named-objects.ts'
-import { searched } from './naming-members.ts'
+import { searched, strangeMembers } from './naming-members.ts'
 import { measureTokens } from './openai/openai-reader.ts'
 import { cacheMembers, factsFrom, textMembers } from './request-facts.ts'
 import { toolInterest, toolsInterest } from './search-tools.ts'
@@ -23,6 +23,7 @@ import { toolInterest, toolsInterest } from './search-tools.ts'
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
 const named = { file_id: names('file'), file_ids: files }
 const part = object({
+  ...strangeMembers,
   ...named,
   ...cacheMembers,
   file: object(named),
@@ -170,6 +171,7 @@ function measureBilledUnits(usage: UsageFields): Measure {
 /** An operation under a provider's path that we do not know. */
 export const genericOperation = paidOperation('generic', 'input', {
   interest: request,
-  factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), mayComeWhole: true }),
+  // It may read many texts, each by itself, as Cohere's /embed does.
+  factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), mayComeWhole: true, isReadInParts: true }),
   readUsage: (head, context) => new GenericReader(head, context, answer),
 })

@@ -1,10 +1,11 @@
 import { paidOperation } from '../free-operation.ts'
-import { object, span, value } from '../interest.ts'
-import { searched } from '../naming-members.ts'
+import { list, object, span, value } from '../interest.ts'
+import { searched, strangeMembers } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = searched(modelMembers)
+/** OpenRouter, Jina and Voyage take images too, each in members of its own. */
+const request = searched({ ...modelMembers, input: list(object(strangeMembers)) })
 
 const answer = object({
   model: value('model'),

@@ -1,13 +1,19 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { paidOperation } from '../free-operation.ts'
-import { list, object, span, value } from '../interest.ts'
+import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { searched } from '../naming-members.ts'
+import { searched, strangeMembers } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = searched({ ...modelMembers, query: span('query'), documents: list(span('document')) })
+/** A text, or an image. */
+const strange = object(strangeMembers)
+const request = searched({
+  ...modelMembers,
+  query: anyOf(strange, span('query')),
+  documents: list(anyOf(strange, span('document'))),
+})
 
 /**
  * As many are one search at Cohere, where a document counts once for each 500 tokens of it and of the query, and a token
@@ -42,14 +48,26 @@ class RerankReader extends OpenaiReader {
 export const rerank = paidOperation('rerank', 'searches', {
   interest: request,
   factsFromJson(scan, body) {
-    return factsFrom(scan, body, { units: { searches: searchesAtMost(scan) } })
+    const facts = factsFrom(scan, body, { units: { searches: searchesAtMost(scan) } })
+    return { ...facts, isReadInParts: true, context: { input: queryReadAgain(scan) } }
   },
   readUsage: (head, context) => new RerankReader(head, context, answer),
 })
 
-function searchesAtMost({ findings }: ScanResult): number {
+function queryTokensAtMost({ findings }: ScanResult): number {
   const query = findings.find(({ name }) => name === 'query')
-  const queryTokens = query === undefined ? 0 : query.end - query.start
+  return query === undefined ? 0 : query.end - query.start
+}
+
+/** Where tokens are billed, the query is read with each document. */
+function queryReadAgain(scan: ScanResult): number {
+  const documents = scan.findings.filter(({ name }) => name === 'document').length
+  return Math.max(0, documents - 1) * queryTokensAtMost(scan)
+}
+
+function searchesAtMost(scan: ScanResult): number {
+  const { findings } = scan
+  const queryTokens = queryTokensAtMost(scan)
   const partTokens = Math.max(partTokensMin, tokensPerDocument - queryTokens)
   let documents = 0
   for (const { name, start, end } of findings)
