@@ -34,6 +34,7 @@ export function settleJob(job: Job, ending: JobEnding, prices: ReadonlyMap<strin
   return settle(work, { ending: endingOf(ending), reported: reading }, ({ flags }) => ({
     lines: [
       { meters: { ...job.facts.read, output: Math.ceil((reading?.outputTextBytes ?? 0) / bytesPerToken) } },
+      ...(reading?.beside ?? []),
     ],
     source: 'estimated',
     flags: [...flags, 'estimate_rough'],
@@ -46,12 +47,12 @@ function endingOf(ending: JobEnding): SentEnding {
   return { outcome: 'completed', wasSent: true, drain: 'none', reading: seen(reading, hasFailed) }
 }
 
-/** A job that was cancelled may have used something until then, and then has lines or text. */
+/** A job that was cancelled may have used something until then, and then has lines, text or images. */
 function seen(
-  { lines, hasError, outputTextBytes }: UsageReading,
+  { lines, hasError, outputTextBytes, beside = [] }: UsageReading,
   hasFailed: boolean,
 ): NonNullable<SentEnding['reading']> {
-  const hasOutput = outputTextBytes > 0 && !(hasFailed && hasError)
+  const hasOutput = outputTextBytes + beside.length > 0 && !(hasFailed && hasError)
   return { lines, isTerminal: true, hasError: hasFailed && lines.length === 0, hasOutput }
 }
 

@@ -114,3 +114,49 @@ await t.test('a response that is cancelled in its text pays for that and for wha
   t.equal(written, text.length / 4)
   t.same(await gateway.breaches(), [])
 })
+
+/** As OpenAI's table has them, at a thousandth of a rouble a token. */
+const drawnTokens = { low: 408, high: 6240 }
+const drawing = {
+  type: 'image_generation_call',
+  status: 'completed',
+  quality: 'high',
+  result: 'iVBORw0KGgo=',
+}
+for (const { name, output, tokens } of [
+  { name: 'an image', output: [drawing], tokens: drawnTokens.high },
+  {
+    name: 'two images, and another that failed',
+    output: [{ ...drawing, status: 'failed' }, drawing, { ...drawing, quality: 'low' }],
+    tokens: 2 * drawnTokens.low,
+  },
+]) {
+  await t.test(`a response that is cancelled after ${name} pays for what was drawn`, async t => {
+    const tools = [{ type: 'image_generation', model: 'gpt-image-1' }]
+    const upstream = await startRawUpstream(t, ({ path }) => {
+      const response = path.endsWith('/cancel')
+        ? { id: 'resp_1', status: 'cancelled', tools, output, usage: null }
+        : { id: 'resp_1', status: 'queued', output: [] }
+      return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(response))
+    })
+    const config = jobConfig(upstream.origin, seldomMs)
+    const rubPerMillion = { input: '0', imageInput: '0', imageOutput: '1000', output: '0' }
+    const models = {
+      ...(config['models'] as object),
+      'gpt-image-1': { provider: 'openai', outputTokensMax: 10_000, rubPerMillion },
+    }
+    const gateway = await startTestGateway(t, { rub: 1000, config: { ...config, models } })
+    const body = { model: 'gpt-5', input: 'Draw.', background: true, tools }
+    t.equal((await call(gateway, 'POST', '/v1/responses', body)).status, 200)
+    await call(gateway, 'POST', '/v1/responses/resp_1/cancel')
+    const [charge, ...others] = await gateway.charges()
+    t.match(charge, { usageSource: 'estimated' })
+    t.match(
+      charge?.lines.filter(({ meters }) => meters.imageOutput !== undefined),
+      [{ model: 'gpt-image-1', amount: (tokens / 1000).toFixed(6) }],
+    )
+    t.same(others, [])
+    await noHoldIsLeft(t, gateway)
+    t.same(await gateway.breaches(), [])
+  })
+}

@@ -146,7 +146,7 @@ class ResponsesReader extends OpenaiReader {
 
   /** A client may leave with its image before the usage has come. */
   protected override get madeBeside(): readonly UsageLine[] {
-    const images = this.#images + (this.#isDrawing ? 1 : 0)
+    const images = Math.max(this.#drawn, this.#images + (this.#isDrawing ? 1 : 0))
     return [this.#uncounted(images), this.#rentedUnseen].filter(one => one !== undefined)
   }
 
