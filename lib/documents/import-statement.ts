@@ -10,6 +10,7 @@ import type { IncomingPayment } from '../statements/incoming-payments.ts'
 import { matchPayment, comparableNumber, namedInvoices } from '../statements/match-payment.ts'
 import type { Match, Payable, PayableInvoice } from '../statements/match-payment.ts'
 import { parseStatement } from '../statements/parse-statement.ts'
+import { findAlike } from './alike-transfers.ts'
 import { changeStep, creditStep, partSteps } from './transfers.ts'
 import { accountsByInn } from './company-versions.ts'
 import { listInvoices } from './invoices.ts'
@@ -65,8 +66,9 @@ export async function importStatement(
   const statement = parseStatement(decodeStatement(bytes))
   const payments = incomingPayments(statement, seller.bank.account)
   const known = await knownIds(records, payments)
-  const fresh = payments.filter(payment => !known.has(payment.key))
-  const taken = matchAll(fresh, await readPayable(records, fresh, moscowDay(at)))
+  const { repeated, alike } = await findAlike(records, payments, known)
+  const fresh = payments.filter(({ key }) => !known.has(key) && !repeated.has(key))
+  const taken = matchAll(fresh, await readPayable(records, fresh, moscowDay(at)), alike)
   let late = 0
   if (!isDryRun) {
     // It takes several transactions, and the log names it before the first of them.
@@ -85,7 +87,11 @@ export async function importStatement(
 }
 
 /** Each payment in its turn: what one has paid of an invoice the next finds paid. */
-function matchAll(payments: readonly IncomingPayment[], payable: Payable): readonly Taken[] {
+function matchAll(
+  payments: readonly IncomingPayment[],
+  payable: Payable,
+  alike: ReadonlySet<string>,
+): readonly Taken[] {
   const paid = new Map<string, Kopecks>()
   const left: Payable = {
     ...payable,
@@ -96,11 +102,18 @@ function matchAll(payments: readonly IncomingPayment[], payable: Payable): reado
   }
   return payments.map(payment => {
     const { amount, purpose, payer } = payment
-    const match = matchPayment({ amount, purpose, payerInn: payer.inn }, left)
+    const found = matchPayment({ amount, purpose, payerInn: payer.inn }, left)
+    const match = alike.has(payment.key) ? unsure(found) : found
     for (const { invoice, amount: part } of match.kind === 'credit' ? match.parts : [])
       paid.set(invoice.id, (paid.get(invoice.id) ?? 0) + part)
     return { payment, match }
   })
+}
+
+/** What a person must look at, wherever it seems to belong. */
+function unsure(match: Match): Match {
+  const accountIds = match.kind === 'credit' ? [match.accountId] : match.accountIds
+  return { kind: 'queue', reason: 'alike', accountIds }
 }
 
 function importStep(

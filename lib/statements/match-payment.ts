@@ -100,6 +100,8 @@ export type Match =
         | 'invoice-cancelled'
         | 'account-deleted'
         | 'ambiguous'
+        /** An earlier one differs in its purpose alone. */
+        | 'alike'
       /** Accounts that it may belong to, the likeliest first. */
       readonly accountIds: readonly string[]
     }

@@ -4,7 +4,7 @@ import { advancesTable, listAdvances } from '../../lib/documents/advances.ts'
 import { listClosing, correctClosing } from '../../lib/documents/closing-documents.ts'
 import { setCompany, facsimileOf } from '../../lib/documents/company-versions.ts'
 import { cancelInvoice, createInvoice, listInvoices } from '../../lib/documents/invoices.ts'
-import { assignTransfer, undoTransfer } from '../../lib/documents/transfers.ts'
+import { assignTransfer, listTransfers, undoTransfer } from '../../lib/documents/transfers.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'
 import { closingBalance, reconcile } from '../../lib/documents/reconcile-account.ts'
@@ -200,6 +200,34 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
       records.write([{ write: records.build.deleteFrom('invoice_parts').where('invoice_id', '=', first) }]),
       /what was issued is not changed/,
     )
+    t.same(await store.verify(), [])
+  })
+
+  await t.test('a payment whose purpose another export writes otherwise is credited once', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store, company, '2026-11-01')
+    await createInvoice(records, seller, { accountId, amount: 100, at: noon('2026-11-20') })
+    const take = (...purposes: readonly string[]) => {
+      const of = { number: '7', date: '2026-11-23', amount: 100, inn: company.inn }
+      const payments = purposes.map(purpose => ({ ...of, purpose }))
+      const bytes = statementOf(payments, '2026-11-23')
+      return importStatement(records, seller, { bytes, at: noon('2026-11-24'), isDryRun: false })
+    }
+    const windows = 'Оплата по счёту № 1 за ООО «Ромашка»'
+
+    t.match(await take(windows), { credited: [{ reason: 'rule-1' }], queued: [], repeated: 0 })
+    const dos = await take('ОПЛАТА ПО СЧЕТУ 1 ЗА ООО "РОМАШКА"')
+    t.match(dos, { credited: [], queued: [], repeated: 1 }, 'the same letters and digits')
+    const other = await take('Оплата по счету N 1')
+    t.match(other, { credited: [], queued: [{ reason: 'alike' }], repeated: 0 }, 'a person looks')
+    t.match(await listTransfers(records, 'queued'), [{ suggestions: JSON.stringify([accountId]) }])
+    t.match(
+      await take(windows, 'Оплата по счету N 1', 'по счету 1, остаток'),
+      { credited: [{ reason: 'rule-1' }], queued: [], repeated: 2 },
+      'the bank says that there are three',
+    )
+    t.match(await store.ledger.balance(accountId), { balanceMicros: 2_000_000 })
     t.same(await store.verify(), [])
   })
 
