@@ -82,6 +82,13 @@ export function addServeCommand(program: Command, context: CliContext): void {
     'serve',
     'run the gateway; SIGTERM drains it, SIGHUP reads the configuration again',
   ).action(async (options: SharedOptions) => {
+    const running: { current?: Reloading; isBehind?: boolean } = {}
+    const onHangUp = (): void => {
+      // A configuration that is written while the gateway starts may have been read before.
+      if (running.current === undefined) running.isBehind = true
+      else void onReload()
+    }
+    process.on('SIGHUP', onHangUp)
     const plugins = await context.loadPlugins()
     const { config, notices } = openConfig(options, plugins)
     const { createLog } = await import('../observability/log.ts')
@@ -94,7 +101,6 @@ export function addServeCommand(program: Command, context: CliContext): void {
     const ending = new Ending(log)
     // Plain text among the log's lines, to be copied into a terminal.
     const onDemo = (demo: Demo): void => void context.stderr.write(demoScreen(demo))
-    const running: { current?: Reloading } = {}
     const onReload = async (): Promise<readonly string[]> => {
       const { current } = running
       if (current === undefined || ending.hasBegun) return ['the gateway is starting or ending']
@@ -114,17 +120,16 @@ export function addServeCommand(program: Command, context: CliContext): void {
     giveBackMemory()
     ending.watchFailures()
     running.current = { gateway, log, running: config, plugins }
-    const onHangUp = (): void => void onReload()
-    process.on('SIGHUP', onHangUp)
+    if (running.isBehind === true) await onReload()
     const reason = await ending.reason
     ending.onHasten = () => void gateway.close(hastyMs)
     await gateway.close(
       reason === 'failure' ? failureMs : drainMs,
       reason === 'SIGTERM' && config.admin !== undefined ? waitMs : 0,
     )
-    process.off('SIGHUP', onHangUp)
     log.info('stopped')
     await log.close()
+    process.off('SIGHUP', onHangUp)
     if (reason === 'failure') throw new CommandError('ended after a failure; the log says which')
   })
 }

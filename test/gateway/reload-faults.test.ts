@@ -1,4 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { send } from '../fixtures/http-client.ts'
@@ -9,6 +10,15 @@ import { until } from '../fixtures/until.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
 const pieces = chunked(openai.events.map(event => Buffer.from(event)))
+
+/** Sends SIGHUP to its own process as each of these files is read: before the configuration is, and after. */
+const hangUpWhileStarting = `
+  import { registerHooks } from 'node:module'
+  const load = (url, context, next) => {
+    if (/lib.(cli.program|gateway.gateway)[.]ts$/.test(url)) process.kill(process.pid, 'SIGHUP')
+    return next(url, context)
+  }
+  registerHooks({ load })`
 
 const errorLines = (gateway: ServedProcess) => gateway.lines().filter(line => line['level'] === 'error')
 
@@ -64,6 +74,21 @@ await t.test('fault 50: whatever is wrong with a new configuration, the old one 
   await until(() => gateway.written().includes('the configuration was read again'))
   t.equal((await ask(gateway)).status, 200)
   t.same(await gateway.breaches(), [])
+})
+
+await t.test('SIGHUP while a gateway starts is a reload as soon as it runs, and ends nothing', async t => {
+  const gateway = await serveProcess(t, {
+    config: callConfig('http://127.0.0.1:1'),
+    program: join(import.meta.dirname, '../../bin/gateway'),
+    imports: [`data:text/javascript,${encodeURIComponent(hangUpWhileStarting)}`],
+  })
+  await until(() => gateway.written().includes('the configuration was read again'))
+  const messages = gateway.lines().map(({ msg }) => msg)
+
+  t.equal(messages.filter(message => message === 'the configuration was read again').length, 1)
+  t.ok(messages.indexOf('listening') < messages.indexOf('the configuration was read again'))
+  gateway.child.kill('SIGTERM')
+  t.equal(await gateway.exited, 0)
 })
 
 await t.test('fault 50: a model that is removed ends its streams by the old configuration', async t => {
