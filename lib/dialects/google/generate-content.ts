@@ -91,7 +91,7 @@ const chunk = object({
   modelversion: value('model'),
   responseid: value('requestId'),
   error: value('error'),
-  promptfeedback: object({ blockreason: value('finish') }),
+  promptfeedback: object({ blockreason: value('blocked') }),
   candidates: list(
     object({
       finishreason: value('finish'),
@@ -107,10 +107,14 @@ const answer = anyOf(chunk, list(chunk))
 class GenerateContentReader extends AnswerReader {
   readonly #grounding = new Grounding()
   #candidatesMost = 0
+  #finished = 0
 
   protected override onValue(name: string, value: unknown): void {
-    if (name === 'finish') {
-      if (value !== '') this.markTerminal()
+    if (name === 'blocked' || name === 'finish') {
+      if (value === '') return
+      // Each candidate ends by itself.
+      this.#finished += name === 'blocked' ? this.context.facts.candidates : 1
+      if (this.#finished >= this.context.facts.candidates) this.markTerminal()
     } else this.#grounding.take(name, value)
   }
 

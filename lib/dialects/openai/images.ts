@@ -69,7 +69,7 @@ class ImagesReader extends OpenaiReader {
     if (name === 'quality' && typeof value === 'string') this.#quality = value
     if (name === 'type' && typeof value === 'string' && value.endsWith('.completed')) {
       this.#images += 1
-      this.markTerminal()
+      if (this.#images >= (this.context.facts.units?.images ?? 1)) this.markTerminal()
     }
     if (this.#images > 0) this.hasOutput = true
   }
