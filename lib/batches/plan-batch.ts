@@ -5,7 +5,7 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/ledger.ts'
 import { costOfShare } from './cost-of-share.ts'
-import { madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
+import { hasXaiBatches, madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
 import { maxOf, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import { toolsOf, type BatchFacts, type BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price, isPriced } from '../money/price.ts'
@@ -58,12 +58,12 @@ export async function planBatch(
   const inside = await ownerOf(context, exchange, route, [...named, ...requests.objects, ...inTexts])
   if (batch.requestIds !== undefined) await requireAddable(context, chosen, object)
   const pinned = chosen ?? inside.chosen
-  if (pinned?.provider.kind === 'xai') requireXaiEndpoints(requests.shares)
+  if (hasXaiBatches(pinned)) requireXaiEndpoints(requests.shares)
   const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
   const model = modelOf(shares, contexts, context, new Set(providers.map(({ provider }) => provider.kind)))
-  const made = pinned?.provider.kind === 'xai' ? madeByEach(requests.shares) : {}
+  const made = hasXaiBatches(pinned) ? madeByEach(requests.shares) : {}
   return {
     providers,
     isPinned: pinned !== undefined,
@@ -74,7 +74,7 @@ export async function planBatch(
 /** A batch to which requests are added later has no model and costs nothing; only xAI has such. */
 function planEmpty({ config }: BatchContext, route: Route): BatchPlan {
   const chosen = defaultProvider(config, route)
-  if (chosen.provider.kind !== 'xai') {
+  if (!hasXaiBatches(chosen)) {
     throw new GatewayError(
       'body_invalid',
       'The request names no input_file_id. Upload the requests first: batches to which they are added later are of xAI alone.',
@@ -90,7 +90,7 @@ function requireEndpoint(
   { isSaidByEach, endpoint }: NonNullable<RequestFacts['batch']>,
   chosen: ChosenProvider | undefined,
 ): void {
-  if (isSaidByEach !== true || endpoint !== undefined || chosen?.provider.kind === 'xai') return
+  if (isSaidByEach !== true || endpoint !== undefined || hasXaiBatches(chosen)) return
   throw new GatewayError('body_invalid', 'The batch names no endpoint.', { param: 'endpoint' })
 }
 

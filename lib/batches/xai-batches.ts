@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import type { NamedObject } from '../money/usage.ts'
 import { GatewayError } from '../pipeline/errors.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** Their results say neither which model made them nor how large, so they are all alike, and a batch of their own. */
 const mediaEndpoints = ['/v1/images/generations', '/v1/images/edits', '/v1/videos/generations']
@@ -56,6 +57,13 @@ export function madeByEach([share]: readonly BatchShare[]): Pick<
   }
 }
 
+/** Whether a provider's batches are those of xAI, which name no model and no endpoint, and to which requests are added. */
+export function hasXaiBatches<Chosen extends { readonly provider: Pick<ProviderConfig, 'kind'> }>(
+  chosen: Chosen | undefined,
+): chosen is Chosen {
+  return chosen !== undefined && knownProvider(chosen.provider.kind).batches === 'xai'
+}
+
 /**
  * The results of a batch that was made of a file are charged all together.
  * @throws GatewayError not_supported
@@ -65,7 +73,7 @@ export async function requireAddable(
   chosen: { readonly provider: ProviderConfig } | undefined,
   batch: NamedObject | undefined,
 ): Promise<void> {
-  if (chosen?.provider.kind !== 'xai' || batch === undefined)
+  if (!hasXaiBatches(chosen) || batch === undefined)
     throw new GatewayError('not_supported', 'Requests are added to batches of xAI alone.')
   const ofFile = await ledger.findJob({ provider: chosen.provider.name, kind: 'batch', id: batch.id })
   if (ofFile === undefined) return

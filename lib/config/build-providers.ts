@@ -1,6 +1,7 @@
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Credential, ProviderConfig, EgressChoice, ProviderTimeouts } from './config.ts'
-import { knownProviders, reservedProviderNames, type KnownProvider } from './known-providers.ts'
+import type { KnownProvider } from '../providers/known-provider.ts'
+import { knownProviders } from '../providers/known-providers.ts'
 import type { Problems } from './problems.ts'
 import { isLoopback } from './scalars.ts'
 import { providerSchema, type ProviderInput } from './provider-schema.ts'
@@ -21,6 +22,8 @@ const defaultTimeouts = { connectMs: 5_000, firstByteMs: 600_000, silenceMs: 600
 /** Statuses with which providers turn requests away before they have worked on them. */
 const defaultFailover = { on: [429, 503, 529], attemptsMax: 4 }
 const defaultLimits = { connectionsMax: 2048, waitingMax: 1024, waitMs: 10_000 }
+/** First path segments that mean something else, so no provider may have them as its name. */
+const reservedProviderNames: readonly string[] = 'v1 v1beta upload download ws gateway api'.split(' ')
 const dialectNames: readonly DialectName[] = ['openai', 'anthropic', 'google']
 
 /** A credential whose variable is missing has become undefined; it is no error, only not there. */

@@ -1,19 +1,7 @@
 import { isPlainTier, tierName } from '../money/consumed-cost.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 import type { UsageReaderContext } from './dialect.ts'
 
-/**
- * Providers that sell tiers at more than the usual price, by their kinds. What others do not know they take no notice of, or
- * refuse. https://developers.openai.com/api/docs/pricing, https://ai.google.dev/gemini-api/docs/priority-inference,
- * https://platform.claude.com/docs/en/build-with-claude/fast-mode, https://docs.fireworks.ai/serverless/serverless-modes
- */
-const sellingTiers: ReadonlySet<string> = new Set([
-  'openai',
-  'anthropic',
-  'google',
-  'xai',
-  'fireworks',
-  'openrouter',
-])
 /** The provider's choice, and what was bought ahead. */
 const noMore: ReadonlySet<string> = new Set(['auto', 'scale'])
 
@@ -28,7 +16,7 @@ export function isStandardTier(served: string): boolean {
 /** Whether a provider may charge more for a tier, as it is asked for. One that nobody knows here may cost any number of times as much. */
 export function mayCostMore(asked: string, providerKind: string): boolean {
   const name = tierName(asked)
-  return sellingTiers.has(providerKind) && !isPlainTier(name) && !noMore.has(name)
+  return knownProvider(providerKind).sellsTiers === true && !isPlainTier(name) && !noMore.has(name)
 }
 
 /**

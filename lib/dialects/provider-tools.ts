@@ -1,23 +1,8 @@
 import type { ProviderTool } from '../money/batch-facts.ts'
+import type { ToolBound } from '../providers/known-provider.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 export type { ProviderTool }
-
-/** What one use of a tool may cost at most. */
-export interface ToolBound {
-  readonly name: string
-  readonly pattern: RegExp
-  /** By their kind; all providers unless said. */
-  readonly providers?: readonly string[]
-  /** What one use gives the model to read; the context window where no document bounds it. */
-  readonly tokensPerUse: number | 'window'
-  /** Uses in one response; `loopsMax` unless said. */
-  readonly usesMax?: number
-  /** Each use is a search, which has a price of its own. */
-  readonly isSearch?: true
-  /** Each is told by the stream while it is made, so that the next one can be held for. */
-  readonly isSeen?: true
-  readonly source: string
-}
 
 /**
  * How often a model goes on after what its tools returned, all of which it reads again each time. Anthropic stops
@@ -25,14 +10,6 @@ export interface ToolBound {
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools
  */
 export const loopsMax = 10
-/** https://openrouter.ai/docs/guides/features/server-tools: `max_tool_calls` is 30 unless said, and at most. */
-const openrouterLoopsMax = 30
-
-/** The same at a provider, by its kind. */
-export function loopsMaxAt(providerKind: string): number {
-  return providerKind === 'openrouter' ? openrouterLoopsMax : loopsMax
-}
-
 /** Run by the client, which sends what they return as input of its next request. */
 const clientRun =
   /^(?:function|functions|custom|namespace|applypatch|localshell|computer(?:use(?:preview)?)?(?:\d+)?|bash\d+|texteditor\d+|memory\d+|functiondeclarations|inputschema|parameters|parameterdefinitions|responsehealing|contextcompression)$/
@@ -40,39 +17,18 @@ const clientRun =
 /** Of these the provider tells its model how to use them, in up to 735 tokens each. */
 const explained = /^(?:bash|texteditor|computer|memory)/
 
-/** Chunks of a file search have at most so many tokens. */
-export const chunkTokensMax = 4096
-
 const anthropicTools = 'https://platform.claude.com/docs/en/agents-and-tools/tool-use/'
 const openaiGuides = 'https://developers.openai.com/api/docs/guides/'
 const googleDocs = 'https://ai.google.dev/gemini-api/docs/'
 
-/** A row a tool, the first that fits. */
+/** A row for each tool that is not a provider's own, of which the first that fits holds. */
 const toolBounds: readonly ToolBound[] = [
-  {
-    name: 'web_search (OpenAI)',
-    pattern: /^websearch(?:preview)?(?:\d{8})?$|^websearchoptions$/,
-    providers: ['openai'],
-    tokensPerUse: 128_000,
-    isSearch: true,
-    isSeen: true,
-    source: `${openaiGuides}tools-web-search: its context is limited to 128,000 tokens whatever the model`,
-  },
   {
     name: 'web_fetch',
     pattern: /^webfetch/,
     tokensPerUse: 'window',
     isSeen: true,
     source: `${anthropicTools}web-fetch-tool: max_content_tokens, else what the page has; no fee`,
-  },
-  {
-    name: 'file_search (OpenAI)',
-    pattern: /^filesearch$/,
-    providers: ['openai'],
-    tokensPerUse: 50 * chunkTokensMax,
-    isSearch: true,
-    isSeen: true,
-    source: `${openaiGuides}tools-file-search, retrieval: at most 50 results of 4,096 tokens, and a fee a call`,
   },
   {
     name: 'tool_search',
@@ -163,15 +119,6 @@ const toolBounds: readonly ToolBound[] = [
     source: 'docs.x.ai, console.groq.com, docs.mistral.ai, openrouter.ai/docs: no limit of what is read',
   },
   {
-    name: 'code execution (xAI)',
-    pattern: /^codeexecution|^codeinterpreter/,
-    providers: ['xai'],
-    tokensPerUse: 'window',
-    isSearch: true,
-    isSeen: true,
-    source: 'https://docs.x.ai/docs/models: a call of it has the price of a search',
-  },
-  {
     name: 'code execution and containers',
     pattern: /^codeexecution|^codeinterpreter|^shell/,
     tokensPerUse: 'window',
@@ -209,7 +156,6 @@ const unbounded = toolBounds[toolBounds.length - 1] as ToolBound
 
 /** What a tool may cost at a provider, by the provider's kind. */
 export function boundOf({ type }: ProviderTool, providerKind: string): ToolBound {
-  const fits = ({ pattern, providers }: ToolBound): boolean =>
-    (providers?.includes(providerKind) ?? true) && pattern.test(type)
-  return toolBounds.find(fits) ?? unbounded
+  const fits = ({ pattern }: ToolBound): boolean => pattern.test(type)
+  return knownProvider(providerKind).tools?.find(fits) ?? toolBounds.find(fits) ?? unbounded
 }

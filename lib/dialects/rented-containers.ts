@@ -5,6 +5,7 @@ import { anyOf, value } from './interest.ts'
 import { names } from './named-objects.ts'
 import { searched } from './naming-members.ts'
 import { textOf } from './read-field.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 const memory = { memory_limit: value('containerMemory') }
 
@@ -63,9 +64,7 @@ export function unseenLine(memory: unknown): UsageLine {
   return { meters: rentedUnseen.units, ...(size !== sizes[0] && { variant: size }) }
 }
 
-const renting: ReadonlySet<string> = new Set(['openai', 'anthropic'])
-
 /** Whether a provider rents containers out, by its kind. Others bill code by its runs, or not at all. */
 export function rentsContainers(providerKind: string): boolean {
-  return renting.has(providerKind)
+  return knownProvider(providerKind).rentsContainers === true
 }

@@ -3,8 +3,10 @@ import type { RequestFacts } from './dialect.ts'
 import { anyOf, list, span, value } from './interest.ts'
 import { isSpelled } from './read-field.ts'
 import { searched } from './naming-members.ts'
-import { boundOf, chunkTokensMax, isExplained, loopsMaxAt, plainType } from './provider-tools.ts'
+import { boundOf, isExplained, plainType } from './provider-tools.ts'
 import type { ProviderTool } from '../money/batch-facts.ts'
+import { chunkTokensMax } from '../providers/openai.ts'
+import { openrouter } from '../providers/openrouter.ts'
 
 const names = {
   list: 'toolList',
@@ -183,7 +185,7 @@ function saidByFolder(findings: readonly Finding[]): ReadonlyMap<string, Said> {
 }
 
 function saidBy(finding: Finding): Said | undefined {
-  if (finding.name === names.nested) return { steps: loopsMaxAt('openrouter') }
+  if (finding.name === names.nested) return { steps: openrouter.toolRoundsMax }
   const isModel = isModelOfTool.test(finding.path) && finding.raw !== undefined
   if (isModel && finding.type === 'string') return { model: String(parsed(finding)) }
   const count = finding.type === 'number' && isSpelled(finding) ? countOf(finding) : undefined

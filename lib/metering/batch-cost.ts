@@ -7,10 +7,11 @@ import { costAtMost, costUsually, timesFactor, timesFactorsAtMost } from '../mon
 import type { Price } from '../money/price.ts'
 import { addMeters, timesAll, tokensOf, type Meter, type Meters } from '../money/usage.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { audioBytesPerSecondMin, mediaBound } from './media-bound.ts'
 import { tokensAround, agentsOf } from './unasked-work.ts'
-import { readsCompletionTokens, thinksBeyondCap } from './output-cap.ts'
+import { thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
 
 /** The requests of a batch to one model, and what is known beside. */
@@ -144,7 +145,8 @@ function outputTokens({
   const longest = candidatesCapped * outputTokensMax
   // A cap on text bounds no images.
   const mayDraw = price.rubPerMillion.imageOutput !== undefined
-  const isCapRead = !mayDraw && (isCompletionCapped !== true || readsCompletionTokens.has(providerKind))
+  const isCapRead =
+    !mayDraw && (isCompletionCapped !== true || knownProvider(providerKind).readsCompletionTokens === true)
   const capped = isCapRead ? Math.min(outputTokensCapped, longest) : longest
   const beyond = thinksBeyondCap(upstreamModelName, providerKind) ? longest : 0
   return capped + beyond + candidatesUncapped * outputTokensMax

@@ -16,6 +16,7 @@ import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
 import { outputCap, hiddenReasoning } from './output-cap.ts'
 import { noRounds, toolRounds, type ToolRounds } from './tool-rounds.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** What an exchange is taken to write, in tokens. */
 interface Written {
@@ -266,7 +267,10 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
 
 /** OpenAI's newer models write what they read to their cache without being asked to, through whomever they are asked. */
 export function writesUnasked(upstreamModelName: string, providerKind = ''): boolean {
-  return providerKind === 'openai' || /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
+  return (
+    knownProvider(providerKind).cachesUnasked === true ||
+    /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
+  )
 }
 
 function likely(basis: CostBasis, { price, capTokens, unasked }: Bounds): Micros {

@@ -2,6 +2,7 @@ import { billedSeconds } from '../dialects/openai/transcriptions.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meter } from '../money/usage.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** What bounds media beside their own size. */
 export interface MediaBounds {
@@ -49,7 +50,6 @@ const audioSecondsMax = 34_200
 /** https://docs.mistral.ai/capabilities/document_ai/basic_ocr: of one document. */
 const pagesMax = 1000
 const frameTokens = 280
-const pageTokens = 1120
 /** Nothing that is packed, as documents are, says how much text is in it. */
 const plainText = /^(?:text\/|application\/(?:json|xml|javascript|x-ndjson))/
 
@@ -101,7 +101,8 @@ function videoTokens(
   { seconds }: MediaPart,
   { framesPerSecond, providerKind, upstreamModelName }: MediaBounds,
 ): number {
-  const isOfFrames = providerKind === 'google' || isGemini.test(upstreamModelName)
+  const isOfFrames =
+    knownProvider(providerKind).readsVideosByFrame === true || isGemini.test(upstreamModelName)
   if (seconds === undefined || !isOfFrames) return Infinity
   return Math.ceil(seconds * (frameTokens * framesPerSecond + audioTokensPerSecond))
 }
@@ -109,6 +110,6 @@ function videoTokens(
 function documentTokens(part: MediaPart, { providerKind }: MediaBounds): number {
   const { bytes, pages, declaredType = '', detectedType } = part
   if (bytes !== undefined && detectedType === undefined && plainText.test(declaredType)) return bytes
-  // Google bills a page as an image, and none of its text.
-  return providerKind === 'google' && pages !== undefined ? pages * pageTokens : Infinity
+  const { pageTokens } = knownProvider(providerKind)
+  return pageTokens !== undefined && pages !== undefined ? pages * pageTokens : Infinity
 }

@@ -8,6 +8,7 @@ import type { ToolRounds } from './tool-rounds.ts'
 import { priceAtMost } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** Of the most expensive image that OpenAI's table has, 1024x1536 in high quality, with three partial images on its way. */
 export const drawnTokens = 6540
@@ -88,7 +89,7 @@ function workOf(
   let outputTokens = 0
   let steps = 1
   for (const tool of tools) {
-    const cap = target.provider.kind === 'anthropic' ? tool.outputTokens : undefined
+    const cap = knownProvider(target.provider.kind).capsAdvisors === true ? tool.outputTokens : undefined
     outputTokens = Math.max(outputTokens, outputCap(own, { outputTokensCap: cap }))
     steps = Math.max(steps, 1 + (tool.steps ?? 0))
   }

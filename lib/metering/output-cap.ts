@@ -1,24 +1,12 @@
 import type { CostTarget } from './exchange-cost.ts'
 import type { AskedReasoning } from '../dialects/asked-reasoning.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** No model writes more whose own limit is not in the catalogue. */
 const outputTokensUnknown = 131_072
 
-/**
- * Providers that read `max_completion_tokens`, by their kind: OpenAI, Anthropic and Google document it for their own
- * endpoints, xAI, Groq, Cerebras, Moonshot and OpenRouter with it. Others take a field that they do not know for
- * none, and write as much as they like.
- */
-export const readsCompletionTokens: ReadonlySet<string> = new Set(
-  'openai anthropic google xai groq cerebras moonshot openrouter sandbox'.split(' '),
-)
-
 /** What xAI's chat and Perplexity's research think is not in what they cap. */
 const thinksBeyond = /^(?:grok-|sonar-(?:reasoning|deep))/
-/** Nor is it at Alibaba's own endpoint, to which OpenRouter may send as well. */
-const qwenThinksBeyond = /^(?:qw[eq]|qvq)/
-const qwenAt: ReadonlySet<string> = new Set(['qwen', 'openrouter'])
-
 /** Its thought is billed apart, and was seen to be nine times as long as the longest answer that it writes. */
 const thinksToWindow = /(?:^|\/)sonar-deep/
 
@@ -71,25 +59,10 @@ const families: readonly Family[] = [
 const neverAtAll =
   /^(?:chatgpt-|gpt-3|gpt-4|claude-2|claude-instant|claude-3-(?!7)|gemini-(?:1|2\.0)|davinci|babbage)/
 
-/** Which members of a request tell a provider how long to think, by its kind. */
-const readBy: ReadonlyMap<string, RegExp> = new Map([
-  ['openai', /^(?:reasoning_effort|reasoning\.effort)$/],
-  ['anthropic', /^(?:thinking\.\w+|output_config\.effort)$/],
-  ['google', /thinking_?(?:budget|level)$|^reasoning_effort$/i],
-  ['xai', /^(?:reasoning_effort|reasoning\.effort)$/],
-  ['groq', /^(?:reasoning_effort|reasoning\.effort)$/],
-  ['openrouter', /^(?:reasoning_effort|reasoning\.\w+|thinking\.\w+)$/],
-  ['deepseek', /^thinking\.type$/],
-  ['moonshot', /^thinking\.type$/],
-  ['zai', /^thinking\.type$/],
-  ['qwen', /^(?:enable_thinking|thinking_budget)$/],
-  ['cerebras', /^reasoning_effort$/],
-])
-
 /** Whether a model may think as much as it likes, whatever cap is set. */
 export function thinksBeyondCap(upstreamModelName: string, providerKind: string): boolean {
   const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1)
-  return thinksBeyond.test(name) || (qwenAt.has(providerKind) && qwenThinksBeyond.test(name))
+  return thinksBeyond.test(name) || knownProvider(providerKind).thinksBeyondCap?.test(name) === true
 }
 
 interface Capped {
@@ -104,7 +77,8 @@ export function outputCap(
 ): number {
   const window = model?.contextTokensMax ?? Infinity
   const modelMax = model?.outputTokensMax ?? Math.min(window, outputTokensUnknown)
-  const completionCap = readsCompletionTokens.has(provider.kind) ? completionTokensCap : undefined
+  const completionCap =
+    knownProvider(provider.kind).readsCompletionTokens === true ? completionTokensCap : undefined
   if (thinksToWindow.test(upstreamModelName)) return Math.min(window, outputTokensUnknown) + modelMax
   // Of two that are both read, the larger: which of them wins no document says.
   const caps = [outputTokensCap, completionCap].filter(cap => cap !== undefined)
@@ -126,11 +100,12 @@ export function hiddenReasoning(
 ): number {
   const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1).toLowerCase()
   if (neverAtAll.test(name)) return never
+  const { reasoningMembers } = knownProvider(providerKind)
   const unasked = families.find(({ pattern }) => pattern.test(name))?.unasked ?? medium
   let isSaid = false
   let most = 0
   for (const { field, budgetTokens, effort, isAsked } of asked) {
-    if (readBy.get(providerKind)?.test(field) === true && isAsked !== true) isSaid = true
+    if (reasoningMembers?.test(field) === true && isAsked !== true) isSaid = true
     if (budgetTokens !== undefined) most = Math.max(most, budgetTokens)
     if (effort !== undefined) most = Math.max(most, tokensByEffort.get(effort) ?? Infinity)
     // However long it likes, unless another member says how long.

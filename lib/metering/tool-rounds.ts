@@ -1,5 +1,7 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { boundOf, loopsMaxAt, type ProviderTool } from '../dialects/provider-tools.ts'
+import { boundOf, loopsMax, type ProviderTool } from '../dialects/provider-tools.ts'
+import type { KnownProvider } from '../providers/known-provider.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 import { agentsOf, unaskedTools, type WorkingModel } from './unasked-work.ts'
 
 /** How often a model goes on after what tools returned that its provider runs, and what it reads then. */
@@ -34,11 +36,6 @@ interface Uses {
 /** What a fetched page is cut to is said to be approximate. */
 const contentMargin = 1.25
 
-/** Bounds that a request names count where its provider reads them: others pass over a member that they do not know. */
-const readsUses: ReadonlySet<string> = new Set(['anthropic'])
-const readsToolCalls: ReadonlySet<string> = new Set(['openai'])
-const readsTurns: ReadonlySet<string> = new Set(['xai'])
-
 /** The rounds that a request may take at most, by its provider's kind. */
 export function toolRounds(
   facts: Pick<RequestFacts, 'tools' | 'toolUsesMax' | 'isCompacted' | 'candidates' | 'media' | 'reasoning'>,
@@ -46,49 +43,51 @@ export function toolRounds(
   windowTokens: number,
 ): ToolRounds {
   const { providerKind } = model
-  const loopsMax = loopsMaxAt(providerKind)
+  const provider = knownProvider(providerKind)
+  const roundsMax = provider.toolRoundsMax ?? loopsMax
   const tools = [...(facts.tools ?? []), ...unaskedTools(facts.media, model)]
-  const { callsMax, turnsMax } = requestBounds(facts, providerKind)
+  const { callsMax, turnsMax } = requestBounds(facts, provider)
   const sum = { uses: 0, searches: 0, tokensPerUse: 0, rounds: 0 }
   let isSeen = true
   for (const tool of tools) {
     const bound = boundOf(tool, providerKind)
-    const uses = Math.min(callsMax, ownUses(tool, providerKind) ?? bound.usesMax ?? loopsMax)
-    const tokens = ownTokens(tool, providerKind) ?? bound.tokensPerUse
+    const uses = Math.min(callsMax, ownUses(tool, provider) ?? bound.usesMax ?? roundsMax)
+    const tokens = ownTokens(tool, provider) ?? bound.tokensPerUse
     sum.uses += uses
-    sum.rounds += Math.min(uses, bound.usesMax ?? loopsMax)
+    sum.rounds += Math.min(uses, bound.usesMax ?? roundsMax)
     if (bound.isSearch === true) sum.searches += uses
     sum.tokensPerUse = Math.max(sum.tokensPerUse, tokens === 'window' ? Infinity : tokens)
     if (bound.isSeen !== true) isSeen = false
   }
   const compactions = facts.isCompacted === true ? 1 : 0
-  const rounds = Math.min(sum.rounds, loopsMax, callsMax, turnsMax)
+  const rounds = Math.min(sum.rounds, roundsMax, callsMax, turnsMax)
   // Each of several answers may be looked up for by itself, by each of several agents.
   const answers = facts.candidates * agentsOf(model.upstreamModelName, facts.reasoning)
   return roundsOf(timesAnswers({ ...sum, rounds: rounds + compactions }, answers), isSeen, windowTokens)
 }
 
-/** How often all tools together may be used, and how often their results may be gone on from. */
+/** How often all tools together may be used, and how often their results may be gone on from, where it is read. */
 function requestBounds(
   { toolUsesMax }: Pick<RequestFacts, 'toolUsesMax'>,
-  providerKind: string,
+  { toolUsesMember, toolRoundsMember }: KnownProvider,
 ): { readonly callsMax: number; readonly turnsMax: number } {
-  const { member = '', uses = 0 } = toolUsesMax ?? {}
+  const { member, uses = 0 } = toolUsesMax ?? {}
+  const isSaid = (read: string | undefined): boolean => read !== undefined && member === read
   return {
-    callsMax: member === 'max_tool_calls' && readsToolCalls.has(providerKind) ? uses : Infinity,
-    turnsMax: member === 'max_turns' && readsTurns.has(providerKind) ? uses : Infinity,
+    callsMax: isSaid(toolUsesMember) ? uses : Infinity,
+    turnsMax: isSaid(toolRoundsMember) ? uses : Infinity,
   }
 }
 
-function ownUses({ type, uses }: ProviderTool, providerKind: string): number | undefined {
-  return readsUses.has(providerKind) || type === 'searchparameters' ? uses : undefined
+/** What a tool says of itself counts where its provider reads it: others pass over a member that they do not know. */
+function ownUses({ type, uses }: ProviderTool, { readsToolUses }: KnownProvider): number | undefined {
+  return readsToolUses === true || type === 'searchparameters' ? uses : undefined
 }
 
-function ownTokens({ type, tokensPerUse }: ProviderTool, providerKind: string): number | undefined {
-  const isRead =
-    (providerKind === 'anthropic' && type.startsWith('webfetch')) ||
-    (providerKind === 'openai' && type === 'filesearch')
-  return isRead && tokensPerUse !== undefined ? tokensPerUse * contentMargin : undefined
+function ownTokens({ type, tokensPerUse }: ProviderTool, { cappedTools }: KnownProvider): number | undefined {
+  return cappedTools?.test(type) === true && tokensPerUse !== undefined
+    ? tokensPerUse * contentMargin
+    : undefined
 }
 
 function timesAnswers(uses: Uses, answers: number): Uses {

@@ -1,6 +1,7 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import type { Target } from '../models/target.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
 
 /** Who answers, as far as it decides what is done unasked. */
@@ -34,9 +35,9 @@ export function unaskedTools(
   else if (searchesByItself.test(upstreamModelName)) tools.push({ type: 'agent' })
   const once = searchesOnce.exec(upstreamModelName)?.[1]
   if (once !== undefined) tools.push({ type: `searchmodel${once}` })
-  // https://docs.x.ai/developers/files: what is attached is read by a tool, in rounds.
   const isAttached = media.some(({ kind }) => kind === 'document' || kind === 'other')
-  if (providerKind === 'xai' && isAttached) tools.push({ type: 'attachmentsearch' })
+  if (isAttached && knownProvider(providerKind).searchesAttachments === true)
+    tools.push({ type: 'attachmentsearch' })
   return tools
 }
 
@@ -66,8 +67,6 @@ export function agentsOf(upstreamModelName: string, reasoning: RequestFacts['rea
 
 /** What providers write around a request that is not in it: the turns, and instructions for tools. */
 const aroundTokens = 64
-/** Of providers that write instructions of their own before it, as recorded. */
-const ownInstructions: ReadonlyMap<string, number> = new Map([['venice', 2048]])
 const aroundToolsTokens = 1024
 
 /** What a provider writes around so many requests, in which so many tools are explained. */
@@ -75,18 +74,12 @@ export function tokensAround(
   providerKind: string,
   { requests, explained }: { readonly requests: number; readonly explained: number },
 ): number {
-  const each = aroundTokens + (ownInstructions.get(providerKind) ?? 0)
+  const each = aroundTokens + (knownProvider(providerKind).instructionTokens ?? 0)
   return requests * each + explained * aroundToolsTokens
 }
 
-/** https://openrouter.ai/docs/features/multimodal/pdfs: $2 for 1,000 pages that are read out, asked for or not. */
-const openrouterPageUsd = 0.002
+/** A document of which nobody counted the pages. */
 const pagesMax = 1000
-/** https://openrouter.ai/docs/guides/features/plugins/web-search: $4 for 1,000 results, of which one search has 25 at most. */
-const openrouterSearchUsd = 0.1
-
-/** https://openrouter.ai/docs/guides/overview/multimodal/image-generation: an image of 4K by the most expensive of its models. */
-const openrouterImageUsd = 0.4
 
 /** What is billed by the piece beside tokens, at most: its searches, the request, and fees that only a stated cost tells of. */
 export function feesAtMost(
@@ -94,7 +87,8 @@ export function feesAtMost(
   providerKind: string,
   searches: number,
 ): Meters {
-  if (providerKind !== 'openrouter') return { searches, requests: 1 }
+  const { fees } = knownProvider(providerKind)
+  if (fees === undefined) return { searches, requests: 1 }
   let pages = 0
   for (const part of media) {
     if (part.kind === 'document' || part.kind === 'other') pages += part.pages ?? pagesMax
@@ -103,6 +97,6 @@ export function feesAtMost(
   return {
     searches,
     requests: 1,
-    statedUsd: images * openrouterImageUsd + pages * openrouterPageUsd + searches * openrouterSearchUsd,
+    statedUsd: images * fees.imageUsd + pages * fees.pageUsd + searches * fees.searchUsd,
   }
 }

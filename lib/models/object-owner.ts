@@ -5,6 +5,7 @@ import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import { objectName, type NamedObject } from '../money/usage.ts'
 import { withCredential, type ChosenProvider } from './choose-provider.ts'
 import { setImmediate } from 'node:timers/promises'
+import { knownProvider } from '../providers/known-providers.ts'
 
 interface OwnerContext {
   readonly config: Config
@@ -96,12 +97,9 @@ export async function ownObject(
   return own
 }
 
-/** Kinds of providers that read a file where a text names it: https://help.aliyun.com/zh/model-studio/long-context-qwen-long. */
-const readingTexts: ReadonlySet<string> = new Set(['qwen'])
-
 /** Whether providers of a kind read files that texts name. */
 export function readsFilesInText(providerKind: string): boolean {
-  return readingTexts.has(providerKind)
+  return knownProvider(providerKind).readsFilesInText === true
 }
 
 /** Of the files that texts name, those that one of these providers reads. */

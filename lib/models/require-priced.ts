@@ -6,6 +6,7 @@ import { factorName, tierName } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { boundOf } from '../dialects/provider-tools.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** A search is paid for by one of these: by itself, with its request, or as its provider states what it cost. */
 const payingMeters = ['searches', 'requests', 'statedUsd'] as const
@@ -24,7 +25,8 @@ export function requirePriced(
     )
   }
   const { units, mayRent, tools } = facts
-  if (facts.isLengthUnsaid === true && ownLengths.has(providerKind)) throw lengthUnsaid()
+  if (facts.isLengthUnsaid === true && knownProvider(providerKind).hasOwnVideoLengths === true)
+    throw lengthUnsaid()
   if (facts.reportsLength !== undefined) {
     const byAddress = facts.media.filter(({ bytes }) => bytes === undefined)
     requireToldLength(facts, [providerKind], byAddress)
@@ -49,13 +51,10 @@ export function requirePricedTier(
     throw new GatewayError(
       'not_supported',
       `The tier "${name}" has no price for this model here, so it is not served. The operator sets it: factors, "${name}".`,
-      { param: name === 'fast' && providerKind === 'anthropic' ? 'speed' : 'service_tier' },
+      { param: knownProvider(providerKind).tierMembers?.[name] ?? 'service_tier' },
     )
   }
 }
-
-/** Providers whose videos have a length of their own, by their models, where a request says none. */
-const ownLengths: ReadonlySet<string> = new Set(['google', 'openrouter', 'together', 'zai'])
 
 function lengthUnsaid(): GatewayError {
   return new GatewayError(
@@ -64,12 +63,6 @@ function lengthUnsaid(): GatewayError {
     { param: 'seconds' },
   )
 }
-
-/**
- * Kinds of providers whose plain transcripts report their length or their tokens: OpenAI, Mistral and OpenRouter in
- * `usage`, xAI in `duration`. Groq's do in verbose_json only, and of others nothing is known.
- */
-const tellsLength: ReadonlySet<string> = new Set(['mistral', 'openai', 'openrouter', 'sandbox', 'xai'])
 
 /**
  * Audio of unknown length, by address or in a form that nothing here reads, is charged by the length that its response
@@ -84,7 +77,8 @@ export function requireToldLength(
   [unknown]: readonly Pick<MediaPart, 'path'>[],
 ): void {
   if (unknown === undefined || reportsLength === undefined || reportsLength === 'surely') return
-  if (reportsLength === 'perhaps' && kinds.every(kind => tellsLength.has(kind))) return
+  if (reportsLength === 'perhaps' && kinds.every(kind => knownProvider(kind).tellsAudioLength === true))
+    return
   throw new GatewayError(
     'not_supported',
     `How long the audio at ${unknown.path} is cannot be read here, and the response would not report it. Send response_format=verbose_json, or the audio itself as MP3, WAV, FLAC, M4A, Ogg or WebM.`,

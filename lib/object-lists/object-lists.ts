@@ -14,6 +14,7 @@ import { createDecoder } from '../http/decode.ts'
 import { objectName } from '../money/usage.ts'
 import { askProvider } from '../upstream/ask-provider.ts'
 import { ownAddress } from '../upstream/upstream-headers.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** A page takes a second or two; what takes much longer is a provider that does not respond. */
 const pageMs = 60_000
@@ -71,9 +72,9 @@ async function fetchObject(context: FetchContext, row: OwnRow): Promise<Buffer |
   return ownAddresses(context, row, body)
 }
 
-/** Google says of what does not exist that one may not see it. */
 function isGone(status: number, { chosen }: OwnRow): boolean {
-  return status === 404 || status === 410 || (status === 403 && chosen.provider.kind === 'google')
+  const isForbidden = status === 403 && knownProvider(chosen.provider.kind).forbidsWhatIsGone === true
+  return status === 404 || status === 410 || isForbidden
 }
 
 async function ask(

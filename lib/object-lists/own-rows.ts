@@ -4,6 +4,7 @@ import type { DialectName } from '../dialects/dialect.ts'
 import type { ObjectList, PageRequest } from '../dialects/object-list.ts'
 import type { ListedObject, ObjectLedger, ObjectQuery, ProviderObject } from '../ledger/ledger.ts'
 import { withCredential, type ChosenProvider } from '../models/choose-provider.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** An object that is in a list, if its provider still has it. */
 export interface OwnRow {
@@ -66,6 +67,6 @@ function rowOf({ config, clock }: RowsContext, wanted: Wanted, object: ListedObj
 }
 
 /** In which format objects were made of which earlier releases did not record it. */
-function usualDialect(providerKind: string | undefined): DialectName {
-  return providerKind === 'anthropic' || providerKind === 'google' ? providerKind : 'openai'
+function usualDialect(providerKind = ''): DialectName {
+  return knownProvider(providerKind).ownDialect ?? 'openai'
 }

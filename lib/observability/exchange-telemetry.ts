@@ -6,6 +6,7 @@ import type { Exchange, Facts, Outcome } from '../pipeline/exchange.ts'
 import type { Log } from '../platform/log.ts'
 import { inputMeters, outputMeters, type Meters } from '../money/usage.ts'
 import type { Telemetry } from './telemetry.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 type Attempt = Readonly<Record<string, unknown>>
 
@@ -20,13 +21,6 @@ const operationNames: Readonly<Record<string, string>> = {
   responses: 'chat',
   'stream-generate-content': 'generate_content',
 }
-const providerNames: Readonly<Record<string, string>> = {
-  google: 'gcp.gemini',
-  mistral: 'mistral_ai',
-  moonshot: 'moonshot_ai',
-  xai: 'x_ai',
-}
-
 /** Turns exchanges that have ended into spans and metrics. */
 export interface ExchangeTelemetry {
   /** Its span, as a header for the provider. */
@@ -148,7 +142,7 @@ function generationAttributes(exchange: Exchange): Attributes {
   return {
     'gen_ai.operation.name': operationNames[operation] ?? operation,
     ...(target !== undefined && {
-      'gen_ai.provider.name': providerNames[target.provider.kind] ?? target.provider.kind,
+      'gen_ai.provider.name': knownProvider(target.provider.kind).telemetryName ?? target.provider.kind,
       'gateway.provider': target.provider.name,
       ...(target.modelName !== undefined && { 'gen_ai.request.model': target.modelName }),
     }),
@@ -163,7 +157,7 @@ function withoutAnswer(attributes: Attributes, provider: string): Attributes {
   return {
     ...asked,
     'gateway.provider': provider,
-    'gen_ai.provider.name': providerNames[provider] ?? provider,
+    'gen_ai.provider.name': knownProvider(provider).telemetryName ?? provider,
   }
 }
 

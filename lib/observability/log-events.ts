@@ -8,7 +8,7 @@ import type { Log } from '../platform/log.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange, Outcome } from '../pipeline/exchange.ts'
-import { versionlessBases } from '../config/known-providers.ts'
+import { versionlessBases } from '../config/versionless-bases.ts'
 
 /** What of the config in force says how lines are written. */
 type LogSettings = Pick<Config, 'log' | 'trustedProxies'>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { exactNames, genaiPrices, type GenaiModel } from './genai-prices.ts'
 import { listPrice, type ListPrice } from './list-price.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** A list that cannot be read, or whose prices must not be used. */
 export class PriceListError extends Error {
@@ -19,25 +20,6 @@ export interface PriceList {
    * @throws PriceListError when the list's entry cannot be read
    */
   find(provider: string, names: readonly string[]): readonly ListPrice[] | undefined
-}
-
-/** What the lists call providers, where that differs from here. */
-const providerNames: Readonly<Record<PriceList['source'], Readonly<Record<string, readonly string[]>>>> = {
-  'genai-prices': { xai: ['x-ai'], moonshot: ['moonshotai'] },
-  LiteLLM: {
-    openai: ['openai', 'text-completion-openai'],
-    google: ['gemini'],
-    together: ['together_ai'],
-    qwen: ['dashscope'],
-    fireworks: ['fireworks_ai', 'fireworks_ai-embedding-models'],
-    cohere: ['cohere', 'cohere_chat'],
-  },
-  'models.dev': {
-    together: ['togetherai'],
-    moonshot: ['moonshotai'],
-    qwen: ['alibaba'],
-    fireworks: ['fireworks-ai'],
-  },
 }
 
 /**
@@ -78,7 +60,7 @@ function foundBy<T>(
     source,
     find(provider, names) {
       for (const name of names) {
-        for (const alias of providerNames[source][provider] ?? [provider]) {
+        for (const alias of knownProvider(provider).priceListNames?.[source] ?? [provider]) {
           const entry = entries.get(`${alias}/${name}`)
           const prices = entry === undefined ? undefined : read(entry, name)
           if (prices !== undefined) return prices

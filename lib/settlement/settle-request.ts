@@ -25,6 +25,7 @@ import {
   type Owed,
 } from './decide-owed.ts'
 import { settle, isSameModel, type EstimatedLines, type PricedModel, type Work } from './settle.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
@@ -245,9 +246,6 @@ function withoutCount(reading: UsageReading | undefined): UsageReading | undefin
   return reading && { ...reading, unmeteredTextBytes: reading.outputTextBytes }
 }
 
-/** Providers that answer for retired models by others, and bill those: 49 of 49 recordings of `grok-3-mini`. */
-const replacing: ReadonlySet<string> = new Set(['xai'])
-
 /** The model that answered in place of the one that was asked for, where its provider bills it and it has a price. */
 function replacedBy(
   model: string,
@@ -255,7 +253,7 @@ function replacedBy(
   { directory }: SettlementContext,
 ): PricedModel | undefined {
   const { provider } = exchange.get('target')
-  if (!replacing.has(provider.kind)) return undefined
+  if (knownProvider(provider.kind).billsReplacements !== true) return undefined
   const entry = directory.resolve(model, provider.name)?.entry
   const price =
     entry === undefined || entry.name === '*' ? undefined : priceInForce(entry.prices, exchange.startedAt)

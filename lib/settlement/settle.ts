@@ -4,6 +4,7 @@ import type { UsageLine, UsageReading } from '../money/usage.ts'
 import { decideOwed, type Ending, type Owed, type SentEnding } from './decide-owed.ts'
 import { priceLine } from '../money/price-line.ts'
 import { payableUsage } from './payable-usage.ts'
+import { knownProviders } from '../providers/known-providers.ts'
 
 /** The model that was asked for, at its provider, and its price. */
 export interface PricedModel {
@@ -67,13 +68,9 @@ const dates = /(?:^|[-@:])(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8})(?=$|[-@:])/g
 const snapshotWords = /^(?:\d{3,4}|v\d|latest|preview|exp|0)$/
 
 /** Names that their providers document as standing for models of other names: what they answer with begins so. */
-const aliases: ReadonlyMap<string, string> = new Map([
-  // https://api-docs.deepseek.com/quick_start/pricing: both are modes of the model of the day.
-  ['deepseek-chat', 'deepseek-v'],
-  ['deepseek-reasoner', 'deepseek-v'],
-  // Recorded: the plain name of a family is its largest model.
-  ['gpt-5.6', 'gpt-5.6-sol'],
-])
+const aliases: ReadonlyMap<string, string> = new Map(
+  [...knownProviders.values()].flatMap(({ modelAliases = {} }) => Object.entries(modelAliases)),
+)
 
 /**
  * What some work owes, now that it is over: the one settlement of requests, turns of sessions and jobs.

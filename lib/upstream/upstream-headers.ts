@@ -2,6 +2,7 @@ import type { Target } from '../models/target.ts'
 import { headerValue, headerValues, requestHeaders } from '../http/headers.ts'
 import { hash } from 'node:crypto'
 import type { Route } from '../routes/route.ts'
+import { knownProvider } from '../providers/known-providers.ts'
 
 /** What of a target decides on headers. */
 type HeaderTarget = Pick<
@@ -84,8 +85,8 @@ function withAnthropicVersion(headers: string[]): string[] {
 
 function credentialHeader({ dialectName, credential, provider }: HeaderTarget): [string, string] {
   if (dialectName === 'google') return ['x-goog-api-key', credential.value]
-  // OpenRouter speaks the messages format with its own form of key.
-  if (dialectName === 'anthropic' && provider.kind !== 'openrouter') return ['x-api-key', credential.value]
+  const isBearer = dialectName !== 'anthropic' || knownProvider(provider.kind).isBearerAlways === true
+  if (!isBearer) return ['x-api-key', credential.value]
   return ['authorization', `Bearer ${credential.value}`]
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { versionlessNotices } from '../../lib/config/known-providers.ts'
+import { versionlessNotices } from '../../lib/config/versionless-bases.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'

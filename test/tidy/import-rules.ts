@@ -59,7 +59,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'file-type': ['lib/media/measure-parts.ts'],
 }
 
-const pureFolders = ['lib/dialects/', 'lib/money/', 'lib/http/']
+const pureFolders = ['lib/dialects/', 'lib/money/', 'lib/http/', 'lib/providers/']
 /** Parts of Node that compute and do nothing else. */
 const pureBuiltins = [
   'node:assert/strict',
@@ -87,7 +87,7 @@ const rules: readonly Rule[] = [
       : undefined,
   (from, to) =>
     isPure(from) && !isPure(to) && to !== 'lib/pipeline/errors.ts'
-      ? 'lib/dialects, lib/money and lib/http import only each other and lib/pipeline/errors.ts'
+      ? 'lib/dialects, lib/money, lib/http and lib/providers import only each other and lib/pipeline/errors.ts'
       : undefined,
   (from, to) =>
     from.startsWith('lib/ledger/') && (to.startsWith('lib/stores/') || to.startsWith('lib/upstream/'))

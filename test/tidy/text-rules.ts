@@ -18,6 +18,9 @@ const globalDoors: readonly (readonly [pattern: RegExp, allowed: readonly string
   [/^console\./, ['bin/']],
 ]
 
+/** Whatever asks which provider it is has to be found again when another one does the same. */
+const providerByName = /\b(?:providerKind|provider\??\.kind) [!=]== '(?!sandbox')/
+
 function isSource(path: string): boolean {
   return /^(?:bin|plugins|lib|benchmarks)\//.test(path)
 }
@@ -60,6 +63,10 @@ export function wordingBreaches(sources: readonly Source[]): readonly string[] {
     }),
     ...source.text.split('\n').flatMap((line, index) => {
       const word = bannedWords.find(banned => new RegExp(`\\b${banned}\\b`).test(line))
+      if (isSource(source.path) && providerByName.test(line))
+        return [
+          `${source.path}:${index + 1} knows a provider by its name; say what it does in lib/providers/.`,
+        ]
       return word === undefined ? [] : [`${source.path}:${index + 1} says ${word}; do it, or open an issue.`]
     }),
   ])

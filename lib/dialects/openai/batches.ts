@@ -16,6 +16,7 @@ import { XaiCounts, xaiCounts, XaiResultsReader } from './xai-batch-results.ts'
 import { BatchResultsReader, lastUsage, lastValue } from '../batch-results.ts'
 import type { UsageLine } from '../../money/usage.ts'
 import { drawnLine, drawnUncounted, imageMeters, imageVariant } from './drawing-tool.ts'
+import { knownProvider } from '../../providers/known-providers.ts'
 
 /** A line of an output file: `{custom_id, response: {status_code, body}, error}`. */
 const line = object({
@@ -224,9 +225,12 @@ export const batchJobs: JobKind = {
   results: {
     ...freeOperation('batch-output'),
     readUsage: (head, context) =>
-      context.providerKind === 'xai' ? new XaiResultsReader(head, context) : new BatchOutputReader(context),
+      knownProvider(context.providerKind).batches === 'xai'
+        ? new XaiResultsReader(head, context)
+        : new BatchOutputReader(context),
   },
-  path: (id, providerKind) => (providerKind === 'mistral' ? mistralBatchPath(id) : pathOf(id)),
+  path: (id, providerKind) =>
+    knownProvider(providerKind).batches === 'mistral' ? mistralBatchPath(id) : pathOf(id),
   // A week is the longest that Mistral takes.
   durationMsMax: 8 * 86_400_000,
 }

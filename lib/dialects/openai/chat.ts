@@ -10,6 +10,7 @@ import { findField, readBoolean, textOf, wrongType } from '../read-field.ts'
 import { cacheMembers, factsFrom, textMembers } from '../request-facts.ts'
 import { googleTool, toolInterest, toolsInterest } from '../search-tools.ts'
 import { OpenaiReader, countsSearches } from './openai-reader.ts'
+import { knownProvider } from '../../providers/known-providers.ts'
 
 /** An image's address: `image_url: "..."` or `image_url: {url: "..."}`. */
 const imageUrl = anyOf(base64('image'), object({ ...strangeMembers, url: base64('image') }))
@@ -100,12 +101,6 @@ const answer = object({
 
 /** Models that look something up for every answer, of which their usage says nothing. */
 const searchModel = /-search-(?:preview|api)\b/
-/**
- * Their usage has a counter where they have searched, or states the cost; OpenAI's models search by their names, and Groq's
- * messages list what was run.
- */
-const telling: ReadonlySet<string> = new Set(['openai', 'xai', 'openrouter', 'perplexity', 'groq'])
-
 class ChatReader extends OpenaiReader {
   /** Of the tool that is listed right now, in whichever order they come. */
   #executed: { index?: unknown; type?: unknown } = {}
@@ -144,7 +139,8 @@ class ChatReader extends OpenaiReader {
     if (this.#searches.size > 0) return this.#searches.size
     if (searchModel.test(this.model ?? facts.model ?? '')) return 1
     const usage = this.usage()
-    if (telling.has(providerKind) || usage === undefined || countsSearches(usage)) return 0
+    if (knownProvider(providerKind).tellsSearches === true || usage === undefined || countsSearches(usage))
+      return 0
     return Math.min(1, facts.searches ?? 0)
   }
 }

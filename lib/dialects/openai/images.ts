@@ -13,6 +13,7 @@ import { readMedia } from '../read-media.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { imageMeters, imageVariant } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
+import { knownProvider } from '../../providers/known-providers.ts'
 
 /** xAI's edits send JSON with the image in it. */
 const image = anyOf(
@@ -85,9 +86,12 @@ class ImagesReader extends OpenaiReader {
     return { ...counted, lines: [this.line({ images: this.#images }, variant), ...this.#inputLines()] }
   }
 
-  /** xAI bills the images of a request too, at a price of their own. */
+  /** The images of a request, where they are billed too. */
   #inputLines(): readonly UsageLine[] {
-    const inputs = this.context.providerKind === 'xai' ? imagesIn(this.context.facts.media) : 0
+    const inputs =
+      knownProvider(this.context.providerKind).billsInputImages === true
+        ? imagesIn(this.context.facts.media)
+        : 0
     return inputs === 0 ? [] : [this.line({ images: inputs }, 'input')]
   }
 }

@@ -2,6 +2,7 @@ import type { UsageLine } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { isStandardTier, tierUnnamed } from '../asked-tier.ts'
 import { type AnswerMeasure, addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
+import { knownProvider } from '../../providers/known-providers.ts'
 
 const doneMark = '[DONE]'
 /** In which xAI states what a response has cost. */
@@ -113,17 +114,18 @@ function readTotals(usage: UsageFields, providerKind: string): Totals {
   if (input === undefined && output === undefined) return { input: total, output: undefined }
   const hidden = total - (input ?? 0) - (output ?? 0)
   if (hidden === 0) return { input, output }
-  if (hidden > 0) {
-    if (providerKind === 'xai') {
-      const reasoning = usage.within(...outputDetails).count('reasoning_tokens')
-      if (reasoning === hidden) return { input, output: (output ?? 0) + hidden }
-    }
-    // Gemini's OpenAI endpoint counts thinking nowhere else.
-    if (providerKind === 'google') return { input, output: (output ?? 0) + hidden }
-    if (providerKind === 'mistral') {
-      const audio = usage.within(...inputDetails).count('audio_tokens')
-      if (audio === hidden) return { input: (input ?? 0) + hidden, output }
-    }
+  switch (hidden > 0 ? knownProvider(providerKind).tokensInTotalOnly : undefined) {
+    case 'output':
+      return { input, output: (output ?? 0) + hidden }
+    case 'reasoning':
+      if (usage.within(...outputDetails).count('reasoning_tokens') === hidden)
+        return { input, output: (output ?? 0) + hidden }
+      break
+    case 'audioInput':
+      if (usage.within(...inputDetails).count('audio_tokens') === hidden)
+        return { input: (input ?? 0) + hidden, output }
+      break
+    case undefined:
   }
   usage.flag('usage_inconsistent')
   return { input, output }

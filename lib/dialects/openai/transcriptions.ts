@@ -10,6 +10,7 @@ import { readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
+import { knownProvider } from '../../providers/known-providers.ts'
 
 type ReportsLength = NonNullable<RequestFacts['reportsLength']>
 
@@ -104,10 +105,7 @@ function withTold(facts: RequestFacts, format = '', inJson: ReportsLength): Requ
   return { ...facts, reportsLength: plainFormats.has(format) ? inJson : 'never' }
 }
 
-/** https://console.groq.com/docs/speech-to-text: what is shorter is billed as so many seconds. */
-const leastSeconds: ReadonlyMap<string, number> = new Map([['groq', 10]])
-
 /** For how many seconds of audio a provider bills so many, by the provider's kind. */
 export function billedSeconds(seconds: number, providerKind: string): number {
-  return Math.max(leastSeconds.get(providerKind) ?? 0, seconds)
+  return Math.max(knownProvider(providerKind).audioSecondsMin ?? 0, seconds)
 }

@@ -14,6 +14,7 @@ import { factsFrom, modelMembers } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { openaiList } from './object-list.ts'
 import { ticksPerUsd } from './openai-reader.ts'
+import { knownProvider } from '../../providers/known-providers.ts'
 
 /** https://platform.openai.com/docs/api-reference/videos/create: what it is unless the request says. */
 const secondsUnlessSaid = 4
@@ -99,9 +100,6 @@ class VideoReader extends AnswerReader {
   }
 }
 
-/** What a video has cost is stated beside it there, and not with its bytes. */
-const statesCost: ReadonlySet<string> = new Set(['openrouter'])
-
 /** Whoever gets the video itself has a video that is done, as long and large as was asked for. */
 class VideoContentReader implements UsageReader {
   readonly isTerminal = false
@@ -119,7 +117,7 @@ class VideoContentReader implements UsageReader {
 
   end(): UsageReading {
     const { facts, object, providerKind } = this.#context
-    const video = statesCost.has(providerKind) ? undefined : object
+    const video = knownProvider(providerKind).statesVideoCost === true ? undefined : object
     const { units: meters = {}, unitsVariant: variant } = facts
     return {
       lines: video === undefined ? [] : [variant === undefined ? { meters } : { meters, variant }],

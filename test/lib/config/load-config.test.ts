@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { knownProviders } from '../../../lib/config/known-providers.ts'
+import { knownProviders } from '../../../lib/providers/known-providers.ts'
 import { loadConfig } from '../../../lib/config/load-config.ts'
 import { plugins } from '../../../plugins/index.ts'
 import { loadFiles } from './config-files.ts'
