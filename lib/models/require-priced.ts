@@ -51,7 +51,7 @@ export function requirePricedTier(
     throw new GatewayError(
       'not_supported',
       `The tier "${name}" has no price for this model here, so it is not served. The operator sets it: factors, "${name}".`,
-      { param: knownProvider(providerKind).tierMembers?.[name] ?? 'service_tier' },
+      { param: knownProvider(providerKind).tierMembers?.get(name) ?? 'service_tier' },
     )
   }
 }

@@ -20,7 +20,7 @@ export const anthropic = {
   credentialRefusals,
   // https://platform.claude.com/docs/en/build-with-claude/fast-mode
   sellsTiers: true,
-  tierMembers: { fast: 'speed' },
+  tierMembers: new Map([['fast', 'speed']]),
   rentsContainers: true,
   tokenizer: { factor: 1.1, perMessage: 4, perRequest: 3, forTools: 330, definitions: 1 },
   readsCompletionTokens: true,

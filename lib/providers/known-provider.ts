@@ -36,7 +36,7 @@ export interface KnownProvider {
   /** It sells tiers at more than the usual price. What others do not know they take no notice of, or refuse. */
   readonly sellsTiers?: true
   /** In which member a tier is asked for, where that is not `service_tier`. */
-  readonly tierMembers?: Readonly<Record<string, string>>
+  readonly tierMembers?: ReadonlyMap<string, string>
   /** It rents containers out. Others bill code by its runs, or not at all. */
   readonly rentsContainers?: true
   /** What is billed apart from tokens, and told by a stated cost alone, in dollars at most. */
