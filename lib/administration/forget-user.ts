@@ -1,3 +1,4 @@
+import { AccountError } from '../accounts/accounts.ts'
 import { RecordConflictError, type RecordStep, type Records } from '../stores/records/records.ts'
 
 /** An address that no email reaches: names ending so belong to nobody (RFC 2606). */
@@ -10,6 +11,15 @@ function noEmail(id: string): string {
 /** Whether an account or user was forgotten, by their email. */
 export function isForgotten(email: string | null): boolean {
   return email?.endsWith(`@${domain}`) === true
+}
+
+/** @throws AccountError account_deleted for the email of an account that was forgotten */
+export function requireKept(accountId: string, email: string | null): void {
+  if (!isForgotten(email)) return
+  throw new AccountError(
+    'account_deleted',
+    `the account ${accountId} was deleted: nobody could use the money`,
+  )
 }
 
 /** Removes what is personal about an account, and who else acts for it. What it was charged stays under its id. */

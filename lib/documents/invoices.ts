@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isForgotten } from '../administration/forget-user.ts'
+import { isForgotten, requireKept } from '../administration/forget-user.ts'
 import { actionStep } from '../administration/operator-log.ts'
 import { formatKopecks, type Kopecks } from '../money/kopecks.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
@@ -166,6 +166,7 @@ const tokenBytes = 32
 /**
  * Makes an invoice for an account's company, and has it emailed.
  * @throws DocumentError when the account has no company, or the amount is none
+ * @throws AccountError account_deleted
  */
 export async function createInvoice(
   records: Records,
@@ -187,6 +188,10 @@ export async function createInvoice(
       { account: accountId },
     )
   }
+  const [account] = await records.all(
+    records.build.selectFrom('accounts').select('email').where('id', '=', accountId),
+  )
+  requireKept(accountId, account?.email ?? null)
   const issuer = await keepFacsimile(records, seller, at)
   const date = moscowDay(at)
   const year = Number(date.slice(0, 4))

@@ -1,4 +1,5 @@
 import { AccountError } from '../accounts/accounts.ts'
+import { requireKept } from '../administration/forget-user.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Reports } from '../ledger/reports.ts'
 import { formatRoubles, type Micros } from '../money/amount.ts'
@@ -54,6 +55,7 @@ export function paymentActions(
       const account = await reports.account(accountId)
       if (account === undefined)
         throw new AccountError('account_not_found', `there is no account ${accountId}`)
+      requireKept(accountId, account.email)
       const payment = await service.payments.create({
         accountId,
         amountMicros,

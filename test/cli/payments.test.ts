@@ -60,6 +60,12 @@ await t.test('an operator makes a payment link, sees it paid, refunds it and com
     [['payment', 'show', 'x'], /there is no payment x/],
   ] as const)
     t.match(await run(...words), { code: 1, stderr: message })
+  await run('account', 'debit', accountId, '--rub', '1001', '--reason', 'sent back')
+  t.match(await run('account', 'delete', accountId, '--reason', 'asked for it'), { code: 0 })
+  t.match(await run('payment', 'create', '--account', accountId, '--rub', '500'), {
+    code: 1,
+    stderr: /the account .* was deleted: nobody could use the money/,
+  })
   t.match(await run('payment', 'list', '--state', 'paid'), { code: 2, stderr: /none of created, pending/ })
   t.strictSame(await test.breaches(), [])
 })

@@ -129,6 +129,11 @@ export async function deletionContract(t: Test, open: OpenStore): Promise<void> 
 
     t.equal(await forgetUser(records, userId), true)
 
+    await t.rejects(createInvoice(records, seller, { accountId, amount: 100, at: now }), {
+      code: 'account_deleted',
+      message: /nobody could use the money/,
+    })
+
     t.match(await pay(company.inn, named), { credited: [], queued: [{ reason: 'account-deleted' }] })
     t.match(await pay(company.inn, 'Аванс'), { queued: [{ reason: 'payer-unknown' }] })
     t.match(await pay('7707083893', named), { queued: [{ reason: 'payer-other' }] })
