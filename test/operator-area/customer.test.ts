@@ -68,13 +68,13 @@ await t.test('a document and its correction are told apart, on pages and in the 
     const { text } = await desk.get(path)
     t.match(text, />Акт № 1125 от 30\.11\.2026</, path)
     t.match(text, />Акт № 1125 от 30\.11\.2026, исправление 1</, path)
-    t.equal(text.match(/>выставлен, исправлен</g)?.length, 1, `${path}: the first issue is corrected`)
+    t.equal(text.match(/>issued, corrected</g)?.length, 1, `${path}: the first issue is corrected`)
   }
   const table = await desk.get('/documents.csv')
-  t.match(table.text, /\r\nАкт № 1125 от 30\.11\.2026;2026-11-30;.*;;"выставлен, исправлен"\r\n/)
+  t.match(table.text, /\r\nАкт № 1125 от 30\.11\.2026;2026-11-30;.*;;"issued, corrected"\r\n/)
   t.match(
     table.text,
-    /\r\n"Акт № 1125 от 30\.11\.2026, исправление 1";2026-11-30;.*;12345,000000;выставлен\r\n/,
+    /\r\n"Акт № 1125 от 30\.11\.2026, исправление 1";2026-11-30;.*;12345,000000;issued\r\n/,
     'the sums of the table add up to those of the month',
   )
 })
