@@ -14,7 +14,7 @@ const amount = fc.integer({ min: 0, max: 30 })
 
 await t.test(
   `whatever happens in whatever order, the ledger agrees with arithmetic: ${runs} runs`,
-  { timeout: 60_000 + runs * 500 },
+  { timeout: 60_000 + runs * 1_000 },
   async t => {
     await ledgerModel(t, t => openNew(t, { durability: 'relaxed', riskRule: () => riskRule }), { runs, seed })
   },
