@@ -6,6 +6,7 @@ import { payeeBytesOver, type Seller, type TaxPeriod } from '../companies/seller
 import type { Problems } from './problems.ts'
 import type { SellerSettings } from './house-schema.ts'
 import { fileProblem } from '../platform/file-problem.ts'
+import { fileTrouble } from '../platform/file-trouble.ts'
 
 const basisLengthMax = 120
 
@@ -107,8 +108,9 @@ const jpegEnd = Buffer.from('ffd9', 'hex')
  * @returns what is wrong with it as `problem`
  */
 function readFacsimile(file: string): { readonly url: string } | { readonly problem: string } {
-  const { size } = statSync(file, { throwIfNoEntry: false }) ?? {}
-  if (size === undefined) return { problem: `there is no file ${file}` }
+  const trouble = fileTrouble(file)
+  if (trouble !== undefined) return { problem: trouble.words }
+  const { size } = statSync(file)
   if (size > facsimileBytesMax)
     return { problem: `${file} has ${size} bytes; at most ${facsimileBytesMax} are kept with documents` }
   let bytes: Buffer

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import type { AccountAreaConfig, Config, Listen, AlarmsConfig } from './config.ts'
 import { Problems } from './problems.ts'
@@ -19,6 +18,7 @@ import {
   type ConfigUse,
 } from './layers.ts'
 import { anyPricing, resolveStore } from './load-section.ts'
+import { fileTrouble } from '../platform/file-trouble.ts'
 import { nearest } from '../platform/nearest.ts'
 import { mixedPrices, ownModels, priceOrigins, type MixedPrice, type PriceOrigin } from './mixed-prices.ts'
 import { checkWhole } from './check-whole.ts'
@@ -32,8 +32,8 @@ function withLegalTexts(settings: AccountAreaConfig, file: string, problems: Pro
     if (document === undefined) return []
     const [ru, en] = (['ru', 'en'] as const).map(language => {
       const path = resolve(dirname(file), document[language])
-      if (!existsSync(path))
-        problems.add(['accountArea', 'documents', kind, language], `there is no file ${path}`)
+      const trouble = fileTrouble(path)
+      if (trouble !== undefined) problems.add(['accountArea', 'documents', kind, language], trouble.words)
       return path
     })
     return [[kind, { ...document, ru, en }]]
@@ -218,7 +218,8 @@ function checkDefaultProviders(
 function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: Problems): Config['tls'] {
   const resolved = { cert: resolve(dirname(file), tls.cert), key: resolve(dirname(file), tls.key) }
   for (const part of ['cert', 'key'] as const) {
-    if (!existsSync(resolved[part])) problems.add(['tls', part], `there is no file ${resolved[part]}`)
+    const trouble = fileTrouble(resolved[part])
+    if (trouble !== undefined) problems.add(['tls', part], trouble.words)
   }
   return resolved
 }

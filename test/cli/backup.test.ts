@@ -70,6 +70,40 @@ await t.test(
   },
 )
 
+await t.test('a store of which a page is damaged leaves no copy, and the reason names the store', async t => {
+  const { config, store } = writeConfig(t.testdir())
+  await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
+  const sound = readFileSync(store)
+  writeFileSync(store, sound.fill('A', sound.length - 4096))
+
+  t.match(await runHere(['backup', `${store}.copy`, '--config', config]), {
+    code: 1,
+    stdout: '',
+    stderr: new RegExp(`^gateway: ${store} is damaged`),
+  })
+  t.notOk(existsSync(`${store}.copy`))
+  t.notOk(existsSync(`${store}.copy.partial`))
+})
+
+await t.test(
+  'a store that cannot be read while it is copied is not told as a copy that cannot be written',
+  async t => {
+    const { config, store } = writeConfig(t.testdir())
+    await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
+    const database = new Database(store)
+    t.teardown(() => database.close())
+    const { backup } = Database.prototype
+    t.teardown(() => void (Database.prototype.backup = backup))
+    Database.prototype.backup = () =>
+      Promise.reject(new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_READ'))
+
+    const { stderr } = await runHere(['backup', `${store}.copy`, '--config', config])
+
+    t.match(stderr, `${store} cannot be`)
+    t.notMatch(stderr, 'cannot be written')
+  },
+)
+
 await t.test(
   'a store that is newer, damaged or foreign is refused by every command, with the reason',
   async t => {

@@ -287,8 +287,10 @@ for (const [what, yaml, message] of pipelines) {
 }
 
 await t.test('other commands tell what is wrong with the configuration, too', async t => {
-  const folder = t.testdir()
+  const folder = t.testdir({ 'loop.yaml': t.fixture('symlink', 'loop.yaml') })
   const { config } = writeConfig(folder, 'litsen: 1\n')
+  const hidden = await runHere(['models', '--config', join(folder, 'loop.yaml')])
+  t.match(hidden, { code: 1, stdout: '', stderr: /loop\.yaml: cannot be read: ELOOP/ })
   const [wrong, gone] = await Promise.all([
     runGateway(['serve', '--config', config]),
     runHere(['models', '--config', join(folder, 'none.yaml')]),

@@ -1,12 +1,16 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { openCopy, type SqliteDatabase } from './sqlite-database.ts'
+import { openCopy, sqliteErrorCode, type SqliteDatabase } from './sqlite-database.ts'
+import { damaged, openFailure } from './sqlite-prepare.ts'
 import { openSqliteFile } from './sqlite-queries.ts'
 import { StoreError } from '../shared/store-queries.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
 
 /** All pages at once: the store is read in one go, so there is nothing to be gained from small steps. */
 const pagesMax = 0x7fffffff
+
+/** Of SQLite's errors those that come of the store, and not of the copy. */
+const ofReading = /^SQLITE_(?:BUSY|CORRUPT|IOERR_READ|IOERR_SHORT_READ|LOCKED|NOTADB)/
 
 /** A rename is on the disk once its folder is. */
 function sync(path: string): void {
@@ -18,14 +22,14 @@ function sync(path: string): void {
   }
 }
 
-/** A copy that cannot be restored is worse than none, since somebody counts on it. */
-function finish(copy: string): void {
+/** A copy that cannot be restored is worse than none, since somebody counts on it. A damage is the store's own. */
+function finish(copy: string, file: string): void {
   const database = openCopy(copy)
   try {
     // One file, that can be read from anywhere. The server that gets it changes this back.
     database.pragma('journal_mode = DELETE')
     const finding = database.prepare('PRAGMA quick_check(1)').pluck().get()
-    if (finding !== 'ok') throw new StoreError(`the copy came out damaged: ${String(finding)}`)
+    if (finding !== 'ok') throw damaged(file, String(finding))
   } finally {
     database.close()
   }
@@ -57,14 +61,16 @@ export async function backupSqliteStore(file: string, copy: string): Promise<voi
     // The copy holds what the store holds, so nobody else may read it either.
     closeSync(openSync(partial, 'w', 0o600))
     await copyPages(database, partial)
+    finish(partial, file)
+    sync(partial)
   } catch (error) {
     rmSync(partial, { force: true })
+    if (error instanceof StoreError) throw error
+    if (ofReading.test(sqliteErrorCode(error) ?? '')) throw openFailure(error, file)
     throw new StoreError(`${copy} cannot be written: ${fileProblem(error)}`, { cause: error })
   } finally {
     database.close()
   }
-  finish(partial)
-  sync(partial)
   if (existsSync(copy)) throw exists()
   renameSync(partial, copy)
   sync(dirname(copy))

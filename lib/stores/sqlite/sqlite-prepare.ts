@@ -111,11 +111,16 @@ export function openFailure(error: unknown, file: string): StoreError {
   if (error instanceof StoreError) return error
   const code = sqliteErrorCode(error)
   if (code !== undefined && /^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
-    return new StoreError(`${file} is damaged or not a SQLite database; restore it from a backup (${code})`, {
-      cause: error,
-    })
+    return damaged(file, code, error)
   }
   return cannotOpen(file, error)
+}
+
+/** A store that a command cannot go by. */
+export function damaged(file: string, reason: string, cause?: unknown): StoreError {
+  return new StoreError(`${file} is damaged or not a SQLite database; restore it from a backup (${reason})`, {
+    cause,
+  })
 }
 
 /** Files that were made under another release, or copied there, may be anybody's to read. */

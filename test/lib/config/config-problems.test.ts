@@ -41,6 +41,8 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['trustedProxies: [10.0.0.0/33]', 'trustedProxies[0]', /network/],
   ['cors: { origins: [https://a.example/path] }', 'cors.origins[0]', /origin/],
   ['tls: { cert: no.pem, key: no.pem }', 'tls.cert', /there is no file/],
+  // A folder that may not be entered would be of no use to root.
+  ['tls: { cert: loop, key: loop }', 'tls.key', /loop cannot be read: ELOOP/],
   ['plugins: [auth, model-ruter]', 'plugins[1]', /unknown plugin "model-ruter"/, 'model-router'],
   ['plugins: [auth, cachee]', 'plugins[1]', /unknown plugin "cachee"; there are auth, model-router, /],
   ['plugins: [auth, auth]', 'plugins[1]', /twice/],
@@ -158,7 +160,7 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
 
 for (const [yaml, path, message, nearest] of cases) {
   await t.test(`${yaml.replaceAll('\n', ' ')} is refused`, async t => {
-    const folder = t.testdir()
+    const folder = t.testdir({ loop: t.fixture('symlink', 'loop') })
     const problems = problemsOf(folder, { 'gateway.yaml': yaml })
 
     const found = problems.find(problem => problem.path === path)

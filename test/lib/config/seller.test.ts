@@ -79,11 +79,14 @@ await t.test('what could not be printed is refused by its path', async t => {
       /there twice/,
     ],
     [{ extra: 'facsimile: no.png' }, 'seller.facsimile', /there is no file/],
+    [{ extra: 'facsimile: loop.png' }, 'seller.facsimile', /loop\.png cannot be read: ELOOP/],
     [{ extra: 'facsimile: gateway.yaml' }, 'seller.facsimile', /neither a PNG nor a JPEG/],
     [{ extra: 'acountant: Петрова' }, 'seller.acountant', /unknown key/],
   ]
   for (const [change, path, message] of cases) {
-    const found = problemsOf(t.testdir(), { 'gateway.yaml': yaml(change) })
+    const found = problemsOf(t.testdir({ 'loop.png': t.fixture('symlink', 'loop.png') }), {
+      'gateway.yaml': yaml(change),
+    })
     t.ok(
       found.some(problem => problem.path === path && message.test(problem.message)),
       `${path}: ${found.map(formatProblem).join('\n')}`,
