@@ -90,12 +90,9 @@ await t.test(
   async t => {
     const { config, store } = writeConfig(t.testdir())
     await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
-    const database = new Database(store)
-    t.teardown(() => database.close())
-    const { backup } = Database.prototype
-    t.teardown(() => void (Database.prototype.backup = backup))
-    Database.prototype.backup = () =>
-      Promise.reject(new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_READ'))
+    t.capture(Database.prototype, 'backup', () =>
+      Promise.reject(new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_READ')),
+    )
 
     const { stderr } = await runHere(['backup', `${store}.copy`, '--config', config])
 
@@ -103,6 +100,25 @@ await t.test(
     t.notMatch(stderr, 'cannot be written')
   },
 )
+
+await t.test('a store of an older release is backed up before it is brought up to date', async t => {
+  const { config, store } = writeConfig(t.testdir())
+  await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
+  const database = new Database(store)
+  const newest = Number(database.pragma('user_version', { simple: true }))
+  database.pragma(`user_version = ${newest - 1}`)
+  database.close()
+
+  t.match(await runHere(['verify', '--config', config]), {
+    code: 1,
+    stderr: /is of an older release: back it up, then start the gateway once/,
+  })
+  t.match(await runHere(['backup', `${store}.copy`, '--config', config]), { code: 0, stderr: '' })
+  const copy = new Database(`${store}.copy`, { readonly: true })
+  t.teardown(() => copy.close())
+  t.equal(copy.pragma('user_version', { simple: true }), newest - 1)
+  t.not(copy.prepare('SELECT count(*) FROM accounts').pluck().get(), 0)
+})
 
 await t.test(
   'a store that is newer, damaged or foreign is refused by every command, with the reason',

@@ -58,7 +58,7 @@ async function checkPostgresVersion(pool: PostgresPool): Promise<void> {
   const version = await schemaVersion(pool)
   if (missingSteps(postgresSchema, version, 'the database').length > 0) {
     throw new StoreError(
-      'the database is of an older release: start the gateway once, which brings it up to date',
+      'the database is of an older release: back it up, then start the gateway once, which brings it up to date',
     )
   }
 }

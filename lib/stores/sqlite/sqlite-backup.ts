@@ -55,7 +55,7 @@ export async function backupSqliteStore(file: string, copy: string): Promise<voi
   const exists = (): StoreError => new StoreError(`${copy} exists already; a backup overwrites nothing`)
   if (existsSync(copy)) throw exists()
   const partial = `${copy}.partial`
-  const database = openSqliteFile(file)
+  const database = openSqliteFile(file, { isOlderToo: true })
   try {
     rmSync(partial, { force: true })
     // The copy holds what the store holds, so nobody else may read it either.

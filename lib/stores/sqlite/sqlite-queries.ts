@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { openFailure, stepsOf } from './sqlite-prepare.ts'
+import { sqliteSchema } from './sqlite-schema.ts'
 import { cannotOpen, StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import type { KeyRecord } from '../../accounts/accounts.ts'
 import { keyRecord } from '../shared/stored-keys.ts'
@@ -14,10 +15,10 @@ const restMs = 20
 const shortMs = 10
 
 /**
- * Opens a file that must be a store of this release.
+ * Opens a file that must be a store of this release, or of an older one for what copies it as it is.
  * @throws StoreError when it is missing, damaged or of another release
  */
-export function openSqliteFile(file: string): SqliteDatabase {
+export function openSqliteFile(file: string, { isOlderToo = false } = {}): SqliteDatabase {
   try {
     accessSync(file)
   } catch (error) {
@@ -30,9 +31,10 @@ export function openSqliteFile(file: string): SqliteDatabase {
   let database: SqliteDatabase | undefined
   try {
     database = openForReading(file)
-    if (stepsOf(database, file).length > 0) {
+    const [step] = stepsOf(database, file)
+    if (step !== undefined && (!isOlderToo || step === sqliteSchema.baseline)) {
       throw new StoreError(
-        `${file} is of an older release: start the gateway once, which brings it up to date`,
+        `${file} is of an older release: back it up, then start the gateway once, which brings it up to date`,
       )
     }
     return database
