@@ -140,7 +140,7 @@ await t.test('check says that a configuration is in order', async t => {
     runGateway(['check', '--json'], { cwd: root }),
   ])
 
-  t.match(text, { code: 0, stderr: '', stdout: /gateway\.yaml is in order\n  providers  1 on, 16 off\n/ })
+  t.match(text, { code: 0, stderr: '', stdout: /gateway\.yaml is in order\n  providers  1 on, 17 off\n/ })
   t.match(JSON.parse(json.stdout), { ok: true, file: join(root, 'config/gateway.yaml') })
 })
 

@@ -48,13 +48,17 @@ export async function askServed(
   })
 }
 
-/** What stands in the ledger of a process: how many charges of which kind; said otherwise when it is not in order. */
-export async function ledgerOf(served: ServedProcess): Promise<string> {
+/**
+ * What stands in the ledger of a process: how many charges of which kind; said otherwise when it is not in order.
+ * @param flagIgnored tells no kinds apart
+ */
+export async function ledgerOf(served: ServedProcess, flagIgnored?: string): Promise<string> {
   await until(async () => (await served.heldMicros()) === 0)
   const kinds = new Map<string, number>()
   for (const { outcome, amount, usageSource, flags } of await served.charges()) {
     const isEstimate = usageSource === 'estimated' && Number(amount) > 0
-    const kind = [outcome, isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...flags].join(' ')
+    const told = flags.filter(flag => flag !== flagIgnored)
+    const kind = [outcome, isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...told].join(' ')
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
   }
   const breaches = await served.breaches()
