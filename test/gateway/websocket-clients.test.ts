@@ -74,9 +74,14 @@ await t.test(
     session.close()
     const [charge, ...others] = await lastCharges(gateway)
     t.same(others, [])
-    t.match(charge, { operation: 'realtime', usageSource: 'provider' })
+    t.match(
+      response.usage,
+      { input_tokens: 0, output_tokens: 0 },
+      'the emulator counts nothing of what it wrote',
+    )
+    t.match(charge, { operation: 'realtime', usageSource: 'estimated' })
     const { input = 0, output = 0 } = charge?.usage ?? {}
-    t.match(response.usage, { input_tokens: input, output_tokens: output }, 'as the emulator counted')
+    t.ok(input > 0 && output > 0, 'so that what came is estimated')
   },
 )
 
