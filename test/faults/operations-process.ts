@@ -9,6 +9,7 @@ import { until } from '../fixtures/until.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { alike, openai } from './observe.ts'
 import { askServed, beginStreams, endStreams, ledgerOf, openStream } from './served.ts'
+import { roughFlag } from './fault-run.ts'
 
 async function serve(
   context: FaultContext,
@@ -67,7 +68,7 @@ async function terminateTwice(context: FaultContext): Promise<string> {
   const ends = await Promise.all(streams.map(stream => stream.ended))
   const resets = ends.filter(end => end === 'reset').length
   // Others on the machine may leave no time to count what some of the streams delivered before the end.
-  const ledger = await ledgerOf(served, context.isAlone ? undefined : 'estimate_rough')
+  const ledger = await ledgerOf(served, context.isAlone ? undefined : roughFlag)
   const [tookMsMax, inTime] = context.isAlone ? [4000, ' within 4 s'] : [10_000, '']
   return `${resets} reset${tookMs < tookMsMax ? inTime : ` after ${tookMs} ms`}; exit ${exitCode}; ${ledger}`
 }
