@@ -169,7 +169,7 @@ function addKeyEdit(key: Command, { stdout }: CliContext): void {
     .option('--budget-rub <amount>', `how much it may spend, what it has spent counted; ${none}: no budget`)
     .option('--budget-period <period>', `when the budget begins anew: ${budgetPeriods.join(', ')}`)
     .option('--expires <time>', `an ISO date or time; ${none}: never`)
-    .option('--ips <list>', `the addresses and networks it may come from; ${none}: any`)
+    .option('--ips <list>', `the addresses and networks it may come from; ${none}: from everywhere`)
     .action(async (id: string, options: EditOptions) => {
       const edit = editOf(id, options)
       if (options.allowUnknownModels !== true) checkModels(options, edit.models ?? [])

@@ -7,7 +7,7 @@ import type { ConfigKey, Settings } from '../config/schema.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 import { CommandError, type SharedOptions } from './command.ts'
-import { fileTrouble } from '../platform/file-trouble.ts'
+import { readProblem } from '../platform/file-problem.ts'
 
 /**
  * @param plugins the shipped ones, for a command that acts by the list of plugins
@@ -58,7 +58,7 @@ export const openProviderNames = (options: SharedOptions): readonly string[] =>
 
 function readFrom<T>(options: SharedOptions, read: (file: string) => T): T {
   const file = findConfig(options.config)
-  if (fileTrouble(file)?.isMissing === true) {
+  if (readProblem(file)?.isMissing === true) {
     throw new CommandError(
       `there is no configuration at ${file}: name one with --config FILE or GATEWAY_CONFIG`,
     )

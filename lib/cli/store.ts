@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { answer, addCommand, CommandError, type SharedOptions, type CliContext } from './command.ts'
 import { readStore } from './with-store.ts'
 import { openStoreSetting } from './open-config.ts'
-import { fileTrouble } from '../platform/file-trouble.ts'
+import { readProblem } from '../platform/file-problem.ts'
 
 /** `verify`: works every charge and balance out again; fails on the first store that disagrees. */
 export function addVerifyCommand(program: Command, { stdout }: CliContext): void {
@@ -35,7 +35,7 @@ export function addBackupCommand(program: Command, { stdout }: CliContext): void
       }
       const { backupSqliteStore } = await import('../stores/sqlite/sqlite-backup.ts')
       const file = resolve(target)
-      if (fileTrouble(dirname(file))?.isMissing === true)
+      if (readProblem(dirname(file))?.isMissing === true)
         throw new CommandError(`there is no folder ${dirname(file)}`)
       await backupSqliteStore(store.file, file)
       answer(stdout, options, { file }, `the store was copied to ${file}\n`)

@@ -1,6 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { systemClock } from '../platform/clock.ts'
-import { fileTrouble } from '../platform/file-trouble.ts'
+import { readProblem } from '../platform/file-problem.ts'
 import { CommandError, type SharedOptions } from './command.ts'
 import { openHouseConfig, openPriceConfig, openRiskRule, openStoreSetting } from './open-config.ts'
 import { withRates } from '../config/build-rates.ts'
@@ -171,5 +171,5 @@ export async function knownRates(options: SharedOptions, config: Config): Promis
 
 /** Whether there is a store to read. */
 export function hasStore({ store }: Config): boolean {
-  return store.kind === 'postgres' || fileTrouble(store.file)?.isMissing !== true
+  return store.kind === 'postgres' || readProblem(store.file)?.isMissing !== true
 }

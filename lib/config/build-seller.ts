@@ -5,8 +5,7 @@ import { checkText, cleanText } from '../companies/printable-text.ts'
 import { payeeBytesOver, type Seller, type TaxPeriod } from '../companies/seller.ts'
 import type { Problems } from './problems.ts'
 import type { SellerSettings } from './house-schema.ts'
-import { fileProblem } from '../platform/file-problem.ts'
-import { fileTrouble } from '../platform/file-trouble.ts'
+import { fileProblem, readProblem } from '../platform/file-problem.ts'
 
 const basisLengthMax = 120
 
@@ -108,8 +107,8 @@ const jpegEnd = Buffer.from('ffd9', 'hex')
  * @returns what is wrong with it as `problem`
  */
 function readFacsimile(file: string): { readonly url: string } | { readonly problem: string } {
-  const trouble = fileTrouble(file)
-  if (trouble !== undefined) return { problem: trouble.words }
+  const problem = readProblem(file)
+  if (problem !== undefined) return { problem: problem.words }
   const { size } = statSync(file)
   if (size > facsimileBytesMax)
     return { problem: `${file} has ${size} bytes; at most ${facsimileBytesMax} are kept with documents` }

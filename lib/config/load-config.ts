@@ -18,7 +18,7 @@ import {
   type ConfigUse,
 } from './layers.ts'
 import { anyPricing, resolveStore } from './load-section.ts'
-import { fileTrouble } from '../platform/file-trouble.ts'
+import { readProblem } from '../platform/file-problem.ts'
 import { nearest } from '../platform/nearest.ts'
 import { mixedPrices, ownModels, priceOrigins, type MixedPrice, type PriceOrigin } from './mixed-prices.ts'
 import { checkWhole } from './check-whole.ts'
@@ -32,8 +32,8 @@ function withLegalTexts(settings: AccountAreaConfig, file: string, problems: Pro
     if (document === undefined) return []
     const [ru, en] = (['ru', 'en'] as const).map(language => {
       const path = resolve(dirname(file), document[language])
-      const trouble = fileTrouble(path)
-      if (trouble !== undefined) problems.add(['accountArea', 'documents', kind, language], trouble.words)
+      const problem = readProblem(path)
+      if (problem !== undefined) problems.add(['accountArea', 'documents', kind, language], problem.words)
       return path
     })
     return [[kind, { ...document, ru, en }]]
@@ -218,8 +218,8 @@ function checkDefaultProviders(
 function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: Problems): Config['tls'] {
   const resolved = { cert: resolve(dirname(file), tls.cert), key: resolve(dirname(file), tls.key) }
   for (const part of ['cert', 'key'] as const) {
-    const trouble = fileTrouble(resolved[part])
-    if (trouble !== undefined) problems.add(['tls', part], trouble.words)
+    const problem = readProblem(resolved[part])
+    if (problem !== undefined) problems.add(['tls', part], problem.words)
   }
   return resolved
 }

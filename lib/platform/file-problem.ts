@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs'
+
 const forbidden = 'this user may not: run the command as a user who may, or change the rights'
 /** What an operator does about the commonest failures of files. */
 const words: ReadonlyMap<string, string> = new Map([
@@ -16,4 +18,24 @@ const words: ReadonlyMap<string, string> = new Map([
 export function fileProblem(error: unknown): string {
   const known = error instanceof Error && 'code' in error ? words.get(String(error.code)) : undefined
   return known ?? (error instanceof Error ? error.message : String(error))
+}
+
+/** Why a file cannot be read. */
+interface ReadProblem {
+  /** There is none; otherwise it, or a folder on its path, may not be read by this user. */
+  readonly isMissing: boolean
+  readonly words: string
+}
+
+/** Why the file at a path cannot be read; undefined where it can. A folder that may not be entered hides the files in it. */
+export function readProblem(path: string): ReadProblem | undefined {
+  try {
+    accessSync(path, constants.R_OK)
+    return undefined
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) {
+      return { isMissing: true, words: `there is no file ${path}` }
+    }
+    return { isMissing: false, words: `${path} cannot be read: ${fileProblem(error)}` }
+  }
 }

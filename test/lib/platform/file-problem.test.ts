@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { fileTrouble } from '../../../lib/platform/file-trouble.ts'
+import { readProblem } from '../../../lib/platform/file-problem.ts'
 
 await t.test('a file that is missing is told from one that may not be reached', async t => {
   const folder = t.testdir({ here: '', loop: t.fixture('symlink', 'loop') })
-  const at = (name: string) => fileTrouble(join(folder, name))
+  const at = (name: string) => readProblem(join(folder, name))
 
   t.equal(at('here'), undefined)
   t.match(at('gone'), { isMissing: true, words: `there is no file ${join(folder, 'gone')}` })
