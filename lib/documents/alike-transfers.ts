@@ -55,6 +55,7 @@ export async function findAlike(
     rows.splice(same, 1)
     repeated.add(payment.key)
   }
+  // Each stored payment stands for one of the file's.
   const others = fresh.filter(payment => !repeated.has(payment.key))
   const alike = others.filter(payment => absentOf(payment).pop() !== undefined)
   return { repeated, alike: new Set(alike.map(payment => payment.key)) }

@@ -7,6 +7,7 @@ const outputTokensUnknown = 131_072
 
 /** What xAI's chat and Perplexity's research think is not in what they cap. */
 const thinksBeyond = /^(?:grok-|sonar-(?:reasoning|deep))/
+
 /** Its thought is billed apart, and was seen to be nine times as long as the longest answer that it writes. */
 const thinksToWindow = /(?:^|\/)sonar-deep/
 

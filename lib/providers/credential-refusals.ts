@@ -1,4 +1,4 @@
-/** What a provider's error answer says, as far as it is read: exact values, never words somewhere in it. */
+/** A provider's error answer, as far as it is read: exact values, never words somewhere in it. */
 export interface ErrorFields {
   readonly status: number
   /** `error.code`, or `code` where the error is not nested. */
@@ -13,7 +13,7 @@ export interface ErrorFields {
 
 /**
  * Whether an error is about our key or about who pays for it, in the provider's own codes. A client chooses its bodies,
- * headers and paths, so whatever those can bring about is left out: rights of a key to one endpoint or model, a body that
+ * headers and paths, so errors that those can bring about are left out: rights of a key to one endpoint or model, a body that
  * is wrong, a limit that is reached.
  */
 export type CredentialRefusal = (error: ErrorFields) => boolean
@@ -31,7 +31,7 @@ export const openaiRefusals: readonly CredentialRefusal[] = [
 /** A 402 of any other company is about money too. */
 export const isPaymentRequired: CredentialRefusal = ({ status }) => status === 402
 
-/** Of companies whose 401 says nothing in a code; what a client sends cannot bring it about. */
+/** Of companies whose 401 has no code; no request of a client can bring it about. */
 export const refusalsByStatus: readonly CredentialRefusal[] = [
   ({ status }) => status === 401,
   ...openaiRefusals,

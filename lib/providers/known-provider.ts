@@ -2,7 +2,7 @@ import type { CredentialRefusal } from './credential-refusals.ts'
 
 /**
  * What the gateway knows of a provider before the config says anything: its addresses, and in what it differs from the
- * others. What is left out is as with most of them. Quirks of models, whoever serves them, stand where they matter.
+ * others. A property that is left out is as with most of them. Quirks of models stand where they matter, since many serve them.
  */
 export interface KnownProvider {
   /** Base URLs by format. */
@@ -13,42 +13,42 @@ export interface KnownProvider {
   readonly streamUsage: 'inject' | 'as-sent'
   /** `/responses` can be upgraded to a WebSocket, by their documentation. */
   readonly responsesWebSocket?: true
-  /** What it generates beside the operations of its dialects, below their base URLs. */
+  /** Paths that generate beside the operations of its dialects, below their base URLs. */
   readonly operations?: readonly string[]
   /** Also in the anthropic format it takes its key in `authorization`. */
   readonly isBearerAlways?: true
   /** Errors that are about our key or about who pays for it; those of all who are known unless said. */
   readonly credentialRefusals?: readonly CredentialRefusal[]
-  /** It refuses with 403 what does not exist. */
+  /** It answers 403 for an object that does not exist. */
   readonly forbidsWhatIsGone?: true
 
-  /** What lists of prices call it, where that differs from here. */
+  /** Its names in lists of prices, where they differ from here. */
   readonly priceListNames?: Readonly<
     Partial<Record<'genai-prices' | 'LiteLLM' | 'models.dev', readonly string[]>>
   >
-  /** What OpenTelemetry's conventions call it, where that differs from here. */
+  /** Its name in OpenTelemetry's conventions, where it differs from here. */
   readonly telemetryName?: string
   /** Names that it documents as standing for models of other names, by what those begin with. */
   readonly modelAliases?: Readonly<Record<string, string>>
   /** It answers for retired models by others, and bills those. */
   readonly billsReplacements?: true
 
-  /** It sells tiers at more than the usual price. What others do not know they take no notice of, or refuse. */
+  /** It sells tiers at more than the usual price. Others refuse tiers, or take no notice of them. */
   readonly sellsTiers?: true
-  /** In which member a tier is asked for, where that is not `service_tier`. */
+  /** The member in which a tier is asked for, by its name, where it is not `service_tier`. */
   readonly tierMembers?: ReadonlyMap<string, string>
   /** It rents containers out. Others bill code by its runs, or not at all. */
   readonly rentsContainers?: true
-  /** What is billed apart from tokens, and told by a stated cost alone, in dollars at most. */
+  /** The most that it bills apart from tokens and tells by a stated cost alone. */
   readonly fees?: ProviderFees
 
   /** Its tokens beside tiktoken's; those of OpenAI unless said. */
   readonly tokenizer?: Tokenizer
   /** Tokens of the instructions that it writes before each request. */
   readonly instructionTokens?: number
-  /** What `total_tokens` has beyond input and output, where that is known. */
+  /** Tokens that are in `total_tokens` alone, where they are known. */
   readonly tokensInTotalOnly?: 'reasoning' | 'output' | 'audioInput'
-  /** Its models write what they read to their cache without being asked to. */
+  /** Its models write their input to a cache without being asked to. */
   readonly cachesUnasked?: true
   /** It reads `max_completion_tokens`. Others take a field that they do not know for none, and write as much as they like. */
   readonly readsCompletionTokens?: true
@@ -57,15 +57,15 @@ export interface KnownProvider {
   /** Members of a request that tell it how long to think. */
   readonly reasoningMembers?: RegExp
 
-  /** How often a model goes on after what its tools returned, where it is not as often as with others. */
+  /** How often a model goes on after its tools' results; `loopsMax` unless said. */
   readonly toolRoundsMax?: number
-  /** What its own tools may cost; these go before those that several providers have. */
+  /** Bounds of its own tools, which go before those of tools that several providers have. */
   readonly tools?: readonly ToolBound[]
   /** Each tool says itself how often it may be used. */
   readonly readsToolUses?: true
   /** The member of a request that bounds how often all its tools may be used. */
   readonly toolUsesMember?: 'max_tool_calls'
-  /** The member of a request that bounds how often its model may go on from what they returned. */
+  /** The member of a request that bounds how often its model may go on after their results. */
   readonly toolRoundsMember?: 'max_turns'
   /** Tools whose results a request may cap in tokens, by their types. */
   readonly cappedTools?: RegExp
@@ -84,13 +84,13 @@ export interface KnownProvider {
   readonly readsVideosByFrame?: true
   /** The images of a request are billed as those that are made, at a price of their own. */
   readonly billsInputImages?: true
-  /** What audio is shorter is billed as so many seconds. */
+  /** Shorter audio is billed as so many seconds. */
   readonly audioSecondsMin?: number
   /** Plain transcripts report the length of their audio, or its tokens. */
   readonly tellsAudioLength?: true
   /** Videos have a length of their own, by their models, where a request says none. */
   readonly hasOwnVideoLengths?: true
-  /** What a video has cost is stated beside it, and not with its bytes. */
+  /** The cost of a video is stated beside it, and not with its bytes. */
   readonly statesVideoCost?: true
   /** Its batches, where they are not OpenAI's. */
   readonly batches?: 'mistral' | 'xai'
@@ -115,12 +115,12 @@ export interface Tokenizer {
   readonly definitions: number
 }
 
-/** What one use of a tool may cost at most. */
+/** The most that one use of a tool may cost. */
 export interface ToolBound {
   readonly name: string
   /** Of the tool's type, in lower case and without anything between its words. */
   readonly pattern: RegExp
-  /** What one use gives the model to read; the context window where no document bounds it. */
+  /** Tokens that one use gives the model to read; the context window where no document bounds it. */
   readonly tokensPerUse: number | 'window'
   /** Uses in one response; as many as there are rounds unless said. */
   readonly usesMax?: number

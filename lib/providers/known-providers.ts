@@ -53,7 +53,7 @@ export const anyRefusals: readonly CredentialRefusal[] = [
   isPaymentRequired,
 ]
 
-/** What is known of a provider, by its kind. */
+/** The provider of a kind, with little but the usual for one that is not known. */
 export function knownProvider(kind: string): KnownProvider {
   return knownProviders.get(kind) ?? unknown
 }

@@ -18,9 +18,9 @@ async function start(prompts: Readonly<Record<string, object>>): Promise<TestGat
   const config = callConfig(upstream.origin, { credentials: ['sk-one', 'sk-two'] })
   const providers = config['providers'] as Record<string, object>
   const openai = { ...providers['openai'], prompts }
-  const { '*': any } = config['models'] as { readonly '*': object }
+  const { '*': everyModel } = config['models'] as { readonly '*': object }
   // What a prompt may bring has to have a price.
-  const models = { '*': { ...any, rubPerUnit: { containers: '0', searches: '0' } } }
+  const models = { '*': { ...everyModel, rubPerUnit: { containers: '0', searches: '0' } } }
   return startTestGateway(t, {
     rub: 1_000_000,
     config: { ...config, models, providers: { ...providers, openai } },

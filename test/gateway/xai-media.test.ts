@@ -316,7 +316,7 @@ await t.test('OpenRouter transcribes audio that stands in JSON, by seconds or by
     form({ model: 'openai/whisper-1', file_url: 'https://example.org/a.mp3' }),
   ]) {
     const fetched = await ask('POST', '/openrouter/v1/audio/transcriptions', body)
-    t.equal(fetched.status, 402, 'what is fetched may be as long as any')
+    t.equal(fetched.status, 402, 'audio by address may be of every length')
   }
   t.equal(upstream.requests.length, sent)
   const wrong = await ask('POST', '/openrouter/v1/audio/transcriptions', {

@@ -18,7 +18,7 @@ const globalDoors: readonly (readonly [pattern: RegExp, allowed: readonly string
   [/^console\./, ['bin/']],
 ]
 
-/** Whatever asks which provider it is has to be found again when another one does the same. */
+/** Code that asks for a provider's name has to be found again when another provider does the same. */
 const providerByName = /\b(?:providerKind|provider\??\.kind) [!=]== '(?!sandbox')/
 
 function isSource(path: string): boolean {

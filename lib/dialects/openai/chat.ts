@@ -101,6 +101,7 @@ const answer = object({
 
 /** Models that look something up for every answer, of which their usage says nothing. */
 const searchModel = /-search-(?:preview|api)\b/
+
 class ChatReader extends OpenaiReader {
   /** Of the tool that is listed right now, in whichever order they come. */
   #executed: { index?: unknown; type?: unknown } = {}
