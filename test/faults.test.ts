@@ -1,6 +1,6 @@
 import t from 'tap'
 import { allFaults } from './faults/all-faults.ts'
-import { FaultRun, roughFlag } from './faults/fault-run.ts'
+import { FaultRun } from './faults/fault-run.ts'
 
 // What does not take long of the list; all of it, as a table: npm run test:faults.
 
@@ -12,6 +12,6 @@ t.teardown(() => run.close())
 for (const fault of allFaults.filter(({ isSlow }) => isSlow !== true)) {
   await t.test(`${fault.number}: ${fault.title}`, async t => {
     const { seen } = await run.run(fault)
-    t.equal(seen, fault.expected.replace(bound, '').replaceAll(` ${roughFlag}`, ''))
+    t.equal(seen, fault.expected.replace(bound, ''))
   })
 }
