@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { findAccounts, type FoundAccount } from '../stores/records/find-accounts.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { isMovement } from '../stores/records/record-reader.ts'
+import { isMovement } from '../stores/records/ledger-tables.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { answer, answerList, addCommand, CommandError, isoTime, UsageError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
@@ -91,7 +91,7 @@ async function readMovements(records: RecordReader, id: string): Promise<readonl
       .selectFrom('entries')
       .select(['exchange_id', 'at', 'kind', 'amount_micros', 'source', 'reason'])
       .where('account_id', '=', id)
-      .where(isMovement)
+      .where(isMovement(records.sql))
       .orderBy('at')
       .orderBy('exchange_id'),
   )

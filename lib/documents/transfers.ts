@@ -39,7 +39,9 @@ export function findTransfers(
     .offset(offset)
   if (state !== undefined) query = query.where('state', '=', state)
   if (text !== '') {
-    query = query.where(row => row.or([contains('payer_name', text), row('payer_inn', '=', text)]))
+    query = query.where(row =>
+      row.or([contains(records.sql, 'payer_name', text), row('payer_inn', '=', text)]),
+    )
   }
   return records.all(query)
 }

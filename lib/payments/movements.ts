@@ -1,6 +1,6 @@
 import { budgetDay } from '../ledger/key-spending.ts'
 import type { Micros } from '../money/amount.ts'
-import { isMovement } from '../stores/records/record-reader.ts'
+import { isMovement } from '../stores/records/ledger-tables.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 
 /** Something that moved a balance and was no charge. */
@@ -62,7 +62,8 @@ export class Movements {
   }
 
   #entries(accountId: string) {
-    return this.#records.build.selectFrom('entries').where('account_id', '=', accountId).where(isMovement)
+    const { build, sql } = this.#records
+    return build.selectFrom('entries').where('account_id', '=', accountId).where(isMovement(sql))
   }
 
   /** All that moved the balance up to a place, that included. */

@@ -1,6 +1,6 @@
 import type { Reports } from '../ledger/reports.ts'
 import type { Micros } from '../money/amount.ts'
-import { isMovement } from '../stores/records/record-reader.ts'
+import { isMovement } from '../stores/records/ledger-tables.ts'
 import { RecordConflictError, type RecordReader } from '../stores/records/records.ts'
 import type { Payment } from './payment-reader.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
@@ -81,7 +81,7 @@ export class PaymentUse {
         .selectFrom('entries')
         .select(['exchange_id', 'kind', 'amount_micros'])
         .where('account_id', '=', accountId)
-        .where(isMovement)
+        .where(isMovement(this.#records.sql))
         .where('at', '<', until)
         .orderBy('at')
         .orderBy('exchange_id'),

@@ -18,8 +18,7 @@ export async function chargedUntil(
     end,
   }: { readonly accountsOf: 'companies' | 'payments'; readonly day: number; readonly end: number },
 ): Promise<ReadonlyMap<string, number>> {
-  // Whoever has records has loaded it; the command line, which names this file, mostly has none.
-  const { sql } = await import('kysely')
+  const { sql } = records
   const accounts = sql`SELECT account_id FROM ${sql.table(accountsOf)}`
   const query = sql<Sum>`SELECT account_id, sum(micros) AS micros FROM (
       SELECT account_id, spent_micros AS micros FROM charge_sums

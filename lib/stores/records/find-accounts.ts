@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely'
+import type { RawBuilder, Sql } from 'kysely'
 import type { RecordReader } from './records.ts'
 
 /** So many characters tell nearly all rows apart; each costs a look at every row. */
@@ -9,18 +9,19 @@ const roughLetters = 3
  * of SQLite knows ASCII alone, and that of PostgreSQL what the database's locale does, so the other letters of the text
  * are put into lower case one by one, those of a long text only in rows that have its first ones in place.
  */
-export function contains(column: string, text: string): RawBuilder<boolean> {
+export function contains(sql: Sql, column: string, text: string): RawBuilder<boolean> {
   const folded = Array.from(text, inLowerCase)
   const letters = [...new Set(folded)].filter(hasCapitalBeyondAscii)
-  const whole = matches(column, folded, letters)
+  const whole = matches(sql, column, folded, letters)
   if (letters.length <= roughLetters) return whole
   const open = new Set(letters.slice(roughLetters))
   const rough = folded.map(letter => (open.has(letter) ? undefined : letter))
-  return sql<boolean>`(${matches(column, rough, letters.slice(0, roughLetters))} AND ${whole})`
+  return sql<boolean>`(${matches(sql, column, rough, letters.slice(0, roughLetters))} AND ${whole})`
 }
 
 /** @param text in lower case; undefined: any letter */
 function matches(
+  sql: Sql,
   column: string,
   text: readonly (string | undefined)[],
   letters: readonly string[],
@@ -78,7 +79,7 @@ async function findByCompany(records: RecordReader, text: string): Promise<reado
     records.build
       .selectFrom('companies')
       .select(['account_id', 'details'])
-      .where(contains('details', inJson))
+      .where(contains(records.sql, 'details', inJson))
       .limit(companiesMax),
   )
   const typed = text.toLowerCase()
@@ -99,7 +100,7 @@ export async function searchAccounts(
   records: RecordReader,
   { text = '', only, sort = 'created', isDescending = false, limit, offset = 0 }: AccountSearch,
 ): Promise<readonly FoundAccount[]> {
-  const { build } = records
+  const { build, sql } = records
   const order = isDescending ? 'desc' : 'asc'
   let query = build
     .selectFrom('accounts')
@@ -116,8 +117,8 @@ export async function searchAccounts(
     query = query.where(where =>
       where.or([
         where('id', '=', text),
-        contains('email', text),
-        contains('name', text),
+        contains(sql, 'email', text),
+        contains(sql, 'name', text),
         where('id', 'in', ['', ...byCompany]),
         where(
           'id',
@@ -126,7 +127,7 @@ export async function searchAccounts(
             .selectFrom('memberships')
             .innerJoin('users', 'users.id', 'memberships.user_id')
             .select('memberships.account_id')
-            .where(contains('users.email', text)),
+            .where(contains(sql, 'users.email', text)),
         ),
         where('id', 'in', where.selectFrom('keys').select('account_id').where('id', '=', text)),
         where('id', 'in', where.selectFrom('keys').select('account_id').where('last_four', '=', text)),
@@ -160,7 +161,11 @@ export function findKeys(
       .selectFrom('keys')
       .select(['id', 'account_id'])
       .where(where =>
-        where.or([where('id', '=', text), where('last_four', '=', text), contains('name', text)]),
+        where.or([
+          where('id', '=', text),
+          where('last_four', '=', text),
+          contains(records.sql, 'name', text),
+        ]),
       )
       .orderBy('id')
       .limit(foundMax),

@@ -1,5 +1,12 @@
+import type { RawBuilder, Sql } from 'kysely'
+
 /** Entries that moved a balance and belong to no charge. An index is used where a query says just the same. */
-export const movementCondition = `kind <> 'charge' AND kind <> 'revenue' AND kind <> 'cash' AND kind <> 'overrun'`
+const movementCondition = `kind <> 'charge' AND kind <> 'revenue' AND kind <> 'cash' AND kind <> 'overrun'`
+
+/** Whether an entry is such. */
+export function isMovement(sql: Sql): RawBuilder<boolean> {
+  return sql<boolean>`${sql.raw(movementCondition)}`
+}
 
 /** Finds movements by account: a few rows among millions. Both databases understand the same words. */
 export const movementIndex = `

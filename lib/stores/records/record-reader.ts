@@ -11,7 +11,6 @@ import {
 import type { Compilable, Driver } from 'kysely'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordValues, type RecordReader, type RecordTables } from './records.ts'
-import { movementCondition } from './ledger-tables.ts'
 
 function refuse(): never {
   throw new TypeError('queries are run by `all` and `write` of the records')
@@ -46,6 +45,7 @@ function queryBuilder(kind: 'sqlite' | 'postgres'): Kysely<RecordTables> {
 export function recordReader(kind: 'sqlite' | 'postgres', queries: Pick<StoreQueries, 'all'>): RecordReader {
   return {
     build: queryBuilder(kind),
+    sql,
     async all<Row>(query: Compilable<Row>) {
       const { sql, parameters } = query.compile()
       const rows: readonly object[] = await queries.all(sql, recordValues(parameters))
@@ -53,6 +53,3 @@ export function recordReader(kind: 'sqlite' | 'postgres', queries: Pick<StoreQue
     },
   }
 }
-
-/** Whether an entry moved a balance without being a charge, in the words of the index that finds such. */
-export const isMovement = sql<boolean>`${sql.raw(movementCondition)}`

@@ -1,4 +1,4 @@
-import type { Compilable, Generated, Insertable, Kysely } from 'kysely'
+import type { Compilable, Generated, Insertable, Kysely, Sql } from 'kysely'
 import type { Columns, RowOf } from '../shared/row-of.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
 import type { MovementOperation, TransactionStep } from '../shared/store-operation.ts'
@@ -48,6 +48,8 @@ export function stepMessage(step: RecordStep): TransactionStep {
 export interface RecordReader {
   /** Builds queries in the database's own words. They are run by `all` and `write`, not by themselves. */
   readonly build: Kysely<RecordTables>
+  /** What the builder has no words for. It comes with the records, so that kysely is loaded where they are opened alone. */
+  readonly sql: Sql
   all<Row>(query: Compilable<Row>): Promise<readonly Row[]>
 }
 
