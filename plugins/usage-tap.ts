@@ -24,15 +24,19 @@ import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 /** Four bytes of text are about a token. */
 const bytesPerToken = 4
 
-/** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
-export function usageTap(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+/**
+ * Places the hold, reads the usage out of the answer in flight, and settles: charge or release.
+ * @param countMs how long an estimate waits for its tokens to be counted; the counter's own limit unless given
+ */
+export function usageTap(
+  context: PluginContext,
+  options: Readonly<Record<string, unknown>>,
+  countMs?: number,
+): Plugin {
   const { config, ledger, bus, usualOutputs } = context
   const jobs = new JobWatch(context, usageTapOptions.parse(options))
   const directory = new ModelDirectory(config)
-  const counter = new TokenCounter({
-    onFailure: error => bus.emit('alarm', 'token_counter_failed', { error }),
-  })
-
+  const counter = createCounter(context, countMs)
   const { likelyOutputTokens } = config.hold
   const settlement: SettlementContext = { directory, counter, usualOutputs, likelyOutputTokens }
   const uploads = new UploadFacts(context, () => performance.now())
@@ -82,6 +86,13 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       await counter.close()
     },
   }
+}
+
+function createCounter({ bus }: PluginContext, timeoutMs: number | undefined): TokenCounter {
+  return new TokenCounter({
+    onFailure: error => bus.emit('alarm', 'token_counter_failed', { error }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  })
 }
 
 /** Whether money goes by media that the plugin size-limit, where it is on, would have measured. */
