@@ -8,7 +8,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ws: ['lib/websocket/web-socket-frames.ts'],
   'better-sqlite3': ['lib/stores/'],
   pg: ['lib/stores/postgres/postgres-connection.ts'],
-  kysely: ['lib/stores/records/record-reader.ts'],
+  kysely: ['lib/stores/records/'],
   pino: ['lib/observability/log.ts'],
   'prom-client': [
     'lib/observability/provider-metrics.ts',
