@@ -158,10 +158,7 @@ function table(accounts: readonly AccountReport[], zone: string): string {
 }
 
 /** `account`: makes accounts, adds money, and shows them. */
-export function addAccountCommands(program: Command, context: CliContext): void {
-  const account = program
-    .command('account')
-    .description('who pays: create, find, show, credit, debit, correct, block, end-sessions, delete')
+export function fillAccount(account: Command, context: CliContext): void {
   addCreate(account, context)
   addAccountViews(account, context)
   addMovement(account, context, 'credit')

@@ -12,9 +12,9 @@ import { readRecords, withRecords } from './with-store.ts'
 const listedMax = 1000
 
 /** `alarms`: what operators have to look at. */
-export function addAlarmsCommands(program: Command, context: CliContext): void {
+export function fillAlarms(alarms: Command, context: CliContext): void {
   const { stdout } = context
-  const alarms = addCommand(program, 'alarms', 'list what has to be looked at; take or close one of it')
+  alarms
     .option('--all', 'closed ones too')
     .action(async (options: SharedOptions & { readonly all?: true }) => {
       const query = { isAll: options.all === true, limit: listedMax }

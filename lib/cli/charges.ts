@@ -74,13 +74,9 @@ function sentence(charge: RecomputedCharge): string {
 }
 
 /** `charges`: an account's charges, oldest first, and `charges recompute`. */
-export function addChargesCommand(program: Command, context: CliContext): void {
+export function fillCharges(charges: Command, context: CliContext): void {
   const { stdout } = context
-  const charges = addCommand(
-    program,
-    'charges',
-    'list what was charged, oldest first; of all accounts unless one is named',
-  )
+  charges
     .option('--account <id>', 'only of this account')
     .option('--key <id>', 'only of this key')
     .option('--request <id>', 'only of this request: the id of x-gateway-request-id')
@@ -206,8 +202,8 @@ function table(charges: readonly ChargeReport[], zone: string): string {
 }
 
 /** `balance`: what an account has and owes, what is held, what is available. */
-export function addBalanceCommand(program: Command, { stdout }: CliContext): void {
-  addCommand(program, 'balance', 'say what an account has, and what of it is set aside')
+export function fillBalance(balance: Command, { stdout }: CliContext): void {
+  balance
     .requiredOption('--account <id>', 'the account')
     .action(async (options: SharedOptions & { readonly account: string }) => {
       const { account } = options
@@ -224,8 +220,8 @@ export function addBalanceCommand(program: Command, { stdout }: CliContext): voi
 const daysMax = 36_500
 
 /** `top`: who or what most is charged for. */
-export function addTopCommand(program: Command, { stdout }: CliContext): void {
-  addCommand(program, 'top', 'list where most was charged, the highest sum first')
+export function fillTop(top: Command, { stdout }: CliContext): void {
+  top
     .option('--by <what>', 'account, model, key or outcome', 'account')
     .option(
       '--days <n>',

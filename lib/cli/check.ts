@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/environment.ts'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import { answer, addCommand, CommandError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, CommandError, type SharedOptions, type CliContext } from './command.ts'
 import { versionlessNotices } from '../config/versionless-bases.ts'
 import { withRates } from '../config/build-rates.ts'
 import { cheaperNames } from '../models/cheaper-names.ts'
@@ -117,35 +117,33 @@ function listed(models: readonly string[]): string | undefined {
  * Says what is wrong with the configuration, the pipeline and the shop's key included. It opens no store, and asks
  * nobody but the payment provider.
  */
-export function addCheckCommand(program: Command, context: CliContext): void {
+export function fillCheck(check: Command, context: CliContext): void {
   const { stdout } = context
-  addCommand(program, 'check', 'say whether the configuration is in order, and what is not').action(
-    async (options: SharedOptions) => {
-      const file = findConfig(options.config)
-      try {
-        const plugins = await context.loadPlugins()
-        const read = loadConfig(file, { plugins })
-        const { config, notices } = read
-        await checkPlugins(config, plugins)
-        readCertificate(config)
-        const found = [
-          ...notices,
-          ...versionlessNotices(config),
-          ...priceNotices(read, systemClock.now()),
-          ...(await checkPayments(config)),
-        ]
-        const loaded = { ...read, notices: found }
-        stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
-      } catch (error) {
-        if (!(error instanceof ConfigError)) throw error
-        const { problems } = error
-        answer(stdout, options, { ok: false, problems }, `${error.message}\n`)
-        throw new CommandError(
-          `${problems.length === 1 ? '1 problem' : `${problems.length} problems`} in ${file}`,
-        )
-      }
-    },
-  )
+  check.action(async (options: SharedOptions) => {
+    const file = findConfig(options.config)
+    try {
+      const plugins = await context.loadPlugins()
+      const read = loadConfig(file, { plugins })
+      const { config, notices } = read
+      await checkPlugins(config, plugins)
+      readCertificate(config)
+      const found = [
+        ...notices,
+        ...versionlessNotices(config),
+        ...priceNotices(read, systemClock.now()),
+        ...(await checkPayments(config)),
+      ]
+      const loaded = { ...read, notices: found }
+      stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      const { problems } = error
+      answer(stdout, options, { ok: false, problems }, `${error.message}\n`)
+      throw new CommandError(
+        `${problems.length === 1 ? '1 problem' : `${problems.length} problems`} in ${file}`,
+      )
+    }
+  })
 }
 
 /** @throws ConfigError when a start would fail by the plugins' order */

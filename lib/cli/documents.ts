@@ -107,11 +107,8 @@ interface ReconcileOptions extends SharedOptions {
 }
 
 /** `documents`: closes months, and lists, corrects and exports their documents. */
-export function addDocumentCommands(program: Command, context: CliContext): void {
+export function fillDocuments(documents: Command, context: CliContext): void {
   const { stdout, stderr } = context
-  const documents = program
-    .command('documents')
-    .description('closing documents: close, list, correct, mark, reconcile, export, advances')
   addCommand(documents, 'close', 'make the documents of a month, and of earlier ones that are not closed')
     .requiredOption('--month <month>', 'such as 2026-11')
     .action(async (options: MonthOptions) => {

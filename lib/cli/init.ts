@@ -7,24 +7,21 @@ import { CommandError, type CliContext } from './command.ts'
 import { fileProblem } from '../platform/file-problem.ts'
 
 /** `init`: a configuration of one's own, which includes the shipped one and says what is most often changed. */
-export function addInitCommand(program: Command, { stdout }: CliContext): void {
-  program
-    .command('init [file]')
-    .description('write a configuration of your own (default: gateway.yaml), which includes the shipped one')
-    .action((file = 'gateway.yaml') => {
-      const path = resolve(file)
-      if (existsSync(path)) throw new CommandError(`${path} is there already, and is not overwritten`)
-      try {
-        makeFolder(dirname(path))
-        writeFileSync(path, configText(shippedConfig()))
-      } catch (error) {
-        throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`)
-      }
-      const command = commandName()
-      stdout.write(
-        `wrote ${path}\ncheck it:  ${command} check --config ${file}\nrun it:    ${command} serve --config ${file}\n`,
-      )
-    })
+export function fillInit(init: Command, { stdout }: CliContext): void {
+  init.action((file = 'gateway.yaml') => {
+    const path = resolve(file)
+    if (existsSync(path)) throw new CommandError(`${path} is there already, and is not overwritten`)
+    try {
+      makeFolder(dirname(path))
+      writeFileSync(path, configText(shippedConfig()))
+    } catch (error) {
+      throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`)
+    }
+    const command = commandName()
+    stdout.write(
+      `wrote ${path}\ncheck it:  ${command} check --config ${file}\nrun it:    ${command} serve --config ${file}\n`,
+    )
+  })
 }
 
 function configText(shipped: string): string {

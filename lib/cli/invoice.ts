@@ -17,8 +17,7 @@ interface CreateOptions extends SharedOptions {
 }
 
 /** `invoice`: makes invoices for companies, lists and cancels them. */
-export function addInvoiceCommands(program: Command, context: CliContext): void {
-  const invoice = program.command('invoice').description('invoices for companies: create, list, cancel')
+export function fillInvoice(invoice: Command, context: CliContext): void {
   addCreate(invoice, context)
   addList(invoice, context)
   addCancel(invoice, context)

@@ -208,8 +208,7 @@ interface CreateOptions extends KeyOptions {
 }
 
 /** `key`: makes, revokes and shows keys. */
-export function addKeyCommands(program: Command, context: CliContext): void {
-  const key = program.command('key').description('what clients send: create, edit, list, find, revoke')
+export function fillKey(key: Command, context: CliContext): void {
   addCreate(key, context)
   addKeyEdit(key, context)
   addKeyViews(key, context)

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { Config, ModelConfig } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { addCommand, answerList, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { answerList, formatTable, type SharedOptions, type CliContext } from './command.ts'
 import { isServed } from './open-config.ts'
 import { priceInForce } from '../money/price.ts'
 import { openPricedConfig } from './with-store.ts'
 
 /** `models`: what can be asked for, of whom, and at which price. */
-export function addModelsCommand(program: Command, { stdout }: CliContext): void {
-  addCommand(program, 'models', 'list the models that can be asked for, with their prices')
+export function fillModels(models: Command, { stdout }: CliContext): void {
+  models
     .option('--all', 'those of providers that are off, too')
     .action(async (options: SharedOptions & { readonly all?: boolean }) => {
       const { config } = await openPricedConfig(options)

@@ -57,10 +57,7 @@ interface AddOptions extends SharedOptions {
 const roles = ['owner', 'finance', 'support'] as const
 
 /** `operator`: who may use the operator's pages. */
-export function addOperatorCommands(program: Command, context: CliContext): void {
-  const operator = program
-    .command('operator')
-    .description("who uses the operator's pages: add, list, remove, log")
+export function fillOperator(operator: Command, context: CliContext): void {
   addAdd(operator, context)
   addList(operator, context)
   addRemove(operator, context)

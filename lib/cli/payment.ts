@@ -31,10 +31,7 @@ function paymentJson(payment: Payment): object {
 }
 
 /** `payment`: makes payments, shows them, sends money back, compares with the provider. */
-export function addPaymentCommands(program: Command, context: CliContext): void {
-  const payment = program
-    .command('payment')
-    .description('money that customers send: create, list, show, refund, reconcile')
+export function fillPayment(payment: Command, context: CliContext): void {
   addCreate(payment, context)
   addList(payment, context)
   addShow(payment, context)

@@ -238,8 +238,7 @@ function report(versions: readonly Version[], charged: readonly ChargedPrice[], 
 }
 
 /** `prices`: the rates that prices follow, and lists of prices. */
-export function addPricesCommands(program: Command, context: CliContext): void {
-  const prices = program.command('prices').description('what models cost: rate, import, preview, history')
+export function fillPrices(prices: Command, context: CliContext): void {
   addRate(prices, context)
   addPricesImport(prices, context)
   addPricesPreview(prices, context)

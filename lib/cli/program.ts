@@ -1,32 +1,130 @@
 import { Command, CommanderError } from 'commander'
 import { AccountError } from '../accounts/accounts.ts'
-import { UsageError, type CliContext } from './command.ts'
+import { addCommand, addConfigCommand, UsageError, type CliContext } from './command.ts'
 
-type AddCommand = (program: Command, context: CliContext) => void
+type FillCommand = (command: Command, context: CliContext) => void
+
+interface ListedCommand {
+  readonly definition: string
+  readonly description: string
+  /** Makes it with the options that many share; absent: with none. */
+  readonly make?: typeof addCommand
+  /** Reads the module that gives it its options, its action or commands of its own. */
+  readonly load: () => Promise<FillCommand>
+}
 
 /** Every command, in the order of the help. The modules of one are read when it is named: most load a part of the server. */
-const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  serve: async () => (await import('./serve.ts')).addServeCommand,
-  check: async () => (await import('./check.ts')).addCheckCommand,
-  init: async () => (await import('./init.ts')).addInitCommand,
-  account: async () => (await import('./account.ts')).addAccountCommands,
-  key: async () => (await import('./key.ts')).addKeyCommands,
-  balance: async () => (await import('./charges.ts')).addBalanceCommand,
-  charges: async () => (await import('./charges.ts')).addChargesCommand,
-  models: async () => (await import('./models.ts')).addModelsCommand,
-  top: async () => (await import('./charges.ts')).addTopCommand,
-  requests: async () => (await import('./requests.ts')).addRequestsCommands,
-  prices: async () => (await import('./prices.ts')).addPricesCommands,
-  providers: async () => (await import('./providers.ts')).addProvidersCommands,
-  payment: async () => (await import('./payment.ts')).addPaymentCommands,
-  invoice: async () => (await import('./invoice.ts')).addInvoiceCommands,
-  statement: async () => (await import('./statement.ts')).addStatementCommands,
-  documents: async () => (await import('./documents.ts')).addDocumentCommands,
-  operator: async () => (await import('./operator.ts')).addOperatorCommands,
-  alarms: async () => (await import('./alarms.ts')).addAlarmsCommands,
-  verify: async () => (await import('./store.ts')).addVerifyCommand,
-  backup: async () => (await import('./store.ts')).addBackupCommand,
-}
+const commands: readonly ListedCommand[] = [
+  {
+    definition: 'serve',
+    description: 'run the gateway; SIGTERM drains it, SIGHUP reads the configuration again',
+    make: addConfigCommand,
+    load: async () => (await import('./serve.ts')).fillServe,
+  },
+  {
+    definition: 'check',
+    description: 'say whether the configuration is in order, and what is not',
+    make: addCommand,
+    load: async () => (await import('./check.ts')).fillCheck,
+  },
+  {
+    definition: 'init [file]',
+    description: 'write a configuration of your own (default: gateway.yaml), which includes the shipped one',
+    load: async () => (await import('./init.ts')).fillInit,
+  },
+  {
+    definition: 'account',
+    description: 'who pays: create, find, show, credit, debit, correct, block, end-sessions, delete',
+    load: async () => (await import('./account.ts')).fillAccount,
+  },
+  {
+    definition: 'key',
+    description: 'what clients send: create, edit, list, find, revoke',
+    load: async () => (await import('./key.ts')).fillKey,
+  },
+  {
+    definition: 'balance',
+    description: 'say what an account has, and what of it is set aside',
+    make: addCommand,
+    load: async () => (await import('./charges.ts')).fillBalance,
+  },
+  {
+    definition: 'charges',
+    description: 'list what was charged, oldest first; of all accounts unless one is named',
+    make: addCommand,
+    load: async () => (await import('./charges.ts')).fillCharges,
+  },
+  {
+    definition: 'models',
+    description: 'list the models that can be asked for, with their prices',
+    make: addCommand,
+    load: async () => (await import('./models.ts')).fillModels,
+  },
+  {
+    definition: 'top',
+    description: 'list where most was charged, the highest sum first',
+    make: addCommand,
+    load: async () => (await import('./charges.ts')).fillTop,
+  },
+  {
+    definition: 'requests',
+    description: 'what became of a request: find',
+    load: async () => (await import('./requests.ts')).fillRequests,
+  },
+  {
+    definition: 'prices',
+    description: 'what models cost: rate, import, preview, history',
+    load: async () => (await import('./prices.ts')).fillPrices,
+  },
+  {
+    definition: 'providers',
+    description: 'providers as the running gateway knows them: list, pause, resume, try',
+    load: async () => (await import('./providers.ts')).fillProviders,
+  },
+  {
+    definition: 'payment',
+    description: 'money that customers send: create, list, show, refund, reconcile',
+    load: async () => (await import('./payment.ts')).fillPayment,
+  },
+  {
+    definition: 'invoice',
+    description: 'invoices for companies: create, list, cancel',
+    load: async () => (await import('./invoice.ts')).fillInvoice,
+  },
+  {
+    definition: 'statement',
+    description: 'bank statements: import, list, assign, return, undo',
+    load: async () => (await import('./statement.ts')).fillStatement,
+  },
+  {
+    definition: 'documents',
+    description: 'closing documents: close, list, correct, mark, reconcile, export, advances',
+    load: async () => (await import('./documents.ts')).fillDocuments,
+  },
+  {
+    definition: 'operator',
+    description: "who uses the operator's pages: add, list, remove, log",
+    load: async () => (await import('./operator.ts')).fillOperator,
+  },
+  {
+    definition: 'alarms',
+    description: 'list what has to be looked at; take or close one of it',
+    make: addCommand,
+    load: async () => (await import('./alarms.ts')).fillAlarms,
+  },
+  {
+    definition: 'verify',
+    description: "check the ledger's invariants, and work every charge out again",
+    make: addCommand,
+    load: async () => (await import('./store.ts')).fillVerify,
+  },
+  {
+    definition: 'backup <file>',
+    description: 'write a whole copy of the store, also while the gateway runs',
+    make: addCommand,
+    load: async () => (await import('./store.ts')).fillBackup,
+  },
+]
 
 /**
  * Runs one command.
@@ -36,15 +134,14 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
  */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   try {
-    await (await buildProgram(argv[0] ?? '', context)).parseAsync(argv, { from: 'user' })
+    await (await buildProgram(argv, context)).parseAsync(argv, { from: 'user' })
     return 0
   } catch (error) {
     return report(error, context)
   }
 }
 
-/** @param word the first one: a command's name, or what concerns all of them, such as `--help` */
-async function buildProgram(word: string, context: CliContext): Promise<Command> {
+async function buildProgram(argv: readonly string[], context: CliContext): Promise<Command> {
   const program = new Command('gateway')
     .description('A self-hosted gateway to AI providers, charged in roubles.')
     .version(context.version, '-v, --version')
@@ -56,8 +153,12 @@ async function buildProgram(word: string, context: CliContext): Promise<Command>
       writeErr: text => context.stderr.write(text),
     })
     .showHelpAfterError('Try --help.')
-  const named = Object.hasOwn(commands, word) ? [commands[word]] : Object.values(commands)
-  for (const load of named) if (load !== undefined) (await load())(program, context)
+  const named = argv.find(word => word !== 'help' && word !== '--')
+  for (const { definition, description, make, load } of commands) {
+    const command =
+      make?.(program, definition, description) ?? program.command(definition).description(description)
+    if (command.name() === named) (await load())(command, context)
+  }
   return program
 }
 

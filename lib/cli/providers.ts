@@ -22,10 +22,7 @@ const actions: Readonly<Record<ProviderAction, { readonly about: string; readonl
 }
 
 /** `providers`: what works, what rests, and what operators have paused. */
-export function addProvidersCommands(program: Command, context: CliContext): void {
-  const providers = program
-    .command('providers')
-    .description('providers as the running gateway knows them: list, pause, resume, try')
+export function fillProviders(providers: Command, context: CliContext): void {
   addList(providers, context)
   for (const action of ['pause', 'resume', 'try'] as const) addSwitch(providers, context, action)
 }

@@ -15,8 +15,7 @@ import { openTimeZone } from './open-config.ts'
 import { readStore, readRecords } from './with-store.ts'
 
 /** `requests`: what the ledger knows of one. */
-export function addRequestsCommands(program: Command, { stdout }: CliContext): void {
-  const requests = program.command('requests').description('what became of a request: find')
+export function fillRequests(requests: Command, { stdout }: CliContext): void {
   addCommand(
     requests,
     'find <id>',

@@ -8,7 +8,7 @@ import { loadConfig } from '../config/load-config.ts'
 import { demoScreen, type Demo } from '../gateway/demo-account.ts'
 import type { OwnedLog } from '../observability/log.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import { addConfigCommand, CommandError } from './command.ts'
+import { CommandError } from './command.ts'
 import type { SharedOptions, CliContext, RunningGateway } from './command.ts'
 import { openConfig } from './open-config.ts'
 import type { Log } from '../platform/log.ts'
@@ -76,12 +76,8 @@ class Ending {
 }
 
 /** `serve`: runs the gateway until it is told to end. */
-export function addServeCommand(program: Command, context: CliContext): void {
-  addConfigCommand(
-    program,
-    'serve',
-    'run the gateway; SIGTERM drains it, SIGHUP reads the configuration again',
-  ).action(async (options: SharedOptions) => {
+export function fillServe(serve: Command, context: CliContext): void {
+  serve.action(async (options: SharedOptions) => {
     const running: { current?: Reloading; isBehind?: boolean } = {}
     const onHangUp = (): void => {
       // A configuration that is written while the gateway starts may have been read before.

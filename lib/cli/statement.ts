@@ -31,11 +31,8 @@ function target({
 }
 
 /** `statement`: takes in bank statements, and what of them needs a person. */
-export function addStatementCommands(program: Command, context: CliContext): void {
+export function fillStatement(statement: Command, context: CliContext): void {
   const { stdout } = context
-  const statement = program
-    .command('statement')
-    .description('bank statements: import, list, assign, return, undo')
   addCommand(statement, 'import <file>', 'credit what a statement of the bank shows (1CClientBankExchange)')
     .option('--dry-run', 'say what would happen, and change nothing')
     .action(async (file: string, options: SharedOptions & { readonly dryRun?: boolean }) => {
