@@ -114,8 +114,8 @@ function listed(models: readonly string[]): string | undefined {
 }
 
 /**
- * Says what is wrong with the configuration, the pipeline and the shop's key included. It opens no store, and asks
- * nobody but the payment provider.
+ * Says what is wrong with the configuration, the pipeline, the store's place and the shop's key included. It makes no
+ * store, and asks nobody but the database and the payment provider.
  */
 export function fillCheck(check: Command, context: CliContext): void {
   const { stdout } = context
@@ -127,6 +127,7 @@ export function fillCheck(check: Command, context: CliContext): void {
       const { config, notices } = read
       await checkPlugins(config, plugins)
       readCertificate(config)
+      await checkPlace(config)
       const found = [
         ...notices,
         ...versionlessNotices(config),
@@ -157,6 +158,20 @@ async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<vo
   } catch (error) {
     if (!(error instanceof PipelineOrderError)) throw error
     throw new ConfigError([{ file: config.file, path: 'plugins', message: error.message }])
+  }
+}
+
+/** @throws ConfigError when a start could neither open nor make the store */
+async function checkPlace({ store, file }: Config): Promise<void> {
+  const [{ checkStore }, { StoreError }] = await Promise.all([
+    import('../stores/open-store.ts'),
+    import('../stores/shared/store-queries.ts'),
+  ])
+  try {
+    await checkStore(store)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    throw new ConfigError([{ file, path: 'store', message: error.message }])
   }
 }
 

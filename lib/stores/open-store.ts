@@ -37,6 +37,20 @@ export async function openStore(
 }
 
 /**
+ * Makes sure that a start could open or make the store that a config names, and makes nothing that stays.
+ * @throws StoreError in the words of a start
+ */
+export async function checkStore(store: Config['store']): Promise<void> {
+  if (store.kind === 'postgres') {
+    const { checkPostgresStore } = await import('./postgres/postgres-reports.ts')
+    await checkPostgresStore(store.url)
+    return
+  }
+  const { checkSqliteStore } = await import('./sqlite/check-sqlite-store.ts')
+  checkSqliteStore(store.file)
+}
+
+/**
  * Opens the store that a config names, for reading beside whoever writes it.
  * @throws StoreError when there is none, or it cannot be used
  */

@@ -45,18 +45,27 @@ export function migratePostgres(pool: PostgresPool): Promise<boolean> {
 }
 
 /**
+ * What a store has yet to take; undefined where there is none.
+ * @throws StoreError when it is of a newer program, or of one too old
+ */
+async function stepsOf(pool: PostgresPool): Promise<ReturnType<typeof missingSteps> | undefined> {
+  const { rows } = await pool.query<{ found: string | null }>("SELECT to_regclass('gateway_schema') AS found")
+  if (typeof rows[0]?.found !== 'string') return undefined
+  return missingSteps(postgresSchema, await schemaVersion(pool), 'the database')
+}
+
+/**
  * Makes sure that a store can be read by this program.
  * @throws StoreError when there is none, or it is of another release
  */
 async function checkPostgresVersion(pool: PostgresPool): Promise<void> {
-  const { rows } = await pool.query<{ found: string | null }>("SELECT to_regclass('gateway_schema') AS found")
-  if (typeof rows[0]?.found !== 'string') {
+  const steps = await stepsOf(pool)
+  if (steps === undefined) {
     throw new StoreError(
       'there is no store in this database yet: "gateway serve" makes it, as does "account create"',
     )
   }
-  const version = await schemaVersion(pool)
-  if (missingSteps(postgresSchema, version, 'the database').length > 0) {
+  if (steps.length > 0) {
     throw new StoreError(
       'the database is of an older release: back it up, then start the gateway once, which brings it up to date',
     )
@@ -144,19 +153,36 @@ export function postgresReports(pool: PostgresPool, clock: Clock, riskRule: () =
   return storeReports(postgresQueries(pool), { clock, riskRule, verifyMore })
 }
 
+async function connectedPool(
+  url: string,
+  check: (pool: PostgresPool) => Promise<unknown>,
+): Promise<PostgresPool> {
+  // A connection that is lost while idle is made anew when it is needed.
+  const pool = postgresPool(url, () => undefined)
+  try {
+    await check(pool)
+  } catch (error) {
+    await pool.end()
+    throw error instanceof StoreError ? error : cannotConnect(url, error)
+  }
+  return pool
+}
+
+/**
+ * Makes sure that a start could open a database, or make a store in it, and changes nothing.
+ * @throws StoreError when it cannot be reached, or has a store of a newer program, or of one too old
+ */
+export async function checkPostgresStore(url: string): Promise<void> {
+  const pool = await connectedPool(url, stepsOf)
+  await pool.end()
+}
+
 /**
  * Connects to a PostgreSQL store for reading.
  * @throws StoreError when it cannot be reached, or is of another release
  */
 export async function openPostgresQueries(url: string): Promise<StoreQueries> {
-  // A connection that is lost while idle is made anew when it is needed.
-  const pool = postgresPool(url, () => undefined)
-  try {
-    await checkPostgresVersion(pool)
-  } catch (error) {
-    await pool.end()
-    throw error instanceof StoreError ? error : cannotConnect(url, error)
-  }
+  const pool = await connectedPool(url, checkPostgresVersion)
   return { ...postgresQueries(pool), close: () => pool.end() }
 }
 

@@ -19,13 +19,19 @@ export class StoreLockedError extends StoreError {
   }
 }
 
-const forbidden = /^(?:EACCES|EPERM|EROFS|SQLITE_(?:CANTOPEN|READONLY|PERM))/
+const notAllowed = /^(?:EACCES|EPERM|EROFS|SQLITE_(?:CANTOPEN|READONLY|PERM))/
+/** In place of the system's words, which differ by the call that it refuses. */
+const refusals: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'this user may not'],
+  ['EPERM', 'this user may not'],
+  ['EROFS', 'its disk is read-only'],
+])
 
-/** The system would not open a file: says which, why in the system's words, and what to do where it is not allowed. */
+/** The system would not open a file: says which, why, and what to do where it is not allowed. */
 export function cannotOpen(file: string, cause: unknown): StoreError {
-  const isForbidden = cause instanceof Error && 'code' in cause && forbidden.test(String(cause.code))
-  const reason = isForbidden
-    ? `${cause.message}; run this as the user who owns the store, or name a file that this user may write: \`store\` in the configuration`
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const reason = notAllowed.test(code)
+    ? `${refusals.get(code) ?? (cause as Error).message}; run this as the user who owns the store, or name a file that this user may write: \`store\` in the configuration`
     : fileProblem(cause)
   return new StoreError(`${file} cannot be opened: ${reason}`, { cause })
 }

@@ -49,6 +49,11 @@ export interface StoreLock {
   release(): void
 }
 
+/** The file beside a store whose lock is the right to write it. */
+export function lockFileOf(file: string): string {
+  return `${file}.lock`
+}
+
 /**
  * Takes the lock of a store: an open exclusive transaction on a file beside it. The kernel drops it with
  * the process, so that nothing stale is left by kill -9.
@@ -56,7 +61,7 @@ export interface StoreLock {
  * @throws StoreError when the file cannot be made
  */
 export function lockStore(file: string): StoreLock {
-  const path = `${file}.lock`
+  const path = lockFileOf(file)
   let database: SqliteDatabase | undefined
   try {
     // Whoever may read it may lock it, and would keep the gateway from starting.

@@ -1,10 +1,8 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { basename, dirname, extname, join, resolve } from 'node:path'
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import { steadyClock } from '../../platform/clock.ts'
-import { makeFolder } from '../../platform/make-folder.ts'
 import { BalanceBook } from '../../ledger/balance-book.ts'
 import { KeySpending } from '../../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
@@ -15,7 +13,8 @@ import { lockStore, type StoreLock } from './sqlite-database.ts'
 import { SqliteQueries, readSqliteKeys } from './sqlite-queries.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { SqliteReaderQueries, sqliteReports } from './sqlite-reports.ts'
-import { StoreError, cannotOpen } from '../shared/store-queries.ts'
+import { storeFile } from './store-file.ts'
+import { StoreError } from '../shared/store-queries.ts'
 import type {
   StoreOperation,
   StoreSnapshot,
@@ -86,50 +85,13 @@ function loadMemory(file: string, snapshot: StoreSnapshot, riskRule: () => RiskR
   return { book, keys, spending }
 }
 
-/** Whether a user who is neither the owner nor of the group may put another file in the place of one in a folder. */
-function isOpenToOthers(folder: string): boolean {
-  const { mode } = statSync(folder)
-  const isSticky = (mode & 0o1000) !== 0
-  return (mode & 0o002) !== 0 && !isSticky
-}
-
-/** The one name of a file, so that a second path to it does not lead around its lock. */
-function realFile(file: string): string {
-  const folder = dirname(resolve(file))
-  try {
-    makeFolder(folder, 0o700)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const remedy = 'name a file in a folder that this user may write: `store` in the configuration'
-    throw new StoreError(`the folder of ${file} cannot be made: ${reason}; ${remedy}`, { cause })
-  }
-  refuseOpenFolder(folder)
-  let real: string
-  try {
-    real = existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
-  } catch (error) {
-    throw cannotOpen(file, error)
-  }
-  // A link may lead to a folder of other people.
-  refuseOpenFolder(dirname(real))
-  return real
-}
-
-function refuseOpenFolder(folder: string): void {
-  if (!isOpenToOthers(folder)) return
-  throw new StoreError(
-    `every user of this machine may replace the files in ${folder}, and with them the store and its control socket: ` +
-      `run chmod o-w ${folder}`,
-  )
-}
-
 /**
  * Opens a SQLite store as its one writer; a new file becomes a new store.
  * @throws StoreLockedError when another process writes it
  * @throws StoreError when it is damaged, foreign or of a newer program
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const file = realFile(options.file)
+  const file = storeFile(options.file)
   const lock = lockStore(file)
   let worker: Worker | undefined
   try {
