@@ -1,5 +1,5 @@
 import type { Micros } from '../money/amount.ts'
-import type { AutoTopUpRow, NoticeRow, SavedCardRow } from '../stores/records/auto-top-up-tables.ts'
+import type { AutoTopUpRow, NoticeRow, SavedCardRow } from '../stores/records/payment-tables.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
 import { failureMeaning, failuresMax, retryMs, dueAutoTopUps } from './auto-top-up-rules.ts'
 import type { Payment } from './payment-reader.ts'

@@ -1,6 +1,6 @@
 import { budgetDay, dayStart } from '../ledger/key-spending.ts'
 import type { Micros } from '../money/amount.ts'
-import type { AutoTopUpRow } from '../stores/records/auto-top-up-tables.ts'
+import type { AutoTopUpRow } from '../stores/records/payment-tables.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 
 const minute = 60_000

@@ -5,7 +5,7 @@ import { companyVersions } from '../documents/company-versions.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { owedUntil } from '../documents/month-close.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
-import { paidParts } from '../stores/records/invoice-part-table.ts'
+import { paidParts } from '../stores/records/document-tables.ts'
 import { AutoTopUpRows } from './auto-top-up-rows.ts'
 
 /** What keeps an account from being deleted, each with how much or how many: micro-roubles, kopecks, or a count. */

@@ -4,8 +4,7 @@ import { budgetDay, budgetDays, keyBudget } from '../../ledger/key-spending.ts'
 import { BalanceInsufficientError, HoldResolvedError, KeyBudgetExceededError } from '../../ledger/ledger.ts'
 import type { ChargeRequest, Micros, HeldSums, HoldRequest } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
-import { writeDetails, storable } from '../shared/charge-operation.ts'
-import type { HoldOwner } from '../shared/store-operation.ts'
+import { writeDetails, storable, type HoldOwner } from '../shared/store-operation.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 
 /**

@@ -7,7 +7,7 @@ import {
   postgresPool,
 } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
-import { findBreaches, type Invariants } from '../shared/find-breaches.ts'
+import { findBreaches, type Invariants } from '../shared/ledger-invariants.ts'
 import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
 import { missingSteps, newestVersion } from '../shared/store-schema.ts'
 import { errorWords } from '../../platform/log.ts'

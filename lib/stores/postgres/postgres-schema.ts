@@ -1,7 +1,7 @@
 import { errorCountTables } from '../records/error-count-table.ts'
-import { invoicePartTables } from '../records/invoice-part-table.ts'
+import { invoicePartTables } from '../records/document-tables.ts'
 import { withoutUnusedColumns, postgresWords, type StoreSchema } from '../shared/store-schema.ts'
-import { baselineTables } from '../shared/store-tables.ts'
+import { baselineTables } from '../shared/ledger-schema.ts'
 import { applyOperations } from './postgres-apply.ts'
 
 const columns = {

@@ -3,14 +3,12 @@ import type { Columns, RowOf } from '../shared/row-of.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
 import type { MovementOperation, TransactionStep } from '../shared/store-operation.ts'
 import type { operatorColumns } from './operator-tables.ts'
-import type { autoTopUpColumns } from './auto-top-up-tables.ts'
+import type { autoTopUpColumns, paymentColumns } from './payment-tables.ts'
 import type { customerColumns } from './customer-tables.ts'
-import type { documentColumns } from './document-tables.ts'
+import type { documentColumns, invoicePartColumns } from './document-tables.ts'
 import type { errorCountColumns } from './error-count-table.ts'
-import type { invoicePartColumns } from './invoice-part-table.ts'
 import type { ledgerColumns } from '../shared/ledger-columns.ts'
 import type { consentColumns, signInTables } from '../shared/user-tables.ts'
-import type { paymentColumns } from './payment-tables.ts'
 
 export type { Compilable }
 

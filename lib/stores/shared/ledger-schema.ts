@@ -1,9 +1,53 @@
 import { ledgerColumns } from './ledger-columns.ts'
 import type { Columns } from './row-of.ts'
 import type { TableWords } from './store-schema.ts'
+import { alarmTables, operatorActionTables, providerTables, rateTables } from '../records/operator-tables.ts'
+import { autoTopUpTables, paymentTables } from '../records/payment-tables.ts'
+import {
+  correctionTables,
+  memberTables,
+  noteTables,
+  startingCreditTables,
+} from '../records/customer-tables.ts'
+import { deskIndexes, movementIndex } from '../records/ledger-tables.ts'
+import { documentEmailTables, documentTables, facsimileTables } from '../records/document-tables.ts'
+import { userTables } from './user-tables.ts'
+
+const tables: readonly ((words: TableWords) => string)[] = [
+  userTables,
+  balanceAlertTables,
+  chargeSumTables,
+  paymentTables,
+  () => movementIndex,
+  documentTables,
+  startingCreditTables,
+  autoTopUpTables,
+  memberTables,
+  documentEmailTables,
+  rateTables,
+  operatorActionTables,
+  correctionTables,
+  facsimileTables,
+  noteTables,
+  alarmTables,
+  providerTables,
+  () => deskIndexes,
+]
+
+/** All that a new store begins with on either database. It stays as it is: what comes later are steps. */
+export function baselineTables(words: TableWords, columns: NodeColumns): string {
+  return [
+    accountTables(words, columns),
+    keyTables(words, columns),
+    holdTables(words),
+    chargeTables(words),
+    jobTables(words, columns),
+    ...tables.map(described => described(words)),
+  ].join('\n')
+}
 
 /** What a store of several nodes has beside the others. */
-export interface NodeColumns {
+interface NodeColumns {
   /** What decides an admission by one row. */
   readonly held: Columns
   readonly neverOverspent: readonly string[]
@@ -15,7 +59,7 @@ export interface NodeColumns {
 }
 
 /** Accounts, who acts for them, and at what prices. */
-export function accountTables({ table }: TableWords, columns: NodeColumns): string {
+function accountTables({ table }: TableWords, columns: NodeColumns): string {
   const { held, neverOverspent, accountOptions } = columns
   const { created_at, ...others } = ledgerColumns.accounts
   const rules = [`CHECK (kind = 'house' OR balance_micros >= 0)`, ...neverOverspent]
@@ -38,7 +82,7 @@ INSERT INTO accounts (id, kind, name, created_at) VALUES
 }
 
 /** Keys, and what each has spent by day. */
-export function keyTables({ table, hotOptions }: TableWords, { keyVersion }: NodeColumns): string {
+function keyTables({ table, hotOptions }: TableWords, { keyVersion }: NodeColumns): string {
   return `
 ${table({ keys: { ...ledgerColumns.keys, ...keyVersion } }, 'keys')}
 CREATE INDEX keys_by_account ON keys (account_id);
@@ -48,7 +92,7 @@ ${table(ledgerColumns, 'key_spending', ['PRIMARY KEY (key_id, day)'], hotOptions
 }
 
 /** What exchanges set aside. */
-export function holdTables({ table, ofAccount, refuse }: TableWords): string {
+function holdTables({ table, ofAccount, refuse }: TableWords): string {
   return `
 ${table({ holds: { ...ledgerColumns.holds, ...ofAccount } }, 'holds', [
   'PRIMARY KEY (exchange_id, sequence)',
@@ -59,7 +103,7 @@ ${refuse({ name: 'holds_stay', table: 'holds', when: 'DELETE', message: 'holds a
 }
 
 /** What exchanges pay, and the entries that balances are sums of; append-only. */
-export function chargeTables({ table, ofAccount, largeOptions, appendOnly }: TableWords): string {
+function chargeTables({ table, ofAccount, largeOptions, appendOnly }: TableWords): string {
   const charges = { ...ledgerColumns.charges, ...ofAccount }
   const entries = { ...ledgerColumns.entries, ...ofAccount }
   return `
@@ -73,7 +117,7 @@ ${appendOnly('entries')}
 }
 
 /** Objects and jobs. */
-export function jobTables({ table, ofAccount, refuse }: TableWords, { resolvedBy }: NodeColumns): string {
+function jobTables({ table, ofAccount, refuse }: TableWords, { resolvedBy }: NodeColumns): string {
   const jobs = { ...ledgerColumns.jobs, ...ofAccount, ...resolvedBy }
   return `
 ${table(ledgerColumns, 'objects', ['PRIMARY KEY (provider, kind, id)'])}
@@ -90,14 +134,14 @@ ${refuse({ name: 'jobs_stay', table: 'jobs', when: 'DELETE', message: 'jobs are 
 }
 
 /** Sums of charges. */
-export function chargeSumTables({ table, hotOptions }: TableWords): string {
+function chargeSumTables({ table, hotOptions }: TableWords): string {
   return `
 ${table(ledgerColumns, 'charge_sums', ['PRIMARY KEY (account_id, day, model, key_id, outcome)'], hotOptions)}
 `
 }
 
 /** Alerts, and what writes them. */
-export function balanceAlertTables({ kind, table }: TableWords): string {
+function balanceAlertTables({ kind, table }: TableWords): string {
   return `
 ${table(ledgerColumns, 'balance_alerts')}
 ${kind === 'sqlite' ? sqliteAlert : postgresAlert}

@@ -1,7 +1,7 @@
 import { type ChargeLine, recomputeCharge } from '../../ledger/price-charge.ts'
 import type { RecomputedCharge, ModelCost, PriceOf } from '../../ledger/reports.ts'
 import type { Price } from '../../money/price.ts'
-import { chargesById, conditions } from './charges-by-id.ts'
+import { chargesById, conditions } from './report-rows.ts'
 import type { ledgerColumns } from './ledger-columns.ts'
 import type { RowOf } from './row-of.ts'
 import type { StoreQueries } from './store-queries.ts'

@@ -6,17 +6,24 @@ import type { RiskRule } from '../../ledger/risk.ts'
 import { unremarkableFlags } from '../../ledger/charge-flags.ts'
 import type { HeldSums } from '../../ledger/ledger.ts'
 import type { ChargeReport, ChargesFilter, Reports } from '../../ledger/reports.ts'
-import { chargesById, conditions, type Conditions } from './charges-by-id.ts'
+import {
+  chargesById,
+  conditions,
+  type Conditions,
+  accountReport,
+  chargeColumns,
+  chargeReport,
+  type AccountRow,
+  type ChargeRow,
+} from './report-rows.ts'
 import { chargedPrices, storedPrices } from './stored-prices.ts'
 import { chargesPage, keyUses, modelSpending } from './account-reports.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
 import { keyRecord } from './stored-keys.ts'
 import { recomputeCharges, repriceCharges } from './recompute-charges.ts'
-import { accountReport, chargeColumns, chargeReport, type AccountRow, type ChargeRow } from './report-rows.ts'
 import type { KeyRow } from './ledger-columns.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
-import { examplesMax, findBreaches } from './find-breaches.ts'
-import { invariants } from './ledger-invariants.ts'
+import { examplesMax, findBreaches, invariants } from './ledger-invariants.ts'
 
 /** Of the open holds, as both stores have them. */
 const sumOf = (column: string): string =>

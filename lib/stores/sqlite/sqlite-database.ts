@@ -1,6 +1,9 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { StoreLockedError, cannotOpen } from '../shared/store-queries.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
+import { dropped, written } from '../shared/write-batch.ts'
+import type { WriteQueue } from '../shared/write-queue.ts'
 
 /** A file that is open. */
 export type SqliteDatabase = Database.Database
@@ -81,4 +84,12 @@ export function lockStore(file: string): StoreLock {
       locked.close()
     },
   }
+}
+
+/** Has the writer run statements as one operation; answers the rows of the last one when they are on the disk. */
+export async function runStatements<Row extends object>(
+  queue: WriteQueue,
+  statements: readonly SqlStatement[],
+): Promise<readonly Row[]> {
+  return (await written(queue.add({ kind: 'statements', statements }, dropped))) as readonly Row[]
 }

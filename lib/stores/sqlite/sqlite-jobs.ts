@@ -4,10 +4,15 @@ import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
 import type { ChargeRequest, ChargeResult, HeldSums } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
-import { chargeOperation, releaseOperation } from '../shared/charge-operation.ts'
+import {
+  chargeOperation,
+  releaseOperation,
+  type EndJobOperation,
+  type JobHold,
+  type StoreSnapshot,
+} from '../shared/store-operation.ts'
 import { claimStatement, jobRecord, postponeStatement, type JobRow } from '../shared/stored-ledger.ts'
-import { runStatements } from './run-statements.ts'
-import type { EndJobOperation, JobHold, StoreSnapshot } from '../shared/store-operation.ts'
+import { runStatements } from './sqlite-database.ts'
 import { kept, type OperationOwner, type Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 

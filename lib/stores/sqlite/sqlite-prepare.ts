@@ -1,10 +1,49 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { openForWriting, sqliteErrorCode, type SqliteDatabase } from './sqlite-database.ts'
-import { SqliteDebts } from './sqlite-debts.ts'
-import { applicationId, sqliteSchema } from './sqlite-schema.ts'
+import { SqliteDebts } from './sqlite-entries.ts'
 import { StoreError, cannotOpen } from '../shared/store-queries.ts'
-import { missingSteps, type SchemaStep, type StoreSchema } from '../shared/store-schema.ts'
+import {
+  missingSteps,
+  type SchemaStep,
+  type StoreSchema,
+  withoutUnusedColumns,
+  sqliteWords,
+} from '../shared/store-schema.ts'
 import type { ReleasedHold, StoreSnapshot, WriterOptions } from '../shared/store-operation.ts'
+import { errorCountTables } from '../records/error-count-table.ts'
+import { invoicePartTables } from '../records/document-tables.ts'
+import { baselineTables } from '../shared/ledger-schema.ts'
+
+/** Marks a file as this program's store: "gtwy". */
+const applicationId = 0x67747779
+
+const columns = {
+  held: {},
+  neverOverspent: [],
+  accountOptions: sqliteWords.options,
+  keyVersion: {},
+  resolvedBy: {},
+}
+
+/**
+ * The tables of a SQLite store. The version stands in `user_version`, which SQLite changes within the same transaction as
+ * the tables: a step is taken whole or not at all, and a store of a newer program is known by one number before a table of
+ * it is read. (Kysely's Migrator keeps its state in tables of its own and is asynchronous, which the writer thread, where
+ * this runs, otherwise never is.)
+ */
+export const sqliteSchema: StoreSchema = {
+  baseline: {
+    version: 26,
+    sql: `${baselineTables(sqliteWords, columns)}
+CREATE INDEX holds_open ON holds (account_id) WHERE state = 'open';
+`,
+  },
+  steps: [
+    { version: 26, sql: withoutUnusedColumns },
+    { version: 27, sql: errorCountTables(sqliteWords) },
+    { version: 28, sql: invoicePartTables(sqliteWords) },
+  ],
+}
 
 /** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
 const checkedBytesMax = 64 * 1024 * 1024

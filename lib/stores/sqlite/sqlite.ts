@@ -9,7 +9,7 @@ import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import { SqliteAccounts } from './sqlite-accounts.ts'
-import { lockStore, type StoreLock } from './sqlite-database.ts'
+import { lockStore, type StoreLock, runStatements } from './sqlite-database.ts'
 import { SqliteQueries, readSqliteKeys } from './sqlite-queries.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { SqliteReaderQueries, sqliteReports } from './sqlite-reports.ts'
@@ -28,7 +28,6 @@ import type { UserRow } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings, type StatementOptions } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
-import { runStatements } from './run-statements.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
   readonly file: string

@@ -1,11 +1,14 @@
 import t from 'tap'
 import { systemClock } from '../../../../lib/platform/clock.ts'
 import { openStatements } from '../../../../lib/stores/shared/account-rules.ts'
-import { releaseOperation } from '../../../../lib/stores/shared/charge-operation.ts'
+import {
+  releaseOperation,
+  type ChargeOperation,
+  type HoldOperation,
+} from '../../../../lib/stores/shared/store-operation.ts'
 import { SqliteBatch } from '../../../../lib/stores/sqlite/sqlite-batch.ts'
 import { prepareStore } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
 import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
-import type { ChargeOperation, HoldOperation } from '../../../../lib/stores/shared/store-operation.ts'
 
 function openBatch(t: { testdir(): string; teardown(end: () => void): void }) {
   const { database } = prepareStore({ file: `${t.testdir()}/gateway.db`, now: 0 })

@@ -11,7 +11,7 @@ import { openSqliteStore } from '../../../../lib/stores/sqlite/sqlite.ts'
 import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.ts'
 import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
 import { newestVersion } from '../../../../lib/stores/shared/store-schema.ts'
-import { sqliteSchema } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
+import { sqliteSchema } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
 import { paidInvoice } from '../../../contracts/accounting.ts'
 import { ledgerContract } from '../../../contracts/ledger.ts'
 import {
