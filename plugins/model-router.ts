@@ -4,7 +4,7 @@ import { GatewayError } from '../lib/pipeline/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ObjectLists } from '../lib/object-lists/object-lists.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
-import { admitConnection, routeTurn } from '../lib/models/route-turn.ts'
+import { admitConnection, routeTurn } from '../lib/models/connection.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
 import { SessionNamesCheck } from '../lib/models/session-names-check.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
@@ -14,7 +14,7 @@ import type { Exchange, LocalAnswer, Facts } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { type ScannedRequest, receiveRequest } from '../lib/routes/receive-request.ts'
-import { receiveSetup } from '../lib/websocket/receive-setup.ts'
+import { receiveSetup } from '../lib/websocket/client-socket.ts'
 
 /** Reads the request and decides which provider and model it goes to, and at which price. */
 export function modelRouter(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {

@@ -8,8 +8,7 @@ import {
   checkPlaytime,
   checkLabel,
 } from '../lib/media/check-media.ts'
-import type { MeasuredPart } from '../lib/media/measure-parts.ts'
-import { measureRequest, useMeasured } from '../lib/media/measure-request.ts'
+import { type MeasuredPart, measureRequest, useMeasured } from '../lib/media/measure-parts.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'

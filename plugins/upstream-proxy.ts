@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { answerAddresses, AddressRewriter } from '../lib/dialects/rewrite-addresses.ts'
 import { StreamRestorer } from '../lib/dialects/openai/restore-stream.ts'
-import type { Target } from '../lib/models/target.ts'
+import type { Target } from '../lib/models/choose-provider.ts'
 import { CutError, GatewayError } from '../lib/pipeline/errors.ts'
 import { EventSplitter } from '../lib/http/event-splitter.ts'
 import { headerValue } from '../lib/http/headers.ts'

@@ -18,7 +18,7 @@ import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { settleRequest, type SettlementContext } from '../lib/settlement/settle-request.ts'
 import { providerRequestId } from '../lib/upstream/upstream-headers.ts'
-import { measureRequest, useMeasured } from '../lib/media/measure-request.ts'
+import { measureRequest, useMeasured } from '../lib/media/measure-parts.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
 /** Four bytes of text are about a token. */

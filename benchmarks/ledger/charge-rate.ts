@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChargeRequest } from '../../lib/ledger/ledger.ts'
-import { buildPrice } from '../../lib/money/build-price.ts'
+import { buildPrice } from '../../lib/money/pricing.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import type { Store } from '../../lib/stores/store.ts'
 

@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import type { Hono } from 'hono'
 import { notificationsPath } from '../payments/open-payments.ts'
-import { paymentNotifications } from './pages/balance/payment-notifications.ts'
+import { paymentNotifications, showPayment } from './pages/balance/payment.ts'
 import type { PageEnv, PageContext, SignedInPage } from '../web/web-page.ts'
 import type { Page, ShowOwnPage, Site } from './page.ts'
 import { seeOther, toSignIn } from '../web/http/redirect.ts'
@@ -33,7 +33,6 @@ import {
 import { areaRouter, open } from '../web/http/area-router.ts'
 import { downloadBalance } from './pages/balance/history.ts'
 import { showBalance, submitTopUp } from './pages/balance/balance.ts'
-import { showPayment } from './pages/balance/payment.ts'
 import {
   showAutoTopUp,
   submitAutoTopUp,

@@ -3,9 +3,8 @@ import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { Records } from '../stores/records/records.ts'
-import type { AlarmChannel } from './alarm-channel.ts'
+import { type AlarmChannel, endMessage, takeMessages, type AlarmMessage } from './alarm-channel.ts'
 import { alarmDetails } from './alarms.ts'
-import { endMessage, takeMessages, type AlarmMessage } from './alarm-messages.ts'
 
 /** Who is told, and of what not. */
 export interface AlarmChannels {

@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../pipeline/errors.ts'
 import { writeInformation } from '../pipeline/write-information.ts'
-import { BodyBudget, BodyStore } from './body-store.ts'
+import { BodyBudget, BodyStore, type SpoolFolder } from './body-store.ts'
 import { endInTurns, pushInTurns, turns, type BodyScan } from './turns.ts'
 import { BodyFailedError, ClientLeftError, ClientStream, tooSlow } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
-import { bodyPieces, type RequestBody } from './request-body.ts'
-import type { SpoolFolder } from './spool-folder.ts'
+import { bodyPieces, type RequestBody } from './outgoing-body.ts'
 import { countFound } from '../platform/collect-garbage.ts'
 
 interface BodiesOptions {

@@ -2,7 +2,7 @@ import type { Seller } from '../companies/seller.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Price } from '../money/price.ts'
 import type { ListPricing, OwnPricing } from '../money/pricing.ts'
-import type { RateFeed } from './build-rates.ts'
+import type { RateFeed } from './pricing-schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
 
 /** As a value is once it is read: nothing of it changes. */

@@ -1,7 +1,43 @@
-import type { BodyKind, Operation } from './dialect.ts'
+import type { BodyKind, Operation, AnswerHead, UsageReaderContext } from './dialect.ts'
 import type { Interest } from '../http/json-scan.ts'
 import { AnswerReader } from './answer-reader.ts'
 import { factsFrom } from './request-facts.ts'
+import type { AnswerMeasure } from './measure.ts'
+import type { ObjectKind } from '../money/usage.ts'
+
+/** Reads the answer to files that went into a store. No provider tells what it bills for them: their size does. */
+class StoredFilesReader extends AnswerReader {
+  constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest) {
+    super(head, context, interest)
+    this.isFree = true
+  }
+
+  protected override measure(): AnswerMeasure {
+    this.flags.add('size_estimated')
+    return { lines: [{ meters: this.context.facts.units ?? {} }], details: {} }
+  }
+}
+
+/**
+ * An operation that puts files into a store, charged by their bytes.
+ * @param answer where it names objects, by `names`
+ */
+export function storedFilesOperation(
+  name: string,
+  answer: Interest,
+  options: NonNullable<Parameters<typeof objectOperation>[2]> &
+    Required<Pick<Operation, 'defaultModel' | 'unitsOfFiles'>> & {
+      readonly mainMeter: Operation['mainMeter']
+    },
+): Operation {
+  const { mainMeter, ...others } = options
+  return {
+    ...objectOperation(name, answer, others),
+    isFree: false,
+    mainMeter,
+    readUsage: (head, context) => new StoredFilesReader(head, context, answer),
+  }
+}
 
 /** An operation that costs nothing and reports nothing: no hold, no charge. */
 export function freeOperation(
@@ -43,5 +79,46 @@ export function objectOperation(
     ...(options.interest !== undefined && { factsFromJson: factsFrom }),
     readUsage: (head, context) => new AnswerReader(head, context, answer),
     namesObjects: true,
+  }
+}
+
+/**
+ * How the jobs of one kind are asked after, by clients and by the gateway itself. Readers say what they saw
+ * in `UsageReading.job`; to them a job's facts are those of its submission (units, variant, model).
+ */
+export interface JobKind {
+  readonly kind: ObjectKind
+  /** Whose `readUsage` reads the answer at `path`. */
+  readonly retrieval: Operation
+  /** Whose `readUsage` reads the document that `JobSighting.resultsPath` names. */
+  readonly results?: Operation
+  /** Below the dialect's base URL, where a provider of this kind has it. */
+  path(id: string, providerKind: string): string
+  /** After so long a job has ended, whatever is known of it. */
+  readonly durationMsMax: number
+  /** It is a rent: what the job is about is paid for again whenever so long has passed, until it is there no more. */
+  readonly rentMs?: number
+}
+
+/** What can be asked of a job by its id. */
+interface JobOperations {
+  /** How it stands, and what came of it. */
+  readonly stored: Operation
+  /** The same, after it was told to stop. */
+  readonly cancelled: Operation
+  /** It is taken away. */
+  readonly deleted: Operation
+}
+
+/**
+ * What is asked of a job by its id, which is free: the submission pays.
+ * @param of the kind's name in those of the operations: `batch`
+ */
+export function jobOperations(of: string, readUsage: NonNullable<Operation['readUsage']>): JobOperations {
+  const stored: Operation = { ...freeOperation(`stored-${of}`), readUsage, namesObjects: true, job: 'reads' }
+  return {
+    stored,
+    cancelled: { ...stored, body: 'opaque' },
+    deleted: { ...freeOperation(`deleted-${of}`, { body: 'opaque' }), job: 'ends', isDeletion: true },
   }
 }

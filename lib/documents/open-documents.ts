@@ -8,6 +8,7 @@ import { moscowDay, shiftMonth, addWorkingDays, dayNumber, moscowHour } from '..
 import type { DocumentEmailRow } from '../stores/records/document-tables.ts'
 import { documentEmailStep } from './document-emails.ts'
 import { listInvoices, type StoredInvoice } from './invoices.ts'
+import type { Store } from '../stores/store.ts'
 
 interface DocumentsOptions {
   readonly records: Records
@@ -19,7 +20,7 @@ interface DocumentsOptions {
 }
 
 /** What a server does about documents by itself. */
-export interface OpenDocuments {
+interface OpenDocuments {
   close(): Promise<void>
 }
 
@@ -121,4 +122,35 @@ async function remindInvoices(records: Records, now: number): Promise<boolean> {
     await records.write([documentEmailStep(records, { kind, ...about })])
   }
   return true
+}
+
+/** What a server does about documents by itself, while its configuration names who sells. */
+interface DocumentWork {
+  reload(seller: Seller | undefined): Promise<void>
+  close(): Promise<void>
+}
+
+/** Closes months and reminds of invoices from now on; its modules are loaded only where there is a seller. */
+export async function startDocumentWork(
+  seller: Seller | undefined,
+  store: Pick<Store, 'records'>,
+  options: { readonly clock: Clock; readonly log: Pick<Log, 'info' | 'error'> },
+): Promise<DocumentWork> {
+  let current = seller
+  let open: OpenDocuments | undefined
+  const start = async (): Promise<void> => {
+    if (current === undefined || open !== undefined) return
+    const { openDocuments } = await import('./open-documents.ts')
+    open = openDocuments({ ...options, records: await store.records(), seller: () => current })
+  }
+  await start()
+  return {
+    async reload(next) {
+      current = next
+      await start()
+    },
+    async close() {
+      await open?.close()
+    },
+  }
 }

@@ -4,7 +4,14 @@ import type { Exchange, Fact, Facts, Outcome } from '../pipeline/exchange.ts'
 import type { Plugin, ResponseHead, SessionTap, Tap } from '../pipeline/plugin.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import { DecodedUpload } from '../uploads/decoded-upload.ts'
-import { ExternalExchange, pipelineFact, shownHeader, upstreamRequest } from './external-exchange.ts'
+import {
+  ExternalExchange,
+  pipelineFact,
+  shownHeader,
+  upstreamRequest,
+  ResponseTap,
+  TextPieces,
+} from './external-exchange.ts'
 import type {
   PluginCharge,
   PluginDefinition,
@@ -12,8 +19,7 @@ import type {
   PluginOutcome,
   TextReader,
 } from '../plugin-api/plugin-api.ts'
-import { ResponseTap, TextPieces } from './response-tap.ts'
-import { bodyPieces, type RequestBody } from '../bodies/request-body.ts'
+import { bodyPieces, type RequestBody } from '../bodies/outgoing-body.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { Base64Source } from '../media/base64-source.ts'
 import { MediaBudget } from '../media/media-reader.ts'

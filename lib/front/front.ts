@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { Bodies } from '../bodies/bodies.ts'
-import { SpoolFolder } from '../bodies/spool-folder.ts'
+import { SpoolFolder } from '../bodies/body-store.ts'
 import type { ServedMetrics } from '../listener/admin-server.ts'
 import { readCertificate } from '../listener/certificate.ts'
 import type { Config } from '../config/config.ts'
@@ -18,7 +18,7 @@ import { PluginMetrics } from '../observability/plugin-metrics.ts'
 import { GatewayServer } from '../listener/server.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import { Upstreams } from '../upstream/upstreams.ts'
-import { UpstreamPools } from '../upstream/upstream-pools.ts'
+import { UpstreamPools } from '../upstream/egress-connector.ts'
 
 /** The part of a gateway that meets requests: in the process of the store, or in workers beside it. */
 export interface Front {

@@ -12,8 +12,7 @@ import { endJob, type JobEnd } from './end-job.ts'
 import type { Job, JobName } from '../ledger/job.ts'
 import { JobPoller, type PollTimes } from './job-poller.ts'
 import { storeOf } from './store-rent.ts'
-import { StreamedJob } from './streamed-job.ts'
-import { jobPrices, submittedJob } from './submitted-job.ts'
+import { StreamedJob, jobPrices, submittedJob } from './submitted-job.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {

@@ -1,6 +1,5 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import type { MediaPart } from '../http/media-part.ts'
-import { mediaKind } from '../http/media-sniff.ts'
+import { type MediaPart, mediaKind } from '../http/media-part.ts'
 import type { MediaLimits } from '../config/plugin-options.ts'
 
 /** One type under several names. */

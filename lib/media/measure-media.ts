@@ -1,4 +1,4 @@
-import { detectMediaType } from '../http/media-sniff.ts'
+import { detectMediaType } from '../http/media-part.ts'
 import { afterTags, framesSeconds, flacSeconds } from './audio-frames.ts'
 import { MediaReader, MediaUnreadableError, BrokenMediaError } from './media-reader.ts'
 import type { MediaBudget, MediaSource } from './media-reader.ts'

@@ -1,10 +1,11 @@
-import type { MediaPart } from '../http/media-part.ts'
-import { mediaKind } from '../http/media-sniff.ts'
+import { type MediaPart, mediaKind } from '../http/media-part.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import { Base64Source } from './base64-source.ts'
 import { measureMedia } from './measure-media.ts'
 import { MediaBudget, spanSource, type BodyReader, type MediaSource } from './media-reader.ts'
+import { requireToldLength } from '../models/require-priced.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
@@ -41,10 +42,7 @@ export async function withUploaded(
 }
 
 /** The first image of a type that the scan did not know, with its name where there is one: for its refusal. */
-export async function withTypeName(
-  parts: readonly MediaPart[],
-  body: BodyReader,
-): Promise<readonly MediaPart[]> {
+async function withTypeName(parts: readonly MediaPart[], body: BodyReader): Promise<readonly MediaPart[]> {
   const index = parts.findIndex(
     ({ kind, bytes, detectedType }) => kind === 'image' && bytes !== undefined && detectedType === undefined,
   )
@@ -114,4 +112,33 @@ async function knownType(head: Buffer): Promise<string | undefined> {
     // It reads further than the head reaches: what the type would be is not known.
     return undefined
   }
+}
+
+/** The media of a request as they are measured, by their content and by what was uploaded before. */
+export async function measureRequest(
+  exchange: Exchange,
+  ledger: Pick<Ledger, 'findObject'>,
+  checkAtSight: (parts: readonly MediaPart[]) => void = () => undefined,
+): Promise<readonly MeasuredPart[]> {
+  const { provider } = exchange.get('target')
+  const content = exchange.get('content')
+  const uploaded = await withUploaded(exchange.get('request').media, ledger, provider.name)
+  const parts = await withTypeName(uploaded, content)
+  // What shows without reading the body once more is refused without.
+  checkAtSight(parts)
+  return measureParts(parts, content)
+}
+
+/**
+ * Has holds and estimates go by what was measured.
+ * @throws GatewayError not_supported where nothing would tell what the request costs
+ */
+export function useMeasured(exchange: Exchange, media: readonly MeasuredPart[]): void {
+  exchange.set('request', { ...exchange.get('request'), media })
+  exchange.set('areMediaMeasured', true)
+  const unmeasured = media.filter(part => part.unmeasuredBecause !== undefined)
+  if (unmeasured.length === 0) return
+  exchange.set('unmeasured', unmeasured)
+  const { provider, otherKinds = [] } = exchange.get('target')
+  requireToldLength(exchange.get('request'), [provider.kind, ...otherKinds], unmeasured)
 }

@@ -1,4 +1,4 @@
-import type { RequestBody } from '../bodies/request-body.ts'
+import type { RequestBody } from '../bodies/outgoing-body.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { imageTokens } from '../dialects/openai/drawing-tool.ts'
 import { type Price, ratesOf, unitRate } from '../money/price.ts'

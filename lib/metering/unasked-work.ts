@@ -1,6 +1,6 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
-import type { Target } from '../models/target.ts'
+import type { Target } from '../models/choose-provider.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
 

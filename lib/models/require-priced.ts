@@ -1,11 +1,10 @@
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
-import { rentsContainers } from '../dialects/rented-containers.ts'
+import { rentsContainers, boundOf } from '../dialects/provider-tools.ts'
 import { mayCostMore } from '../dialects/asked-tier.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { factorName, tierName } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { boundOf } from '../dialects/provider-tools.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
 /** A search is paid for by one of these: by itself, with its request, or as its provider states what it cost. */

@@ -1,6 +1,13 @@
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from './target.ts'
+import {
+  type Target,
+  kindsAfter,
+  type ChosenProvider,
+  type BatchContext,
+  type BatchPlan,
+  type PlanBatch,
+} from './choose-provider.ts'
 import type { Route } from '../routes/route.ts'
 import { priceInForce, isPriced } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -8,13 +15,6 @@ import type { ScannedRequest } from '../routes/receive-request.ts'
 import { factsOfObject, factsOfStored, termFromNow, withTierOfHeaders } from './stored-facts.ts'
 import { withPromptTools, routeProvider, type ProviderRoute } from './route-provider.ts'
 import { isContextUnknown, keptContext } from './kept-context.ts'
-import {
-  kindsAfter,
-  type ChosenProvider,
-  type BatchContext,
-  type BatchPlan,
-  type PlanBatch,
-} from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
 import { requestedModel, priceNamedModels, type NamedPrice } from './requested-model.ts'
 import { requirePriced } from './require-priced.ts'

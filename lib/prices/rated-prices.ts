@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../platform/clock.ts'
-import { withRates, type RateFeed } from '../config/build-rates.ts'
+import { withRates, type RateFeed } from '../config/pricing-schema.ts'
 import type { Config } from '../config/config.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import type { Log } from '../platform/log.ts'

@@ -8,8 +8,15 @@ import { openai } from '../dialects/openai/openai.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { matchOwn, ownPrefix, type Route } from './route.ts'
 import { headerValue } from '../http/headers.ts'
-import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
-import { forwarded, nothingAt, requireDialect, shownPath, twiceVersioned } from './refuse-path.ts'
+import {
+  isKnownOtherwise,
+  pathOfDialect,
+  forwarded,
+  nothingAt,
+  requireDialect,
+  shownPath,
+  twiceVersioned,
+} from './refuse-path.ts'
 import { cutQueryParameter, queryParameters } from '../http/query.ts'
 import { namesObject } from '../dialects/form-facts.ts'
 

@@ -1,6 +1,6 @@
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 import type { RequestFacts, JsonPartsReader, Operation } from '../dialects/dialect.ts'
-import { type RequestBody, memoryBody } from '../bodies/request-body.ts'
+import { type RequestBody, memoryBody } from '../bodies/outgoing-body.ts'
 import type { Bodies, KeptFindings, ReceivedBody } from '../bodies/bodies.ts'
 import { StreamedBody } from '../bodies/client-stream.ts'
 import type { Limits } from '../config/config.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { Target } from '../models/target.ts'
+import type { Target } from '../models/choose-provider.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import { chargeAlarms } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, HeldSums, Hold, Ledger } from '../ledger/ledger.ts'

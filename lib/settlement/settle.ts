@@ -1,9 +1,8 @@
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import { type Price, ratesOf } from '../money/price.ts'
 import type { UsageLine, UsageReading } from '../money/usage.ts'
-import { decideOwed, type Ending, type Owed, type SentEnding } from './decide-owed.ts'
+import { decideOwed, type Ending, type Owed, type SentEnding, payableUsage } from './decide-owed.ts'
 import { priceLine } from '../money/price-line.ts'
-import { payableUsage } from './payable-usage.ts'
 import { knownProviders } from '../providers/known-providers.ts'
 
 /** The model that was asked for, at its provider, and its price. */

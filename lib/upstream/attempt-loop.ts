@@ -1,13 +1,12 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../models/target.ts'
+import type { Target } from '../models/choose-provider.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 import type { Waiting } from './credential-state.ts'
 import type { EgressRoute } from './egress-route.ts'
 import { Itinerary, type Stop, type UpstreamFacts } from './itinerary.ts'
-import { isJudged, judgeRefusal, type Verdict } from './judge-refusal.ts'
+import { isJudged, judgeRefusal, type Verdict, isConnectionFailure, upstreamError } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
-import { isConnectionFailure, upstreamError } from './upstream-error.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** Where an attempt goes, and since when by the steady clock. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../models/target.ts'
+import type { Target } from '../models/choose-provider.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { CredentialState } from './credential-state.ts'
 import type { EgressRoute } from './egress-route.ts'

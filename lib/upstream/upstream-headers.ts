@@ -1,4 +1,4 @@
-import type { Target } from '../models/target.ts'
+import type { Target } from '../models/choose-provider.ts'
 import { headerValue, headerValues, requestHeaders } from '../http/headers.ts'
 import { hash } from 'node:crypto'
 import type { Route } from '../routes/route.ts'

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../models/target.ts'
+import type { Target } from '../models/choose-provider.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { AttemptLoop } from '../upstream/attempt-loop.ts'
 import type { AttemptWay, TransportAttempt } from '../upstream/attempt-loop.ts'

@@ -1,5 +1,5 @@
 import { nodeHttp } from '../platform/node-http.ts'
-import { memoryBody } from '../bodies/request-body.ts'
+import { memoryBody } from '../bodies/outgoing-body.ts'
 import type { TurnEvent, TurnProtocol } from '../dialects/session.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'

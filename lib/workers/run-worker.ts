@@ -14,9 +14,13 @@ import { lendRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import { openServedReports, openStore } from '../stores/open-store.ts'
 import { processChannel, Peer, type Operations } from './peer.ts'
 import { RemoteLedger } from './remote-ledger.ts'
-import { type PrimaryOperations, type WorkerOperations, configOf } from './worker-operations.ts'
+import {
+  type PrimaryOperations,
+  type WorkerOperations,
+  configOf,
+  type LimitOperations,
+} from './worker-operations.ts'
 import type { Admission, Limits, RateLimiting, TakenOfLimits } from '../rate-limits/rate-limits.ts'
-import type { LimitOperations } from './limit-server.ts'
 
 /** How long exchanges may go on after a failure, in which not everything may be as it should. */
 const failureMs = 10_000

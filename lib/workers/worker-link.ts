@@ -9,8 +9,12 @@ import type { RateLimiting } from '../rate-limits/rate-limits.ts'
 import type { Store } from '../stores/store.ts'
 import { processChannel, Peer } from './peer.ts'
 import { LedgerServer } from './ledger-server.ts'
-import { LimitServer } from './limit-server.ts'
-import { configMessage, type PrimaryOperations, type WorkerOperations } from './worker-operations.ts'
+import {
+  LimitServer,
+  configMessage,
+  type PrimaryOperations,
+  type WorkerOperations,
+} from './worker-operations.ts'
 import { memoryLimit } from '../overload/overload.ts'
 
 const firstMs = 100

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isKnownOtherwise } from '../../lib/routes/is-known-otherwise.ts'
+import { isKnownOtherwise } from '../../lib/routes/refuse-path.ts'
 import { dialects } from '../../lib/routes/find-route.ts'
 import type { ProviderConfig } from '../../lib/config/config.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'

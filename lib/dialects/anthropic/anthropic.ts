@@ -2,12 +2,11 @@ import type { Dialect } from '../dialect.ts'
 import { freeOperation, objectOperation } from '../free-operation.ts'
 import { genericOperation } from '../generic.ts'
 import { RouteTable, type RouteRow } from '../route-table.ts'
-import { anthropicBatchRows, batchJobs } from './batches.ts'
+import { anthropicBatchRows, batchJobs, anthropicList } from './batches.ts'
 import { countTokens, messages } from './messages.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
 import { object } from '../interest.ts'
 import { names } from '../named-objects.ts'
-import { anthropicList } from './object-list.ts'
 
 /** `POST /files`, a form with the file in it. */
 const fileUpload = objectOperation('file-upload', object({ id: names('file') }), {

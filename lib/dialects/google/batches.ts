@@ -3,8 +3,7 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { BatchFacts } from '../../money/batch-facts.ts'
 import { InlineBatchReader, addRequest, batchedRequest, type BatchedRequests } from '../batch-requests.ts'
 import type { Operation, UsageReaderContext } from '../dialect.ts'
-import { jobOperations, type JobKind } from '../job-kind.ts'
-import { freeOperation, paidOperation } from '../free-operation.ts'
+import { jobOperations, type JobKind, freeOperation, paidOperation } from '../free-operation.ts'
 import { list, object, value, span } from '../interest.ts'
 import { readString } from '../read-field.ts'
 import type { RouteRow } from '../route-table.ts'
@@ -15,7 +14,7 @@ import { BatchSum, batchReading, BatchResultsReader, lastValue } from '../batch-
 import { UsageFields } from '../measure.ts'
 import { Grounding, groundingInterest, generateContent } from './generate-content.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
-import { BatchLinesReader } from '../batch-lines.ts'
+import { BatchLinesReader } from '../batch-tally.ts'
 import { embedContent } from './embed-content.ts'
 
 const batchRequestsMax = 100_000

@@ -1,11 +1,10 @@
 import { headerValues } from '../../http/headers.ts'
 import type { Operation } from '../dialect.ts'
-import { freeOperation, objectOperation } from '../free-operation.ts'
+import { freeOperation, objectOperation, storedFilesOperation } from '../free-operation.ts'
 import { object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import type { RouteRow } from '../route-table.ts'
-import { storedFilesOperation } from '../stored-files.ts'
 import { uploadId, uploadsInHead } from './files.ts'
 import { googleList } from './object-list.ts'
 

@@ -18,8 +18,12 @@ import {
   encodedSeconds,
   type Steps,
   type Fields,
-} from '../session-message.ts'
-import type { SessionNames, ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../session.ts'
+  type SessionNames,
+  type ClientEvent,
+  type ServerEvent,
+  type SessionReader,
+  type TurnUsage,
+} from '../session.ts'
 import { addUsed, UsageFields } from '../measure.ts'
 import { Grounding } from './generate-content.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'

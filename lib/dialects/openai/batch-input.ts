@@ -1,5 +1,5 @@
 import type { Finding, Interest, ScanResult } from '../../http/json-scan.ts'
-import { BatchLinesReader } from '../batch-lines.ts'
+import { BatchLinesReader } from '../batch-tally.ts'
 import { addRequest, batchedRequest, type BatchedRequest } from '../batch-requests.ts'
 import type { Operation } from '../dialect.ts'
 import { anyOf, object, value } from '../interest.ts'

@@ -12,8 +12,12 @@ import {
   encodedSeconds,
   type Fields,
   type Steps,
-} from '../session-message.ts'
-import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage } from '../session.ts'
+  type ClientEvent,
+  type ServerEvent,
+  type SessionContext,
+  type SessionReader,
+  type TurnUsage,
+} from '../session.ts'
 import { plainType, type ProviderTool } from '../provider-tools.ts'
 import { providerToolsIn, toolMembers } from '../search-tools.ts'
 import { realtimeUsage, bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-usage.ts'

@@ -1,8 +1,7 @@
 import type { UsageLine } from '../../money/usage.ts'
 import { addUsed, UsageFields } from '../measure.ts'
-import type { SessionContext, TurnUsage } from '../session.ts'
+import { type SessionContext, type TurnUsage, fieldsOf } from '../session.ts'
 import { measureTokens } from './openai-reader.ts'
-import { fieldsOf } from '../session-message.ts'
 
 type Context = Pick<SessionContext, 'providerKind' | 'isPricedBySecond'>
 

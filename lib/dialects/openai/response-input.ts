@@ -1,7 +1,7 @@
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names, labelsItem } from '../named-objects.ts'
 import { searched, unread, strangeMembers } from '../naming-members.ts'
-import { containerMembers } from '../rented-containers.ts'
+import { containerMembers } from '../provider-tools.ts'
 import { cacheMembers } from '../request-facts.ts'
 import { toolInterest } from '../search-tools.ts'
 import type { Finding, ScanResult } from '../../http/json-scan.ts'

@@ -11,8 +11,11 @@ import {
   encodedSeconds,
   type Fields,
   type Steps,
-} from '../session-message.ts'
-import type { ClientEvent, ServerEvent, SessionContext, SessionReader } from '../session.ts'
+  type ClientEvent,
+  type ServerEvent,
+  type SessionContext,
+  type SessionReader,
+} from '../session.ts'
 import { realtimeUsage, bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-usage.ts'
 
 const transcription = object({ model: value('model') })

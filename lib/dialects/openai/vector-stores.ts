@@ -1,15 +1,13 @@
 import type { Meters } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
-import type { JobKind } from '../job-kind.ts'
-import { freeOperation, objectOperation } from '../free-operation.ts'
+import { type JobKind, freeOperation, objectOperation, storedFilesOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
-import { storedFilesOperation } from '../stored-files.ts'
 import { openaiList } from './object-list.ts'
 
 const dayMs = 86_400_000

@@ -19,7 +19,7 @@ import {
 } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { type RiskRule, checkSums } from '../../ledger/risk.ts'
-import { canonicalPrice } from '../../money/build-price.ts'
+import { canonicalPrice } from '../../money/pricing.ts'
 import type { Price } from '../../money/price.ts'
 import { storable } from '../shared/store-operation.ts'
 import { postgresCharge, holdMembers, holdRefusal, refusal, accountMoney } from './postgres-operation.ts'

@@ -1,4 +1,4 @@
-import { priceHash } from '../../money/build-price.ts'
+import { priceHash } from '../../money/pricing.ts'
 import type { Price } from '../../money/price.ts'
 import type { ledgerColumns } from './ledger-columns.ts'
 import type { RowOf } from './row-of.ts'

@@ -17,7 +17,7 @@ import {
 } from '../../ledger/ledger.ts'
 import { checkSums, countedWorst } from '../../ledger/risk.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
-import { canonicalPrice } from '../../money/build-price.ts'
+import { canonicalPrice } from '../../money/pricing.ts'
 import type { Price } from '../../money/price.ts'
 import { OpenList } from '../../pipeline/open-list.ts'
 import { chargeOperation, releaseOperation, type StoreSnapshot } from '../shared/store-operation.ts'

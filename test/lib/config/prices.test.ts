@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withRates } from '../../../lib/config/build-rates.ts'
+import { withRates } from '../../../lib/config/pricing-schema.ts'
 import { loadFiles, problemsOf } from './config-files.ts'
 
 const providers = `providers:

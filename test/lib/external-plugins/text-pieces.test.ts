@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { TextPieces } from '../../../lib/external-plugins/response-tap.ts'
+import { TextPieces } from '../../../lib/external-plugins/external-exchange.ts'
 
 function read(bytes: Buffer, cuts: readonly number[]): string {
   const pieces: string[] = []

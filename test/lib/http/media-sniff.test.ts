@@ -1,5 +1,5 @@
 import t from 'tap'
-import { detectMediaType, mediaKind } from '../../../lib/http/media-sniff.ts'
+import { detectMediaType, mediaKind } from '../../../lib/http/media-part.ts'
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1')
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')

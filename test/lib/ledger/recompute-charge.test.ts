@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { priceCharge, type ChargeLine, recomputeCharge } from '../../../lib/ledger/price-charge.ts'
 import { amountMicrosMax } from '../../../lib/money/amount.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { meters } from '../../../lib/money/usage.ts'
 import { chargeOf, testPrice } from '../../contracts/store-under-test.ts'
 

@@ -10,7 +10,7 @@ import { exchangeCost, writesUnasked } from '../../../lib/metering/exchange-cost
 import { outputCap } from '../../../lib/metering/output-cap.ts'
 import { parseRoubles } from '../../../lib/money/amount.ts'
 import { sumOf } from '../../../lib/money/exchange-cost.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import type { MediaPart } from '../../../lib/http/media-part.ts'
 import { costTarget } from '../../fixtures/cost-target.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { exchangeCost } from '../../../lib/metering/exchange-cost.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import { meters, unitMeters, type UsageReading } from '../../../lib/money/usage.ts'
 import { costTarget } from '../../fixtures/cost-target.ts'

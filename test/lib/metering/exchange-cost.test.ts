@@ -3,7 +3,7 @@ import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
 import { costSeen, exchangeCost } from '../../../lib/metering/exchange-cost.ts'
 import { seenResponse } from '../../../lib/metering/place-hold.ts'
 import { UsualOutputs } from '../../../lib/metering/usual-outputs.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { costTarget } from '../../fixtures/cost-target.ts'
 
 const price = buildPrice({

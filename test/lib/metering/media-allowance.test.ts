@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { MediaPart } from '../../../lib/http/media-part.ts'
 import { mediaAllowance } from '../../../lib/metering/media-allowance.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import type { Meters } from '../../../lib/money/usage.ts'
 
 const byToken = buildPrice({ model: 'm', rubPerMillion: { input: '1', output: '1' } })

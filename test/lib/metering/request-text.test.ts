@@ -1,5 +1,5 @@
 import t from 'tap'
-import { memoryBody } from '../../../lib/bodies/request-body.ts'
+import { memoryBody } from '../../../lib/bodies/outgoing-body.ts'
 import { chat } from '../../../lib/dialects/openai/chat.ts'
 import { requestText } from '../../../lib/metering/estimate-usage.ts'
 import { factsOf } from '../dialects/read-answer.ts'

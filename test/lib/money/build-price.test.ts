@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildPrice, canonicalPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice, canonicalPrice } from '../../../lib/money/pricing.ts'
 
 await t.test('the same price has the same hash, however it is written', async t => {
   const one = buildPrice({

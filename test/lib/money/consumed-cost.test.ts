@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { amountMicrosMax } from '../../../lib/money/amount.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { costAtMost, costUsually, type Consumed } from '../../../lib/money/consumed-cost.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import type { Meters } from '../../../lib/money/usage.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { explainLine } from '../../../lib/money/explain-line.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import { meters } from '../../../lib/money/usage.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { priceAtMost, priceLine } from '../../../lib/money/price-line.ts'
 import { meters, tokenMeters, unitMeters } from '../../../lib/money/usage.ts'
 import type { Meter, Meters } from '../../../lib/money/usage.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { priceInForce } from '../../../lib/money/price.ts'
 
 const first = buildPrice({ model: 'm', rubPerMillion: { input: '1' } })

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { canonicalPrice, priceHash } from '../../../lib/money/build-price.ts'
+import { canonicalPrice, priceHash, priceVersions, type ListPricing } from '../../../lib/money/pricing.ts'
 import { priceInForce } from '../../../lib/money/price.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
-import { priceVersions } from '../../../lib/money/pricing.ts'
-import type { ListPricing } from '../../../lib/money/pricing.ts'
 
 /** An integer of 10^-decimals: the oracle multiplies these, and shares no arithmetic with the code. */
 interface Scaled {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import type { Meters, UsageReading } from '../../../lib/money/usage.ts'
 import {
   chargeableReading,

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import type { Meters } from '../../../lib/money/usage.ts'
-import { payableUsage } from '../../../lib/settlement/payable-usage.ts'
+import { payableUsage } from '../../../lib/settlement/decide-owed.ts'
 
 type Rates = Readonly<Record<string, string>>
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Job } from '../../../lib/ledger/job.ts'
 import type { ChargeRequest } from '../../../lib/ledger/ledger.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import { settleJob } from '../../../lib/settlement/settle-job.ts'

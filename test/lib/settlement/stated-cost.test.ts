@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Price } from '../../../lib/money/price.ts'
 import type { Meters } from '../../../lib/money/usage.ts'
-import { buildPrice } from '../../../lib/money/build-price.ts'
+import { buildPrice } from '../../../lib/money/pricing.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import { statedBeyond } from '../../../lib/settlement/settle.ts'
 

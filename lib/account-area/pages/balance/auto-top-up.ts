@@ -4,14 +4,20 @@ import { microsPerKopeck } from '../../../money/kopecks.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { RecordConflictError } from '../../../stores/records/records.ts'
 import { money, time } from '../../../web/format.ts'
-import { fieldSchemas, hiddenField, readForm, says, withError } from '../../../web/http/read-form.ts'
-import type { FieldErrorKey } from '../../../web/http/read-form.ts'
+import {
+  fieldSchemas,
+  hiddenField,
+  readForm,
+  says,
+  withError,
+  type FieldErrorKey,
+  roublesTyped,
+} from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import type { Language } from '../../../web/texts/language.ts'
 import { choice, field, form, formProblems, notice, type FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { roublesTyped } from '../../../web/http/typed-roubles.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { cardLabel } from './payment.ts'
 import { monthStart } from '../../../payments/auto-top-up-rules.ts'

@@ -14,9 +14,16 @@ import { history, movementsShown, placeOf } from './history.ts'
 import { receiptList } from './receipts.ts'
 import type { PaymentsConfig } from '../../../config/config.ts'
 import { formatWholeKopecks, microsPerKopeck } from '../../../money/kopecks.ts'
-import { typedRoubles, roublesTyped } from '../../../web/http/typed-roubles.ts'
+import {
+  typedRoubles,
+  roublesTyped,
+  fieldSchemas,
+  readForm,
+  says,
+  withError,
+  type FieldErrorKey,
+} from '../../../web/http/read-form.ts'
 import { z } from 'zod'
-import { fieldSchemas, readForm, says, withError, type FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Language } from '../../../web/texts/language.ts'
 import { showFailure } from '../../../web/pages/failure.ts'

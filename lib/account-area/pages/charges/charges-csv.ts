@@ -7,8 +7,7 @@ import { formatRoubles } from '../../../money/amount.ts'
 import { meters } from '../../../money/usage.ts'
 import { isoDay, isoTime } from '../../../web/format.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
-import { showCharges } from './charges.ts'
-import { readFilter } from './charge-filter.ts'
+import { showCharges, readFilter } from './charges.ts'
 
 function decimal(text: string): string {
   return text.replace('.', ',')

@@ -14,10 +14,9 @@ import {
   type FormState,
 } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
-import { roublesTyped } from '../../../web/http/typed-roubles.ts'
+import { roublesTyped, fieldSchemas, readForm, says, withError } from '../../../web/http/read-form.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
 import { z } from 'zod'
-import { fieldSchemas, readForm, says, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import { setCookie } from 'hono/cookie'
 import { lookCookie, lookCookies } from '../../../web/pages/appearance.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { money } from '../../../../lib/web/format.ts'
-import { typedRoubles } from '../../../../lib/web/http/typed-roubles.ts'
+import { typedRoubles } from '../../../../lib/web/http/read-form.ts'
 
 const rouble = 1_000_000
 
