@@ -1,6 +1,7 @@
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Credential, ProviderConfig, EgressChoice, ProviderTimeouts } from './config.ts'
 import type { KnownProvider } from '../providers/known-provider.ts'
+import { nearest } from '../platform/nearest.ts'
 import { knownProviders } from '../providers/known-providers.ts'
 import type { Problems } from './problems.ts'
 import { isLoopback } from './scalars.ts'
@@ -211,10 +212,13 @@ function buildDialects(
     if (own !== undefined) dialects[dialect] = own
     else if (fallback !== undefined) dialects[dialect] = { baseUrl: new URL(fallback) }
   }
-  if (Object.keys(dialects).length === 0) {
+  // Of a provider that `like` does not know nothing more is to be said.
+  const isLikeUnknown = input.like !== undefined && !knownProviders.has(input.like)
+  if (Object.keys(dialects).length === 0 && !isLikeUnknown) {
     problems.add(
       ['providers', name],
       'has no dialect: write dialects: { openai: { baseUrl: https://... } }, or like: NAME for a known provider',
+      nearest(name, knownProviders.keys()),
     )
   }
   return dialects

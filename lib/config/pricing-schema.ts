@@ -17,14 +17,15 @@ const percent = z
   .transform(String)
   .refine(text => /^\d{1,3}(?:\.\d{1,6})?$/.test(text), 'must be percent from 0 to 999, such as 2 or "2.5"')
 
-const fixedRate = decimal.pipe(
-  z
-    .string()
-    .refine(
-      text => /^\d{1,6}(?:\.|$)/.test(text) && isPositive(text),
-      'must be more than 0 and less than 1000000: roubles for a dollar',
-    ),
-)
+const rateError = 'must be roubles for a dollar in quotes, such as "92.50", or { from: cbr }'
+
+const fixedRate = z
+  .string({ error: rateError })
+  .regex(/^\d{1,9}(\.\d{1,9})?$/, { error: rateError, abort: true })
+  .refine(
+    text => /^\d{1,6}(?:\.|$)/.test(text) && isPositive(text),
+    'must be more than 0 and less than 1000000: roubles for a dollar',
+  )
 
 const coefficient = decimal.pipe(
   z
@@ -45,8 +46,6 @@ const byFeed = {
   from: z.literal('cbr'),
   marginPercent: percent.default('0').meta({ description: 'Added to the rate.' }),
 }
-
-const rateError = 'must be roubles for a dollar in quotes, such as "92.50", or { from: cbr }'
 
 /** The rate of a provider or a model. */
 const ownRate = z

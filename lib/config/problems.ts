@@ -114,12 +114,22 @@ export class Problems {
     } else if (issue.code === 'invalid_value') {
       const found = valueAt(value, inner)
       const options = issue.values.map(String)
-      const near = typeof found === 'string' ? nearest(found, options) : undefined
-      this.add(path, `must be ${listOf(options)}`, near)
+      const near = typeof found === 'string' && options.length > 1 ? nearest(found, options) : undefined
+      this.add(
+        path,
+        found === undefined ? `is missing (${listOf(options)})` : `must be ${listOf(options)}`,
+        near,
+      )
     } else if (issue.code === 'invalid_type' && isDefaultMessage && valueAt(value, inner) === undefined) {
       this.add(path, `is missing (${articleFor(issue.expected)})`)
     } else if (issue.code === 'invalid_type' && isDefaultMessage) {
       this.add(path, `must be ${articleFor(issue.expected)}`)
+    } else if (
+      issue.code === 'too_small' &&
+      issue.origin === 'array' &&
+      issue.message.startsWith('Too small')
+    ) {
+      this.add(path, `must have at least ${issue.minimum} item${issue.minimum === 1 ? '' : 's'}`)
     } else {
       this.add(path, issue.message)
     }

@@ -56,7 +56,10 @@ const credential = z.union(
       value: credentialText,
       name: z
         .string()
-        .regex(/^[a-zA-Z][a-zA-Z0-9._-]{0,63}$/)
+        .regex(
+          /^[a-zA-Z][a-zA-Z0-9._-]{0,63}$/,
+          'must begin with a letter and have at most 64 letters, digits, dots, dashes and underscores',
+        )
         .optional()
         .meta({ description: 'Names it in logs and the database instead of its number, after PROVIDER#.' }),
       weight,

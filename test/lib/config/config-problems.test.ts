@@ -151,6 +151,11 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['egress: { fi: { url: "socks4://203.0.113.7" } }', 'egress.fi.url', /must be a proxy/],
   ['egress: { fi: { url: "ftp://u:secret@203.0.113.7:3128" } }', 'egress.fi.url', /must be a proxy/],
   ['workers: 0', 'workers', /from 1 to 1024/],
+  ['providers: { openruter: { credentials: [k] } }', 'providers.openruter', /no dialect/, 'openrouter'],
+  ['providers: { x: { dialects: { opnai: {} } } }', 'providers.x.dialects.opnai', /unknown key/, 'openai'],
+  ['defaultProvider: { opnai: sandbox }', 'defaultProvider.opnai', /unknown key/, 'openai'],
+  ['payments: { provider: yokassa }', 'payments.provider', /"yookassa", "sandbox"$/, 'yookassa'],
+  ['payments: {}', 'payments.provider', /^is missing \(one of "yookassa", "sandbox"\)$/],
   [
     'workers: 3\nproviders: { openai: { credentials: [k], limits: { connectionsMax: 2 } } }',
     'providers.openai.limits.connectionsMax',
@@ -167,6 +172,67 @@ for (const [yaml, path, message, nearest] of cases) {
     t.match(found?.message, message, problems.map(formatProblem).join('\n'))
     if (nearest !== undefined) t.equal(found?.nearest, nearest)
     t.notMatch(problems.map(problem => problem.message).join(), /secret/, 'no secret is shown')
+  })
+}
+
+/** Wrong members of what may have several forms, with all that is said of them. */
+const unions: readonly (readonly [yaml: string, said: string])[] = [
+  ['prices: { usdRub: { from: cb } }', 'prices.usdRub.from: must be "cbr"'],
+  ['prices: { usdRub: {} }', 'prices.usdRub.from: is missing ("cbr")'],
+  ['prices: { usdRub: { form: cbr } }', 'prices.usdRub.form: unknown key; did you mean "from"?'],
+  ...['cbr', '90', '"0x"', '[]'].map(
+    value =>
+      [
+        `prices: { usdRub: ${value} }`,
+        'prices.usdRub: must be roubles for a dollar in quotes, such as "92.50", or { from: cbr }',
+      ] as const,
+  ),
+  [
+    'prices: { usdRub: "0" }',
+    'prices.usdRub: must be more than 0 and less than 1000000: roubles for a dollar',
+  ],
+  ['providers: { sandbox: { usdRub: { from: cb } } }', 'providers.sandbox.usdRub.from: must be "cbr"'],
+  ['models: { m: { provider: [sandbox], usdRub: { from: cb } } }', 'models.m.usdRub.from: must be "cbr"'],
+  ['models: { m: { provider: [] } }', 'models.m.provider: must have at least 1 item'],
+  ['models: { m: { provider: 3 } }', 'models.m.provider: must be a provider or a list of providers'],
+  ['models: { m: { provider: [3] } }', 'models.m.provider[0]: must be a text (quote numbers)'],
+  [
+    'providers: { sandbox: { egress: [3] } }',
+    'providers.sandbox.egress[0]: must be direct, the name of an egress, or { name, weight }',
+  ],
+  [
+    'providers: { sandbox: { egress: [{ nam: direct }] } }',
+    'providers.sandbox.egress[0].nam: unknown key; did you mean "name"?',
+  ],
+  ['providers: { sandbox: { egress: [] } }', 'providers.sandbox.egress: must have at least 1 item'],
+  [
+    'providers: { sandbox: { credentials: [3] } }',
+    'providers.sandbox.credentials[0]: must be a key in printable ASCII without spaces, or { value, name, weight, timeouts }',
+  ],
+  [
+    'providers: { sandbox: { credentials: [{ value: k, name: "1" }] } }',
+    'providers.sandbox.credentials[0].name: must begin with a letter and have at most 64 letters, digits, dots, dashes and underscores',
+  ],
+  [
+    'providers: { x: { like: openruter, credentials: [] } }',
+    'providers.x.like: unknown provider "openruter"; did you mean "openrouter"?',
+  ],
+  ['plugins: [3]', 'plugins[0]: must be a name, or a name with its options: { size-limit: { ... } }'],
+  ['plugins: [{ auth: 3 }]', 'plugins[0].auth: must be a map'],
+]
+
+for (const [yaml, said] of unions) {
+  await t.test(`${yaml} says what may stand there`, t => {
+    const whole = yaml.startsWith('providers') ? yaml : `providers: { sandbox: {} }\n${yaml}`
+    const folder = t.testdir()
+    const found = problemsOf(folder, { 'gateway.yaml': whole }).map(problem =>
+      formatProblem(problem).replace(/^\S+ /, ''),
+    )
+    // A key that is mistyped is missing, too.
+    const others = found.filter(text => text !== said && !/: is missing \(/.test(text))
+    t.ok(found.includes(said), found.join('\n'))
+    t.same(others, [], 'nothing else is said')
+    t.end()
   })
 }
 

@@ -118,7 +118,7 @@ models:
 for (const [prices, path, message] of [
   ['usdRub: "0"', 'prices.usdRub', /more than 0/],
   ['usdRub: "0.000"', 'prices.usdRub', /more than 0/],
-  ['usdRub: "-92"', 'prices.usdRub', /not negative/],
+  ['usdRub: "-92"', 'prices.usdRub', /must be roubles for a dollar in quotes/],
   ['usdRub: 92.5', 'prices.usdRub', /in quotes/],
   ['usdRub: "92500000"', 'prices.usdRub', /less than 1000000/],
   ['usdRub: { from: ecb }', 'prices.usdRub.from', /"cbr"/],
