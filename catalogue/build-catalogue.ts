@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { findGenaiModel, genaiPrices } from '../lib/prices/genai-prices.ts'
+import { genaiPrices } from '../lib/prices/genai-prices.ts'
 import type { ListPrice } from '../lib/prices/list-price.ts'
 import type { FamilyFacts, OwnData, OwnProvider } from './own-data.ts'
-import { sourceModels } from './source-models.ts'
+import { findSourceModel, sourceModels } from './source-models.ts'
 import type { SourceModel } from './source-models.ts'
 import { matchesPattern } from '../lib/config/config.ts'
 
@@ -105,7 +105,7 @@ class ProviderCatalogue {
   /** A name that is there whatever the source calls it. */
   #addNamed(name: string): void {
     const bare = name.startsWith(`${this.#provider}/`) ? name.slice(this.#provider.length + 1) : name
-    const source = findGenaiModel(this.#source, bare)
+    const source = findSourceModel(this.#source, bare)
     const versions = source === undefined ? [{}] : genaiPrices(source.info.prices)
     this.#add(bare, source, versions)
   }

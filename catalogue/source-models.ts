@@ -1,6 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices'
 import type { ModelInfo } from '@pydantic/genai-prices'
-import { exactNames } from '../lib/prices/genai-prices.ts'
+import { exactNames, isMatch } from '../lib/prices/genai-prices.ts'
 
 /** A model of the catalogue's source. */
 export interface SourceModel {
@@ -17,4 +17,14 @@ export function sourceModels(id: string): readonly SourceModel[] {
   const provider = findProvider({ providerId: id })
   if (provider === undefined) throw new Error(`@pydantic/genai-prices has no provider ${id}`)
   return provider.models.map(info => ({ info, names: exactNames(info) }))
+}
+
+/** The source's model of a name, or of what a pattern begins with. */
+export function findSourceModel(models: readonly SourceModel[], name: string): SourceModel | undefined {
+  const beginning = name.replace(/(?:-?(?:preview-)?(?:20|0)?)\*.*$/, '')
+  const exact = (one: string) => models.find(model => model.names.includes(one))
+  const matching = (one: string) => models.find(({ info }) => isMatch(info.match, one))
+  return (
+    exact(name) ?? exact(beginning) ?? matching(name) ?? exact(`${beginning}-latest`) ?? matching(beginning)
+  )
 }

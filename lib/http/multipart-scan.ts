@@ -1,7 +1,7 @@
-import { isInPieces, isUtf8, parseParameters, MultipartError } from './multipart-headers.ts'
-import { MultipartScanner } from './multipart-scanner.ts'
+import { isInPieces, isUtf8, parseParameters } from './multipart-headers.ts'
 
-export { MultipartError, MultipartScanner }
+export { MultipartError } from './multipart-headers.ts'
+export { MultipartScanner } from './multipart-scanner.ts'
 
 /** What a part's headers say, and where its content begins in the body. */
 export interface MultipartPartHead {
@@ -60,18 +60,4 @@ export function multipartBoundary(contentType: string, isRelated = false): strin
   const boundary = parameters.get('boundary')
   if (boundary === undefined || boundary.length > boundaryCharactersMax) return undefined
   return /^[\x20-\x7e]*[\x21-\x7e]$/.test(boundary) ? boundary : undefined
-}
-
-/**
- * Finds the parts of a form (RFC 7578) that is at hand as a whole.
- * @throws MultipartError
- */
-export function scanMultipart(
-  body: Buffer,
-  boundary: string,
-  options: MultipartOptions = {},
-): MultipartResult {
-  const scanner = new MultipartScanner(boundary, options)
-  scanner.push(body)
-  return scanner.end()
 }

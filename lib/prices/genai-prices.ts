@@ -106,7 +106,7 @@ function equalNames(logic: MatchLogic): readonly string[] {
 }
 
 /** Whether the source counts a name as a model. */
-function isMatch(logic: MatchLogic, name: string): boolean {
+export function isMatch(logic: MatchLogic, name: string): boolean {
   if ('and' in logic) return logic.and.every(one => isMatch(one, name))
   if ('or' in logic) return logic.or.some(one => isMatch(one, name))
   if ('equals' in logic) return name === logic.equals
@@ -114,17 +114,4 @@ function isMatch(logic: MatchLogic, name: string): boolean {
   if ('ends_with' in logic) return name.endsWith(logic.ends_with)
   if ('contains' in logic) return name.includes(logic.contains)
   return new RegExp(logic.regex).test(name)
-}
-
-/** The source's model of a name, or of what a pattern begins with. */
-export function findGenaiModel<M extends GenaiModel>(
-  models: readonly { readonly info: M; readonly names: readonly string[] }[],
-  name: string,
-): { readonly info: M; readonly names: readonly string[] } | undefined {
-  const beginning = name.replace(/(?:-?(?:preview-)?(?:20|0)?)\*.*$/, '')
-  const exact = (one: string) => models.find(model => model.names.includes(one))
-  const matching = (one: string) => models.find(({ info }) => isMatch(info.match, one))
-  return (
-    exact(name) ?? exact(beginning) ?? matching(name) ?? exact(`${beginning}-latest`) ?? matching(beginning)
-  )
 }

@@ -10,7 +10,7 @@ import { responsesConnection } from '../../lib/dialects/openai/responses-connect
 import { responses } from '../../lib/dialects/openai/responses.ts'
 import { openaiVideoRows } from '../../lib/dialects/openai/videos.ts'
 import { xaiVideoRows } from '../../lib/dialects/openai/xai-videos.ts'
-import { scanMultipart } from '../../lib/http/multipart-scan.ts'
+import { scanMultipart } from '../fixtures/scan-multipart.ts'
 import { factsOf } from '../lib/dialects/read-answer.ts'
 
 // Members whose value makes a request cheaper, in a spelling that the provider passes over: it takes what it takes when

@@ -1,3 +1,4 @@
+import { networkOf } from '../../http/client-address.ts'
 import { signJWT, verifyJWT } from 'better-auth/crypto'
 import { z } from 'zod'
 import type { AccountSettings } from '../../accounts/accounts.ts'
@@ -10,7 +11,7 @@ import { formPage, titledPage } from '../../web/view/layout.ts'
 import type { Html, OwnPage, PageContext } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'
-import { networkOf, type Caller } from '../../web/sign-in/auth.ts'
+import type { Caller } from '../../web/sign-in/auth.ts'
 import type { SignedInUser } from '../../web/sign-in/sessions.ts'
 
 interface EmailChangeOptions {
@@ -37,7 +38,7 @@ export class EmailChange {
   /** Sends an email to the new address. Whether it is somebody's already is told to that somebody only. */
   async ask(user: SignedInUser, to: string, language: string, caller: Caller): Promise<void> {
     const { users, letters, attempts, secret } = this.#options
-    const mayByAddress = await attempts.lettersFrom.begin(networkOf(caller))
+    const mayByAddress = await attempts.lettersFrom.begin(networkOf(caller.address))
     if (!mayByAddress || !(await attempts.lettersTo.begin(to))) return
     const isTaken = (await users.count('users', [{ column: 'email', operator: '=', value: to }])) > 0
     if (isTaken) letters.emailTaken({ email: to, language })

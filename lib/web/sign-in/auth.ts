@@ -5,7 +5,6 @@ import type { Log } from '../../platform/log.ts'
 import { newId } from '../../platform/new-id.ts'
 import { hashPassword, verifyPassword, type PasswordCost } from './password-hash.ts'
 import { userRowsAdapter } from './user-rows-adapter.ts'
-import { networkOf as networkOfAddress } from '../../http/client-address.ts'
 import type { Clock } from '../../platform/clock.ts'
 
 /** The tables of an area's users and of what they sign in with. */
@@ -57,11 +56,6 @@ export interface Caller {
   readonly address: string
   readonly cookie: string
   readonly userAgent: string
-}
-
-/** Whose attempts are counted together. */
-export function networkOf({ address }: Pick<Caller, 'address'>): string {
-  return networkOfAddress(address)
 }
 
 /** The caller for better-auth. Nothing else of the request reaches it. */

@@ -1,9 +1,10 @@
+import { networkOf } from '../../http/client-address.ts'
 import { APIError } from 'better-auth/api'
 import { systemClock } from '../../platform/clock.ts'
 import type { Consent, UserRows } from '../../accounts/user-rows.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { Attempts } from './attempts.ts'
-import { callerHeaders, networkOf, type Auth, type Caller } from './auth.ts'
+import { callerHeaders, type Auth, type Caller } from './auth.ts'
 import { consentsOfSignUp } from './user-rows-adapter.ts'
 import { verifyJWT } from 'better-auth/crypto'
 
@@ -105,7 +106,7 @@ export class Identity {
   }
 
   async signIn(email: string, password: string, caller: Caller): Promise<SignInResult> {
-    const mayByAddress = await this.#attempts.byAddress.begin(networkOf(caller))
+    const mayByAddress = await this.#attempts.byAddress.begin(networkOf(caller.address))
     // Who is locked out here must not go on to lock others out.
     // A stranger's failures lock the stranger's network out, and slow down everybody's attempts for this email.
     const mayHere = mayByAddress && (await this.#attempts.byEmail.begin(nameHere(email, caller)))
@@ -200,16 +201,16 @@ export class Identity {
     // What strangers tried goes on to count.
     await this.#attempts.byEmailAnywhere.takeBack(email)
     // Who guesses others' passwords may well have one account of their own.
-    await this.#attempts.byAddress.takeBack(networkOf(caller))
+    await this.#attempts.byAddress.takeBack(networkOf(caller.address))
   }
 
   /** Nobody's mailbox is to be filled from here. */
   async #mayWrite(to: string, caller: Caller): Promise<boolean> {
-    const mayByAddress = await this.#attempts.lettersFrom.begin(networkOf(caller))
+    const mayByAddress = await this.#attempts.lettersFrom.begin(networkOf(caller.address))
     return mayByAddress && this.#attempts.lettersTo.begin(to)
   }
 }
 
 function nameHere(email: string, caller: Caller): string {
-  return `${email} ${networkOf(caller)}`
+  return `${email} ${networkOf(caller.address)}`
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { scanJson } from '../../../lib/http/json-scan.ts'
 import type { Finding } from '../../../lib/http/json-scan.ts'
 import { mediaPartFromBase64, mediaPartFromMultipart } from '../../../lib/http/media-part.ts'
-import { scanMultipart } from '../../../lib/http/multipart-scan.ts'
+import { scanMultipart } from '../../fixtures/scan-multipart.ts'
 
 const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(20)])
 const webm = Buffer.concat([Buffer.from('1a45dfa39f428284', 'hex'), Buffer.from('webm'), Buffer.alloc(30)])

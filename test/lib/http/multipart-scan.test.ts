@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  multipartBoundary,
-  MultipartError,
-  MultipartScanner,
-  scanMultipart,
-} from '../../../lib/http/multipart-scan.ts'
+import { multipartBoundary, MultipartError, MultipartScanner } from '../../../lib/http/multipart-scan.ts'
+import { scanMultipart } from '../../fixtures/scan-multipart.ts'
 
 const form = (...lines: string[]) => Buffer.from(lines.join('\r\n'), 'latin1')
 const field = 'Content-Disposition: form-data; name="a"'

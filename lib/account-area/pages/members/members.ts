@@ -1,3 +1,4 @@
+import { networkOf } from '../../../http/client-address.ts'
 import { html } from 'hono/html'
 import { z } from 'zod'
 import type { Invitation, Member } from '../../../administration/members.ts'
@@ -5,7 +6,6 @@ import { longDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { networkOf } from '../../../web/sign-in/auth.ts'
 import {
   buttonForm,
   settingCard,
@@ -119,7 +119,7 @@ export async function submitInvitation(context: PageContext, page: OwnPage): Pro
   const sent = await readForm(context, page, invitationSchema)
   if (!sent.isValid) return context.html(await view(page, sent.state), 422)
   const { email } = sent.value
-  const mayByAddress = await site.emailAttempts.lettersFrom.begin(networkOf(caller))
+  const mayByAddress = await site.emailAttempts.lettersFrom.begin(networkOf(caller.address))
   const isAllowed = mayByAddress && (await site.emailAttempts.lettersTo.begin(email))
   const result = isAllowed
     ? await site.members.invite({ accountId: account.accountId, email, invitedBy: session.user.id })

@@ -5,7 +5,7 @@ import { rerank } from '../../../../lib/dialects/openai/rerank.ts'
 import { speech } from '../../../../lib/dialects/openai/speech.ts'
 import { transcriptions, translations } from '../../../../lib/dialects/openai/transcriptions.ts'
 import type { Operation, RequestFacts } from '../../../../lib/dialects/dialect.ts'
-import { scanMultipart } from '../../../../lib/http/multipart-scan.ts'
+import { scanMultipart } from '../../../fixtures/scan-multipart.ts'
 import { eventStream, factsOf, readAnswer } from '../read-answer.ts'
 
 type Field = readonly [name: string, value: string, filename?: string]
