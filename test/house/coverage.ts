@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync, writeSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unreachedPlaces } from './unreached-places.ts'
+import { say } from './say.ts'
 
 // The places of money and bytes that no test reaches, by V8's counts in all tests, or in the files named after `--`.
 // `--from FOLDER` reads what a run with NODE_V8_COVERAGE=FOLDER has left there.
@@ -21,7 +22,7 @@ function runTests(folder: string, files: readonly string[]): void {
     env,
     stdio: ['ignore', 2, 2],
   })
-  if (status !== 0) writeSync(1, 'Tests have failed: what they reach in the end is listed too.\n')
+  if (status !== 0) say('Tests have failed: what they reach in the end is listed too.')
 }
 
 function report(folder: string, tests: readonly string[]): void {
@@ -29,11 +30,10 @@ function report(folder: string, tests: readonly string[]): void {
   const { places, untold } = unreachedPlaces({ root, folder, sources, tests })
   for (const { path, lines: [first, last] = [], text } of places) {
     const numbers = first === undefined ? '' : `:${first}${last === first ? '' : `-${last}`}`
-    writeSync(1, `${path}${numbers}  ${text.slice(0, 100)}\n`)
+    say(`${path}${numbers}  ${text.slice(0, 100)}`)
   }
-  for (const path of untold)
-    writeSync(1, `${path} has left no counts: what it alone reaches is listed too.\n`)
-  writeSync(1, `${places.length} places were never reached by ${tests.length - untold.length} test files.\n`)
+  for (const path of untold) say(`${path} has left no counts: what it alone reaches is listed too.`)
+  say(`${places.length} places were never reached by ${tests.length - untold.length} test files.`)
 }
 
 const words = process.argv.slice(2)

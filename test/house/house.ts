@@ -1,12 +1,11 @@
-import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSources, type Source } from '../tidy/sources.ts'
 import { folderCycles, folderOf, ownImports } from '../tidy/folder-rules.ts'
+import { say } from './say.ts'
 
 // How the source hangs together: files and lines by folder, which folders import each other, how often, and in circles,
 // and what is long or small.
 
-const say = (line: string): void => void writeSync(1, `${line}\n`)
 const root = join(import.meta.dirname, '../..')
 const sources = readSources(root).filter(({ path }) => /^(?:bin|lib|plugins)\//.test(path))
 

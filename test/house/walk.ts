@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Session } from 'node:inspector/promises'
 import type { AddressInfo } from 'node:net'
@@ -13,12 +13,12 @@ import { connectAccounts } from '../../lib/control/connect-accounts.ts'
 import { startGateway } from '../../lib/gateway/gateway.ts'
 import { createLog } from '../../lib/observability/log.ts'
 import { plugins } from '../../plugins/index.ts'
+import { say } from './say.ts'
 
 // Which files and functions one streamed chat runs through, from its first byte to its log line, by V8's coverage of the
 // main thread. A chat before it has done what is done once. `--functions` lists them.
 
 const root = join(import.meta.dirname, '../..') + sep
-const say = (line: string): void => void writeSync(1, `${line}\n`)
 
 const frame = (delta: string, usage = 'null'): string =>
   `data: {"id":"c","object":"chat.completion.chunk","model":"walked","choices":[${delta}],"usage":${usage}}\n\n`

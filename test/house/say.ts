@@ -1,0 +1,10 @@
+import { writeSync } from 'node:fs'
+
+/** Writes a line of a report at once. A reader that has seen enough, such as `head`, may leave: that is no error. */
+export function say(line: string): void {
+  try {
+    writeSync(1, `${line}\n`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+  }
+}
