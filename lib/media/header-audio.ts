@@ -1,4 +1,5 @@
-import { MediaUnreadableError, type MediaReader } from './media-reader.ts'
+import { framesSeconds } from './audio-frames.ts'
+import { believedSeconds, MediaUnreadableError, type MediaReader } from './media-reader.ts'
 
 /**
  * Tags inside audio may be as large as the file, and music-metadata makes an object of every word in them:
@@ -100,4 +101,162 @@ export async function amrSeconds(reader: MediaReader): Promise<number | undefine
     position += at
   }
   return frames === 0 ? undefined : frames * frameSeconds
+}
+
+const chunksMax = 1000
+const chunkBytes = 48
+/** The extension of a WAV's format, which names the real one further on. */
+const extended = 0xfffe
+/** MPEG audio of layers 1 and 2, of layer 3, and AAC in ADTS: rows of frames, each of which says how long it is. */
+const ofFrames: ReadonlySet<number> = new Set([0x50, 0x55, 0x1600])
+
+/** What the samples of a WAV or AIFF are: so many bytes a second, or a row of frames. */
+type Coding = number | 'frames'
+
+interface SampleChunk {
+  readonly start: number
+  /** As it says itself. */
+  readonly saidBytes: number
+}
+
+/**
+ * How long a WAV or AIFF is: what its header says, unless its samples hold more. The number of frames that a header names
+ * is a word like any other, for which players do not stop.
+ * @throws MediaUnreadableError where its samples are compressed in a way of which nobody knows how long they play
+ */
+export async function waveSeconds(reader: MediaReader, mediaType: string): Promise<number | undefined> {
+  // First, as of an upload what has passed by is gone, and its size is known at its end.
+  const held = await heldSeconds(reader)
+  return believedSeconds(await saidSeconds(reader, mediaType, held > 0), held)
+}
+
+/** What samples tell needs no header. */
+async function saidSeconds(
+  reader: MediaReader,
+  mediaType: string,
+  isHeld: boolean,
+): Promise<number | undefined> {
+  try {
+    return await headerSeconds(reader, mediaType)
+  } catch (error) {
+    if (isHeld && error instanceof MediaUnreadableError) return undefined
+    throw error
+  }
+}
+
+/** By the bytes that the samples fill; 0 where there are none. */
+async function heldSeconds(reader: MediaReader): Promise<number> {
+  const isAiff = (await reader.read(0, 4)).toString('latin1') === 'FORM'
+  let coding: Coding | undefined
+  const chunks: SampleChunk[] = []
+  let position = 12
+  for (let chunk = 0; chunk < chunksMax; chunk++) {
+    const head = await reader.read(position, chunkBytes)
+    if (head.length < 8) break
+    const type = head.toString('latin1', 0, 4)
+    const saidBytes = isAiff ? head.readUInt32BE(4) : head.readUInt32LE(4)
+    if (type === 'fmt ' && head.length >= 24) coding = slower(coding, wavCoding(head))
+    if (type === 'COMM' && head.length >= 26) coding = slower(coding, aiffCoding(head, saidBytes))
+    const start = position + 8
+    if (type === (isAiff ? 'SSND' : 'data')) {
+      if (coding === 'frames') return (await framesSeconds(reader, start)) ?? 0
+      chunks.push({ start, saidBytes })
+    }
+    position = start + saidBytes + (saidBytes % 2)
+  }
+  if (coding === undefined || coding === 'frames' || !(coding > 0)) return 0
+  const size = await reader.size()
+  return chunks.reduce((sum, chunk) => sum + bytesOf(chunk, size), 0) / coding
+}
+
+/** Players of a recording from a pipe, which names no length or none that can be, play to the end. */
+function bytesOf({ start, saidBytes }: SampleChunk, size: number): number {
+  const left = Math.max(0, size - start)
+  return saidBytes === 0 ? left : Math.min(saidBytes, left)
+}
+
+/** Players differ in which of two formats they go by. */
+function slower(before: Coding | undefined, next: Coding): Coding {
+  if (before === 'frames' || next === 'frames') return 'frames'
+  return before === undefined || before === 0 ? next : Math.min(before, next)
+}
+
+/** @param head a chunk `fmt ` with its own head */
+function wavCoding(head: Buffer): Coding {
+  const format = head.readUInt16LE(8)
+  const isExtended = format === extended && head.length >= 34
+  const channels = head.readUInt16LE(10)
+  const hertz = head.readUInt32LE(12)
+  return codingOf(isExtended ? head.readUInt16LE(32) : format, {
+    channels,
+    hertz,
+    blockBytes: head.readUInt16LE(20),
+    bits: head.readUInt16LE(22),
+  })
+}
+
+interface WavFields {
+  readonly channels: number
+  readonly hertz: number
+  readonly blockBytes: number
+  readonly bits: number
+}
+
+/** The formats of https://www.rfc-editor.org/rfc/rfc2361 that are still written. */
+function codingOf(format: number, { channels, hertz, blockBytes, bits }: WavFields): Coding {
+  if (ofFrames.has(format)) return 'frames'
+  const samplesPerSecond = channels * hertz
+  switch (format) {
+    case 0x01: // PCM
+    case 0x03: // floats
+      return (samplesPerSecond * bits) / 8
+    case 0x06: // A-law
+    case 0x07: // µ-law
+      return samplesPerSecond
+    case 0x02: // ADPCM: each block begins with a header of 7 bytes a channel, which holds two samples of it
+      return blockRate(hertz, blockBytes, ((blockBytes / channels - 7) * 8) / 4 + 2)
+    case 0x11: // ADPCM of IMA: of 4 bytes a channel, which hold one
+      return blockRate(hertz, blockBytes, ((blockBytes / channels - 4) * 8) / (bits === 0 ? 4 : bits) + 1)
+    case 0x31: // GSM 6.10
+      return blockRate(hertz, 65, 320)
+    default:
+      throw unknownCoding(`0x${format.toString(16)}`)
+  }
+}
+
+function blockRate(hertz: number, blockBytes: number, samples: number): number {
+  return samples > 0 && Number.isFinite(samples) ? (hertz * blockBytes) / samples : 0
+}
+
+/** Of AIFF-C, the types that are not compressed; plain AIFF names none. */
+const plainTypes = new Set([
+  '',
+  'NONE',
+  'sowt',
+  'twos',
+  'raw ',
+  'in24',
+  'in32',
+  'fl32',
+  'fl64',
+  'FL32',
+  'FL64',
+])
+const logarithmic = new Set(['ulaw', 'ULAW', 'alaw', 'ALAW'])
+
+/** @param head a chunk `COMM` with its own head */
+function aiffCoding(head: Buffer, named: number): Coding {
+  const type = named > 18 ? head.toString('latin1', 26, 30) : ''
+  const channels = head.readUInt16BE(8)
+  // Hertz as an 80-bit float: an exponent, and 64 bits of which the first 32 say enough.
+  const hertz = head.readUInt32BE(18) * 2 ** (head.readUInt16BE(16) - 16_383 - 31)
+  if (!Number.isFinite(hertz)) return 0
+  if (plainTypes.has(type)) return (channels * hertz * head.readUInt16BE(14)) / 8
+  if (logarithmic.has(type)) return channels * hertz
+  if (type === 'ima4') return (channels * hertz * 34) / 64
+  throw unknownCoding(JSON.stringify(type))
+}
+
+function unknownCoding(format: string): MediaUnreadableError {
+  return new MediaUnreadableError(`Nobody here knows how long its samples of format ${format} play.`)
 }

@@ -11,7 +11,7 @@ import type { RateLimiting } from '../rate-limits/rate-limits.ts'
 import type { Store } from '../stores/store.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import { Restarts, WorkerLink, type WorkerEnd, type WorkerLinkOptions } from './worker-link.ts'
-import { sharedAccounts, type AskAll } from './shared-accounts.ts'
+import { sharedAccounts, type AskAll } from './worker-operations.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 interface WorkerFrontOptions {

@@ -2,11 +2,15 @@ import type { Test } from 'tap'
 import { MemoryKeyDirectory } from '../../../lib/accounts/memory-key-directory.ts'
 import type { Clock } from '../../../lib/platform/clock.ts'
 import { readSqliteKeys } from '../../../lib/stores/sqlite/sqlite-queries.ts'
-import type { HoldNews, LedgerOperations } from '../../../lib/workers/worker-operations.ts'
+import {
+  type HoldNews,
+  type LedgerOperations,
+  sharedAccounts,
+  type KeyNews,
+} from '../../../lib/workers/worker-operations.ts'
 import { LedgerServer } from '../../../lib/workers/ledger-server.ts'
 import { Peer } from '../../../lib/workers/peer.ts'
 import { RemoteLedger } from '../../../lib/workers/remote-ledger.ts'
-import { sharedAccounts, type KeyNews } from '../../../lib/workers/shared-accounts.ts'
 import type { ChannelPair } from '../../fixtures/channel-pair.ts'
 import { openNew, type OpenedStore } from '../stores/open-store.ts'
 
