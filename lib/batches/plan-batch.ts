@@ -1,6 +1,6 @@
 import { toldProvider } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { atOpenai } from '../dialects/free-operation.ts'
+import { atOpenai } from '../dialects/operation-kinds.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/ledger.ts'

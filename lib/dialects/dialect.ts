@@ -8,7 +8,7 @@ import type { CacheTerm, Meter, Meters, NamedObject, UsageReading } from '../mon
 import type { TextTokens } from '../http/text-density.ts'
 import type { AskedReasoning } from './asked-reasoning.ts'
 import type { BatchedRequests } from './batch-requests.ts'
-import type { JobKind } from './free-operation.ts'
+import type { JobKind } from './operation-kinds.ts'
 import type { ObjectList } from './object-list.ts'
 import type { ProviderTool } from './provider-tools.ts'
 import type { SessionProtocol, TurnProtocol } from './session.ts'

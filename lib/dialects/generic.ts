@@ -1,7 +1,7 @@
 import { measureLines } from './anthropic/message-lines.ts'
 import { AnswerReader } from './answer-reader.ts'
 import { isStandardTier, tierUnnamed } from './asked-tier.ts'
-import { paidOperation } from './free-operation.ts'
+import { paidOperation } from './operation-kinds.ts'
 import { content, contents } from './google/content-request.ts'
 import { generateNames, interactionNames, measureMetadata } from './google/usage-metadata.ts'
 import { tierName } from '../money/consumed-cost.ts'

@@ -1,7 +1,7 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import type { ObjectKind } from '../money/usage.ts'
 import type { Operation } from './dialect.ts'
-import { freeOperation } from './free-operation.ts'
+import { freeOperation } from './operation-kinds.ts'
 
 /** A page of a list, as it was asked for. */
 export interface PageRequest {

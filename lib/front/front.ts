@@ -18,7 +18,7 @@ import { PluginMetrics } from '../observability/plugin-metrics.ts'
 import { GatewayServer } from '../listener/server.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import { Upstreams } from '../upstream/upstreams.ts'
-import { UpstreamPools } from '../upstream/egress-connector.ts'
+import { UpstreamPools } from '../upstream/upstream-pools.ts'
 
 /** The part of a gateway that meets requests: in the process of the store, or in workers beside it. */
 export interface Front {

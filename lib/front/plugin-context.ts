@@ -11,7 +11,7 @@ import type { Overload } from '../overload/overload.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Plugin } from '../pipeline/plugin.ts'
 import type { PluginMetrics } from '../observability/plugin-metrics.ts'
-import type { UpstreamPools } from '../upstream/egress-connector.ts'
+import type { UpstreamPools } from '../upstream/upstream-pools.ts'
 
 /** What a plugin is given when it is made. */
 export interface PluginContext {

@@ -6,7 +6,7 @@ import { PipelineBus } from '../pipeline/events.ts'
 import type { Log } from '../platform/log.ts'
 import type { PluginContext, PluginRegistry } from '../front/plugin-context.ts'
 import { PluginMetrics } from '../observability/plugin-metrics.ts'
-import { UpstreamPools } from '../upstream/egress-connector.ts'
+import { UpstreamPools } from '../upstream/upstream-pools.ts'
 
 /** Plugins are made before anything is asked of the store: whoever does so when it is made is told. */
 const absent = new Proxy(

@@ -1,4 +1,4 @@
-import type { JobKind } from '../dialects/free-operation.ts'
+import type { JobKind } from '../dialects/operation-kinds.ts'
 import { toolTypes } from '../metering/unasked-work.ts'
 import { likelyTextTokens } from '../http/text-density.ts'
 import type { Price } from '../money/price.ts'

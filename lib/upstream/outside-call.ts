@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import type { Config } from '../config/config.ts'
 import { isLoopback } from '../config/scalars.ts'
-import { egressConnector, nameLookup } from './egress-connector.ts'
+import { egressConnector, nameLookup } from './upstream-pools.ts'
 
 interface OutsideCallOptions {
   readonly config: Pick<Config, 'egress' | 'dns'>

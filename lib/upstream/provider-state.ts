@@ -13,7 +13,7 @@ import { CredentialState, type CredentialReading } from './credential-state.ts'
 import { EgressRoute, type EgressRouteOptions } from './egress-route.ts'
 import type { ProviderHealth, ProviderSwitch } from './provider-health.ts'
 import { rendezvousScore, hashText } from './rendezvous.ts'
-import type { UpstreamPools } from './egress-connector.ts'
+import type { UpstreamPools } from './upstream-pools.ts'
 
 /** What is known of a provider now. Its credentials go by their names, never by their secrets. */
 export interface ProviderReading {

@@ -6,7 +6,7 @@ import type { PipelineBus } from '../pipeline/events.ts'
 import type { ProviderHealth, ProviderSwitch } from './provider-health.ts'
 import { ProviderState, type ProviderReading, type ProviderStateOptions } from './provider-state.ts'
 import type { CredentialState } from './credential-state.ts'
-import type { UpstreamPools } from './egress-connector.ts'
+import type { UpstreamPools } from './upstream-pools.ts'
 
 /** What ways to providers are made of. */
 export interface UpstreamsContext {

@@ -10,7 +10,7 @@ import { proxyWebSocket } from './web-socket-proxy.ts'
 import type { UpgradeRequest } from './web-socket-proxy.ts'
 import type { EgressRoute } from '../upstream/egress-route.ts'
 import type { Stop } from '../upstream/itinerary.ts'
-import { egressConnector } from '../upstream/egress-connector.ts'
+import { egressConnector } from '../upstream/upstream-pools.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 
 /** What a provider said to a request to upgrade. */

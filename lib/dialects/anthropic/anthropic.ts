@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts'
-import { freeOperation, objectOperation } from '../free-operation.ts'
+import { freeOperation, objectOperation } from '../operation-kinds.ts'
 import { genericOperation } from '../generic.ts'
 import { RouteTable, type RouteRow } from '../route-table.ts'
 import { anthropicBatchRows, batchJobs, anthropicList } from './batches.ts'

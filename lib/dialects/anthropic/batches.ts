@@ -1,7 +1,7 @@
 import { AnswerReader } from '../answer-reader.ts'
 import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
 import type { Operation, UsageReaderContext } from '../dialect.ts'
-import { type JobKind, jobOperations, freeOperation, paidOperation } from '../free-operation.ts'
+import { type JobKind, jobOperations, freeOperation, paidOperation } from '../operation-kinds.ts'
 import { list, object, value, span } from '../interest.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchedMessage } from './messages.ts'

@@ -1,6 +1,6 @@
 import { AnswerReader } from '../answer-reader.ts'
 import type { Operation } from '../dialect.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import { list, object, span, value } from '../interest.ts'
 import { answerOf, type AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'

@@ -1,6 +1,6 @@
 import { headerValues } from '../../http/headers.ts'
 import type { Operation } from '../dialect.ts'
-import { freeOperation, objectOperation, storedFilesOperation } from '../free-operation.ts'
+import { freeOperation, objectOperation, storedFilesOperation } from '../operation-kinds.ts'
 import { object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'

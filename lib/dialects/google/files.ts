@@ -1,7 +1,7 @@
 import { headerValues } from '../../http/headers.ts'
 import type { NamedObject } from '../../money/usage.ts'
 import type { Operation } from '../dialect.ts'
-import { freeOperation, unsupportedOperation, objectOperation } from '../free-operation.ts'
+import { freeOperation, unsupportedOperation, objectOperation } from '../operation-kinds.ts'
 import { object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import type { RouteRow } from '../route-table.ts'

@@ -1,7 +1,7 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { freeOperation, paidOperation } from '../free-operation.ts'
+import { freeOperation, paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'

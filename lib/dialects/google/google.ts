@@ -5,7 +5,7 @@ import { interactionJobs, interactions, storedInteractions } from './interaction
 import { operationJobs, googleOperationRows, predictLongRunning } from './long-running.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import { queryParameters } from '../../http/query.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation, unsupportedOperation } from '../operation-kinds.ts'
 import { pathOf, RouteTable, type RouteRow } from '../route-table.ts'
 import { batchEmbedContents, embedContent } from './embed-content.ts'
 import { googleCacheRows } from './cached-contents.ts'

@@ -1,5 +1,5 @@
 import type { RouteMatch, RequestFacts } from '../dialect.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { object, value, anyOf, list, span } from '../interest.ts'

@@ -1,7 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { paidOperation, type JobKind, jobOperations } from '../free-operation.ts'
+import { paidOperation, type JobKind, jobOperations } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { fileAt, namesFile } from '../named-objects.ts'

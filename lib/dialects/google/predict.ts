@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'

@@ -1,7 +1,7 @@
 import type { ScanResult, Finding } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
-import { jobOperations, type JobKind, freeOperation } from '../free-operation.ts'
+import { jobOperations, type JobKind, freeOperation } from '../operation-kinds.ts'
 import { object, value, list, span } from '../interest.ts'
 import { addUsed, type AnswerMeasure, type Measure, type UsageFields } from '../measure.ts'
 import { names } from '../named-objects.ts'

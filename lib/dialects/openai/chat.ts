@@ -1,7 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'

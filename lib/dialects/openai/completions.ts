@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { list, object, span, value } from '../interest.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import { searched } from '../naming-members.ts'
 import { readCount } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'

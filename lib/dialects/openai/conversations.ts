@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { atOpenai, freeOperation, objectOperation } from '../free-operation.ts'
+import { atOpenai, freeOperation, objectOperation } from '../operation-kinds.ts'
 import { list, object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'

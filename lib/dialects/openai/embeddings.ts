@@ -1,4 +1,4 @@
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import { list, object, span, value } from '../interest.ts'
 import { searched, strangeMembers } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'

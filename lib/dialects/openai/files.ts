@@ -1,5 +1,5 @@
 import type { Operation, AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
-import { freeOperation, objectOperation } from '../free-operation.ts'
+import { freeOperation, objectOperation } from '../operation-kinds.ts'
 import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
 import { openaiList } from './object-list.ts'

@@ -1,4 +1,4 @@
-import { atOpenai, freeOperation } from '../free-operation.ts'
+import { atOpenai, freeOperation } from '../operation-kinds.ts'
 import { anyOf, base64, list, object } from '../interest.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'

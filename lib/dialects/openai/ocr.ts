@@ -1,5 +1,5 @@
 import { anyOf, base64, object, span, value } from '../interest.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'

@@ -14,7 +14,7 @@ import {
 import { storeDays, openaiVectorStoreRows } from './vector-stores.ts'
 import { videoJobs, openaiVideoRows } from './videos.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation, unsupportedOperation } from '../operation-kinds.ts'
 import { RouteTable, type RouteRow } from '../route-table.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import { headerValue } from '../../http/headers.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
-import { freeOperation, paidOperation } from '../free-operation.ts'
+import { freeOperation, paidOperation } from '../operation-kinds.ts'
 import { decodeSegment } from '../route-table.ts'
 import { type SessionProtocol, type SessionNames, scanMessage, type Steps } from '../session.ts'
 import { RealtimeReader } from './realtime-reader.ts'

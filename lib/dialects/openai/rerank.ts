@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'

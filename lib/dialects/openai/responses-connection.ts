@@ -1,7 +1,7 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import { JsonScanError, scanJson, type ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation } from '../operation-kinds.ts'
 import { object, value } from '../interest.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, readString } from '../read-field.ts'

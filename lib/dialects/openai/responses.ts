@@ -1,7 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { type JobKind, jobOperations, freeOperation, paidOperation } from '../free-operation.ts'
+import { type JobKind, jobOperations, freeOperation, paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed, type AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'

@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
-import { paidOperation } from '../free-operation.ts'
+import { paidOperation } from '../operation-kinds.ts'
 import type { Meters } from '../../money/usage.ts'
 import { likelyTextTokens } from '../../http/text-density.ts'
 import { object, span, value } from '../interest.ts'

@@ -1,7 +1,7 @@
 import type { Meters } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
-import { type JobKind, freeOperation, objectOperation, storedFilesOperation } from '../free-operation.ts'
+import { type JobKind, freeOperation, objectOperation, storedFilesOperation } from '../operation-kinds.ts'
 import { list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
