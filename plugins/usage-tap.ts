@@ -246,7 +246,8 @@ function meterFor(
   if (reader === undefined) return undefined
   return new AnswerMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
     recordObject,
-    namesObjects: operation.namesObjects === true || exchange.get('request').makesObjects === true,
+    namesObjects: operation.namesObjects === true || request.makesObjects === true,
+    runsTools: toolTypes(request, target).length > 0,
   })
 }
 

@@ -19,6 +19,8 @@ interface AnswerMeterOptions {
   recordObject(object: NamedObject): Promise<void>
   /** The answer may name objects, whose names must be recorded before they are relayed. */
   readonly namesObjects: boolean
+  /** The provider may run tools, which cost more than the bytes that tell of them. */
+  readonly runsTools: boolean
 }
 
 /** A decoder that is so far behind has the response wait for it. */
@@ -26,25 +28,44 @@ const waitingBytesMax = 1_048_576
 
 /** So seldom that it costs nothing, and often enough for money to be looked after: by bytes of the stream, whatever they are. */
 const progressBytes = 16_384
+/** The first look comes early, since it tells whether the rest may be gathered. */
+const progressBytesFirst = 2048
 /** By bytes of text, of which each may be a token: half of the slice that is held ahead. */
 const textProgress = sliceTokens / 2
 
+/**
+ * So many bytes of a stream are read together at most: a frame by itself finds neither the code nor what is known of its
+ * stream in the processor's cache. Each of them may be a token, so there are never more than the hold has room for.
+ */
+const gatheredBytesMax = sliceTokens
+/** Longer frames are dear enough by themselves, and are read as they come. */
+const frameBytesMax = gatheredBytesMax / 4
+
+/** What a meter asks of its exchange. */
+type MeteredExchange = Pick<Exchange, 'hasClientLeft' | 'holdBack'>
+
 /** The tap on one answer: decodes its own copy where the answer is compressed, and feeds the usage reader. */
 export class AnswerMeter implements Tap {
-  readonly #exchange: Exchange
+  readonly #exchange: MeteredExchange
   readonly #reader: UsageReader
   readonly #options: AnswerMeterOptions
   readonly #decoder: Decoder | undefined
   readonly #isReadable: boolean
-  #bytesToProgress = progressBytes
+  readonly #mayGather: boolean
+  #bytesToProgress = progressBytesFirst
   #nextProgress = textProgress
+  /** How far the text had come when the hold was last looked after. */
+  #lookedAt = 0
+  /** What has come and is not read yet. */
+  #gathered: Buffer | undefined
+  #gatheredBytes = 0
   /** What was read; undefined before `end` and for encodings nobody knows. */
   reading: UsageReading | undefined
   /** Has the hold grow by what was read so far, as often as so much more of the answer has come. */
-  grower: Pick<HoldGrower, 'onProgress'> | undefined
+  grower: Pick<HoldGrower, 'onProgress' | 'aheadTokens'> | undefined
 
   constructor(
-    exchange: Exchange,
+    exchange: MeteredExchange,
     reader: UsageReader,
     encoding: string | undefined,
     options: AnswerMeterOptions,
@@ -55,16 +76,19 @@ export class AnswerMeter implements Tap {
     const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity'
     this.#decoder = isEncoded ? createDecoder(encoding, chunk => this.#push(chunk), decodeCaps) : undefined
     this.#isReadable = !isEncoded || this.#decoder !== undefined
+    this.#mayGather = this.#isReadable && !options.namesObjects && !options.runsTools
   }
 
   /** The answer's last event has been seen. */
   get isTerminal(): boolean {
+    this.#readGathered()
     return this.#reader.isTerminal
   }
 
   onData(chunk: Buffer): void {
     if (this.#decoder === undefined) {
-      if (this.#isReadable) this.#push(chunk)
+      if (this.#mayGather && chunk.length <= frameBytesMax) this.#gather(chunk)
+      else if (this.#isReadable) this.#readNow(chunk)
       return
     }
     const pending = this.#decoder.write(chunk)
@@ -86,15 +110,48 @@ export class AnswerMeter implements Tap {
 
   #endReading(): void {
     if (!this.#isReadable) return
+    this.#readGathered()
     const reading = this.#reader.end()
     // Damaged or beyond the caps: nobody knows what stood in the rest. What a client leaves is cut short by that.
     const isUnreadable = this.#decoder?.isBroken === true && !this.#exchange.hasClientLeft
     this.reading = isUnreadable ? withFlag(reading, 'answer_unreadable') : reading
   }
 
+  #gather(chunk: Buffer): void {
+    if (this.#gatheredBytes + chunk.length > this.#unreadMax()) this.#readNow(chunk)
+    else this.#keep(chunk)
+  }
+
+  #keep(chunk: Buffer): void {
+    // Each time a new one: the reader may keep a part of an event.
+    this.#gathered ??= Buffer.allocUnsafe(gatheredBytesMax)
+    this.#gatheredBytes += chunk.copy(this.#gathered, this.#gatheredBytes)
+  }
+
+  /** So much may wait to be read, whatever it is. */
+  #unreadMax(): number {
+    if (this.grower === undefined) return 0
+    const { progress = 0 } = this.#reader
+    return Math.min(gatheredBytesMax, this.grower.aheadTokens - (progress - this.#lookedAt))
+  }
+
+  #readNow(chunk: Buffer): void {
+    this.#readGathered()
+    this.#push(chunk)
+  }
+
+  #readGathered(): void {
+    if (this.#gathered === undefined) return
+    const bytes = this.#gathered.subarray(0, this.#gatheredBytes)
+    this.#gathered = undefined
+    this.#gatheredBytes = 0
+    this.#push(bytes)
+  }
+
   #report(progress: number): void {
     this.#bytesToProgress = progressBytes
     this.#nextProgress = progress + textProgress
+    this.#lookedAt = progress
     const reading = this.grower && this.#reader.peek?.()
     if (reading !== undefined) this.grower?.onProgress(reading)
   }

@@ -95,6 +95,8 @@ export class SampledTokens {
  */
 export class HoldGrower {
   readonly #options: HoldGrowerOptions
+  /** For so many tokens beyond what was seen last there is room in the hold. */
+  aheadTokens = 0
   #halfSliceMicros: Micros | undefined
   #sampled: SampledTokens | undefined
   #isGrowing = false
@@ -108,6 +110,7 @@ export class HoldGrower {
 
   onProgress(reading: UsageReading): void {
     if (this.#isGrowing) {
+      this.aheadTokens = 0
       this.#seenMeanwhile = reading
       return
     }
@@ -116,6 +119,8 @@ export class HoldGrower {
     const { hold, price } = this.#options
     this.#halfSliceMicros ??= priceLine(price, { meters: { output: sliceTokens / 2 } }).amountMicros
     const worstMicros = this.#atMost(seen)
+    const spareSlices = (hold.worstMicros - worstMicros) / Math.max(1, 2 * this.#halfSliceMicros)
+    this.aheadTokens = sliceTokens * (1 + spareSlices)
     if (worstMicros - this.#halfSliceMicros <= hold.worstMicros) return
     const likelyMicros = Math.min(worstMicros, Math.max(hold.likelyMicros, this.#costOf(reading, seen)))
     this.#isGrowing = true
@@ -127,6 +132,7 @@ export class HoldGrower {
 
   #grown(): void {
     this.#isGrowing = false
+    this.aheadTokens = sliceTokens
     const reading = this.#seenMeanwhile
     this.#seenMeanwhile = undefined
     if (reading !== undefined) this.onProgress(reading)

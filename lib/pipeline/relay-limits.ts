@@ -6,6 +6,9 @@ export interface ReadLimits {
   readonly bytesMax: number
 }
 
+/** What is still relayed of an event whose end is waited for. */
+export const partingLimits: ReadLimits = { timeMs: 1000, bytesMax: 1_048_576 }
+
 /** Why a response is not relayed to its end. */
 export function beyondLimit(limit: 'time' | 'size', { timeMs, bytesMax }: ReadLimits): CutError {
   const beyond =

@@ -2,7 +2,7 @@ import { AnswerWriter, type AnswerFlow } from './answer-writer.ts'
 import { cutOff } from './end-answer.ts'
 import type { Exchange, Outcome } from './exchange.ts'
 import type { AnswerSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
-import { beyondLimit, type ReadLimits, type RelayLimits } from './relay-limits.ts'
+import { beyondLimit, partingLimits, type ReadLimits, type RelayLimits } from './relay-limits.ts'
 
 /** What the relay asks of the pipeline at each step of an exchange. */
 export interface RelaySteps {
@@ -18,11 +18,6 @@ export interface RelaySteps {
 
 type Phase = 'gates' | 'forwarding' | 'relaying' | 'settling' | 'closing' | 'ended'
 
-/** What is still relayed of an event whose end is waited for. */
-const partingLimits: ReadLimits = { timeMs: 1000, bytesMax: 1_048_576 }
-
-const noTaps: readonly Tap[] = []
-
 /**
  * The course of one exchange behind its gates: feeds the taps, has the answer written, and sees to it that
  * the exchange is settled before its answer ends, and ends exactly once.
@@ -36,7 +31,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   #phase: Phase = 'gates'
   #outcome: Outcome | undefined
   #controls: UpstreamControls | undefined
-  #taps: readonly Tap[] = noTaps
+  #taps: readonly Tap[] = []
   #hasUpstreamEnded = false
   #isDraining = false
   #readTimer: NodeJS.Timeout | undefined
@@ -242,7 +237,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   #leave(): void {
     const wasHeldBack = this.exchange.barrier !== undefined
     this.#writer.stop()
-    if (this.exchange.answerReader?.isTerminal === true && !wasHeldBack) {
+    if (this.#isWhole() && !wasHeldBack) {
       this.#stop({ kind: 'completed' }, new Error('The answer was complete.'))
     } else if (this.#mayDrain()) {
       this.#isDraining = true
@@ -251,6 +246,16 @@ export class Relay implements AnswerSink, AnswerFlow {
       this.#controls?.resume()
     } else {
       this.#stop({ kind: 'aborted' }, new Error('The client left.'))
+    }
+  }
+
+  /** The last event has come, as far as the tap tells that reads the answer. */
+  #isWhole(): boolean {
+    try {
+      return this.exchange.answerReader?.isTerminal === true
+    } catch (error) {
+      this.#steps.tapFailed(this.exchange, error)
+      return false
     }
   }
 
@@ -280,12 +285,9 @@ export class Relay implements AnswerSink, AnswerFlow {
   #endReading(limit: 'time' | 'size'): void {
     // An event that was to be the last one, and does not end, changes nothing about why.
     const reason = this.#partingReason ?? beyondLimit(limit, this.#readLimits ?? this.#limits.answer)
-    if (!this.#isDraining) {
-      this.cutAtEvent(reason)
-      return
-    }
-    this.exchange.drain = 'limited'
-    this.cut(reason)
+    if (this.#isDraining) this.exchange.drain = 'limited'
+    if (this.#isDraining) this.cut(reason)
+    else this.cutAtEvent(reason)
   }
 
   #finish(): void {

@@ -90,7 +90,7 @@ function growerWith(roomMicros: number, unavailableTimes = 0) {
     grower.onProgress(readingOf(...args))
     await new Promise(resolve => setTimeout(resolve, 2))
   }
-  return { progress, grown, cuts, failures, hold }
+  return { progress, grown, cuts, failures, hold, aheadTokens: () => grower.aheadTokens }
 }
 
 await t.test('a hold grows by slices, half of one ahead, and is asked for seldom', async t => {
@@ -103,6 +103,33 @@ await t.test('a hold grows by slices, half of one ahead, and is asked for seldom
   t.ok(grown.length <= 20, `${grown.length} times for 20,000 tokens`)
   t.ok(hold.likelyMicros >= 18_000 * tokenMicros, 'what was seen is likely')
   t.same(cuts, [])
+})
+
+await t.test('it tells for how many tokens more the hold has room', async t => {
+  const { progress, hold, aheadTokens } = growerWith(Number.MAX_SAFE_INTEGER / 2)
+  t.equal(aheadTokens(), 0, 'nothing was looked at yet')
+  for (let tokens = 0; tokens <= 20_000; tokens += 100) {
+    await progress(tokens)
+    t.ok(aheadTokens() >= sliceTokens / 2, `${aheadTokens()} ahead of ${tokens}`)
+    t.ok(hold.worstMicros >= (tokens + aheadTokens()) * tokenMicros, `${tokens} tokens and those are covered`)
+  }
+})
+
+await t.test('while the ledger decides, room is promised for none of what came meanwhile', async t => {
+  const { progress, aheadTokens } = growerWith(Number.MAX_SAFE_INTEGER / 2)
+  await progress(0)
+  const decided = Promise.all([progress(1500), progress(1800)])
+  t.equal(aheadTokens(), 0)
+  await decided
+  t.ok(aheadTokens() >= sliceTokens / 2, 'it has grown')
+})
+
+await t.test('where the hold cannot grow, there is room for ever fewer tokens', async t => {
+  const { progress, aheadTokens } = growerWith(0)
+  await progress(0)
+  const before = aheadTokens()
+  await progress(1500)
+  t.ok(aheadTokens() < before - 1400, `${before}, then ${aheadTokens()}`)
 })
 
 await t.test('where neither money nor risk is left, the answer is cut, once', async t => {
