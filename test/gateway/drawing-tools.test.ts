@@ -42,6 +42,11 @@ async function start(t: Test, rub: number, stream?: Buffer) {
       },
       models: {
         cheap: { provider: 'somebody', outputTokensMax: 100, rubPerMillion: { input: '1', output: '1' } },
+        painter: {
+          provider: 'somebody',
+          outputTokensMax: 8192,
+          rubPerMillion: { input: '1', imageOutput: '4000', output: '4' },
+        },
         'gpt-image-1': {
           provider: 'somebody',
           rubPerMillion: { input: '500', imageOutput: '4000', output: '4000' },
@@ -65,7 +70,12 @@ async function start(t: Test, rub: number, stream?: Buffer) {
       headers,
       body: JSON.stringify({ model: 'gpt-image-1', prompt: 'A calm sea', ...body }),
     })
-  return { upstream, gateway, ask, draw, look }
+  const chat = (body: object) =>
+    send(`${gateway.url}/v1/chat/completions`, {
+      headers,
+      body: JSON.stringify({ model: 'painter', messages: [{ role: 'user', content: 'Draw.' }], ...body }),
+    })
+  return { upstream, gateway, ask, chat, draw, look }
 }
 
 /** One image each: how many it draws otherwise only its provider knows. */
@@ -141,4 +151,23 @@ await t.test('an image that came in part, and its usage never, is paid for', asy
   t.match(charge, { usageSource: 'estimated', usage: { imageOutput: 408 } })
   t.ok(Number(charge?.amount) > 1.63 && Number(charge?.amount) < 1.7, String(charge?.amount))
   t.notMatch(charge?.flags, ['meter_unpriced'])
+})
+
+await t.test('images that a chat has drawn are paid for when its usage never came', async t => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+  const chunks = [
+    { delta: { role: 'assistant', content: 'Here they are.' } },
+    { delta: { images: [image] } },
+    { delta: { images: [image] } },
+  ].map(choice => ({ object: 'chat.completion.chunk', model: 'painter', choices: [{ index: 0, ...choice }] }))
+  const events = chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`)
+  const { gateway, chat } = await start(t, 100, Buffer.from(events.join('')))
+  const { status, body, requestId } = await chat({ stream: true, modalities: ['image', 'text'] })
+  t.equal(status, 200)
+  t.equal(body.toString(), events.join(''), "the bytes are the provider's")
+  const charge = await gateway.chargeOf(requestId)
+  t.match(charge, { usageSource: 'estimated', usage: { imageOutput: 2580 } })
+  // 2,580 tokens at 4,000 roubles a million, and the text.
+  t.ok(Number(charge?.amount) > 10.32 && Number(charge?.amount) < 10.4, String(charge?.amount))
+  await noHoldIsLeft(t, gateway)
 })

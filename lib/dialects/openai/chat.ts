@@ -4,6 +4,7 @@ import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import type { UsageLine } from '../../money/usage.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread, strangeMembers } from '../naming-members.ts'
 import { findField, readBoolean, textOf, wrongType } from '../read-field.ts'
@@ -83,6 +84,8 @@ const generated = object({
   function_call: object({ arguments: span('text') }, span('output')),
   executed_tools: list(object({ index: value('executedIndex'), type: value('executedType') })),
   audio: object({ id: names('audio'), transcript: span('text'), data: span('output') }),
+  // OpenRouter's models that draw: https://openrouter.ai/docs/features/multimodal/image-generation
+  images: list(object({}, span('drawn'))),
 })
 
 /** Usage is read wherever it stands, whatever else the chunk holds: providers differ in where they put it. */
@@ -102,17 +105,32 @@ const answer = object({
 /** Models that look something up for every answer, of which their usage says nothing. */
 const searchModel = /-search-(?:preview|api)\b/
 
+/** An image of up to 1024 x 1024 pixels, as Gemini counts it: https://ai.google.dev/gemini-api/docs/pricing. */
+const drawnTokens = 1290
+
 class ChatReader extends OpenaiReader {
   /** Of the tool that is listed right now, in whichever order they come. */
   #executed: { index?: unknown; type?: unknown } = {}
   /** Searches that Groq's messages list, each under one index, however often its events do. */
   readonly #searches = new Set<unknown>()
+  #drawnCount = 0
 
   protected override onValue(name: string, value: unknown): void {
     // Perplexity sends no [DONE].
     if (name === 'object' && value === 'chat.completion.done') this.markTerminal()
+    else if (name === 'drawn') this.#takeImage()
     else if (name === 'executedIndex') this.#takeExecuted({ index: value })
     else if (name === 'executedType') this.#takeExecuted({ type: value })
+  }
+
+  #takeImage(): void {
+    this.#drawnCount += 1
+    this.hasOutput = true
+  }
+
+  /** A client may leave with its images before the usage has come. */
+  protected override get madeBeside(): readonly UsageLine[] {
+    return this.#drawnCount === 0 ? [] : [{ meters: { imageOutput: this.#drawnCount * drawnTokens } }]
   }
 
   #takeExecuted(found: { index?: unknown; type?: unknown }): void {
