@@ -110,6 +110,8 @@ export class AnswerMeter implements Tap {
 
   #endReading(): void {
     if (!this.#isReadable) return
+    // What is settled next need not grow.
+    this.grower = undefined
     this.#readGathered()
     const reading = this.#reader.end()
     // Damaged or beyond the caps: nobody knows what stood in the rest. What a client leaves is cut short by that.

@@ -85,6 +85,22 @@ await t.test('no more text waits to be read than the hold has room for', async t
   t.ok(looks.length > 10, `${looks.length} looks`)
 })
 
+await t.test('what is read when an answer has ended has no hold grow that is settled next', async t => {
+  const { looks, meter } = meterWith(sliceTokens)
+  let come = 0
+  const write = (bytes: number): void => {
+    meter.onData(Buffer.from(eventStream(delta('x'.repeat(bytes)))))
+    come += bytes
+  }
+  while (looks.length < 2) write(40)
+  // Enough text for another look, all of which waits.
+  for (let index = 0; index < 4; index += 1) write(340)
+  t.equal(looks.length, 2)
+  meter.end()
+  t.equal(looks.length, 2)
+  t.equal(meter.reading?.outputTextBytes, come, 'all of it was read')
+})
+
 await t.test('where the provider may run tools, each event is read as it comes', async t => {
   const { looks, meter } = meterWith(sliceTokens, true)
   let come = 0
