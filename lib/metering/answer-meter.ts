@@ -79,7 +79,7 @@ export class AnswerMeter implements Tap {
     this.#mayGather = this.#isReadable && !options.namesObjects && !options.runsTools
   }
 
-  /** The answer's last event has been seen. */
+  /** The answer's last event has been seen; what waits to be read is read for it. */
   get isTerminal(): boolean {
     this.#readGathered()
     return this.#reader.isTerminal

@@ -285,9 +285,10 @@ export class Relay implements AnswerSink, AnswerFlow {
   #endReading(limit: 'time' | 'size'): void {
     // An event that was to be the last one, and does not end, changes nothing about why.
     const reason = this.#partingReason ?? beyondLimit(limit, this.#readLimits ?? this.#limits.answer)
-    if (this.#isDraining) this.exchange.drain = 'limited'
-    if (this.#isDraining) this.cut(reason)
-    else this.cutAtEvent(reason)
+    if (this.#isDraining) {
+      this.exchange.drain = 'limited'
+      this.cut(reason)
+    } else this.cutAtEvent(reason)
   }
 
   #finish(): void {
