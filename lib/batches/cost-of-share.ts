@@ -14,7 +14,8 @@ import { sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import { tokensOf, type Meters } from '../money/usage.ts'
 
-interface CostedShare {
+/** One share of a batch that is paid for, with the models that its requests name beside their own. */
+export interface CostedShare {
   readonly share: BatchShare
   readonly model: ResolvedModel
   readonly price: Price
@@ -28,17 +29,33 @@ interface CostedShare {
  * @throws GatewayError not_supported for tools and tiers that nothing pays for there
  */
 export function costOfShare(
-  { share, model, price, named, isOfInput }: CostedShare,
+  costed: CostedShare,
   providerKind: string,
   contexts: ReadonlyMap<string, Meters>,
   hold: Config['hold'],
 ): ExchangeCost {
+  const { share, price, named } = costed
   requirePricedSearches(toolsOf(share), price, providerKind)
   requirePricedTier(share.wantedTier, price, providerKind)
+  const priced = pricedAt(costed, providerKind, contexts)
+  return named.reduce(
+    (sum, one) => sumOf(sum, namedShareCost(priced, one, hold)),
+    batchShareCost(priced, hold),
+  )
+}
+
+type Priced = Parameters<typeof batchShareCost>[0]
+
+/** What is known of a share at a provider of a kind. */
+export function pricedAt(
+  { share, model, price, isOfInput }: CostedShare,
+  providerKind: string,
+  contexts: ReadonlyMap<string, Meters>,
+): Priced {
   const { unread = 0, namingFiles = 0 } = share
   const { upstreamName: upstreamModelName, entry } = model
   const target = { model: entry, provider: { kind: providerKind }, upstreamModelName }
-  const priced = {
+  return {
     share: readsFilesInText(providerKind) ? { ...share, unread: unread + namingFiles } : share,
     price,
     contexts,
@@ -49,13 +66,7 @@ export function costOfShare(
     isReadInParts: share.isReadInParts === true || isOfInput,
     isWritten: writesUnasked(upstreamModelName),
   }
-  return named.reduce(
-    (sum, one) => sumOf(sum, namedShareCost(priced, one, hold)),
-    batchShareCost(priced, hold),
-  )
 }
-
-type Priced = Parameters<typeof batchShareCost>[0]
 
 /** What a model costs that requests of a batch name beside the one that answers. */
 export function namedShareCost(priced: Priced, named: NamedPrice, hold: Config['hold']): ExchangeCost {

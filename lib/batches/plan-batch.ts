@@ -4,7 +4,8 @@ import { atOpenai } from '../dialects/operation-kinds.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/ledger.ts'
-import { costOfShare } from './cost-of-share.ts'
+import { costOfShare, type CostedShare } from './cost-of-share.ts'
+import { eachRequest } from './each-request.ts'
 import { hasXaiBatches, madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
 import { maxOf, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import { toolsOf, type BatchFacts, type BatchShare } from '../money/batch-facts.ts'
@@ -218,6 +219,7 @@ function modelOf(
   const [first] = shares
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const prices = new Map<string, Price>()
+  const costed: CostedShare[] = []
   let cost: ExchangeCost = { likelyMicros: 0, worstMicros: 0, strictMicros: 0 }
   for (const { share, model, price, named, mainMeter } of shares) {
     if (share.units !== undefined && model.upstreamName !== first.model.upstreamName) {
@@ -230,19 +232,22 @@ function modelOf(
     prices.set(model.upstreamName, price)
     for (const one of named) for (const name of one.names) prices.set(name, one.price)
     const priced = { share, model, price, named, isOfInput: mainMeter === 'input' }
+    costed.push(priced)
     const costAt = (kind: string): ExchangeCost => costOfShare(priced, kind, contexts, config.hold)
     cost = sumOf(
       cost,
       at(share.firstAt, () => [...kinds].map(costAt).reduce(maxOf)),
     )
   }
+  const [kind = ''] = kinds
+  const each = eachRequest(costed, kind, contexts, config.hold)
   const isUniform = prices.size === 1 && shares.every(isSummable)
   return {
     model: prices.size === 1 ? first.model.entry : undefined,
     modelName: first.model.canonicalName,
     upstreamModelName: isUniform ? first.model.upstreamName : '',
     price: config.unmetered ? undefined : first.price,
-    batch: { cost, prices, tools: shares.flatMap(({ share }) => toolsOf(share)) },
+    batch: { cost, prices, each, tools: shares.flatMap(({ share }) => toolsOf(share)) },
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type UsageLine,
 } from '../money/usage.ts'
 import type { UsageReader, UsageReaderContext } from './dialect.ts'
-import { UsageFields, addDetail } from './measure.ts'
+import { type AnswerMeasure, UsageFields, addDetail, isWritten, isZero, namesInput } from './measure.ts'
 import { promptTokens } from '../money/price-line.ts'
 
 /**
@@ -17,22 +17,61 @@ import { promptTokens } from '../money/price-line.ts'
  */
 const bounds = [32_000, 64_000, 128_000, 200_000, 256_000, 272_000, 400_000, 512_000, 1_000_000]
 
+/** Four bytes of text are about a token. */
+const bytesPerToken = 4
+
+/** What a result shows of its output, whatever it tells of its usage. */
+export interface ShownResult {
+  readonly model: string | undefined
+  readonly hasOutput: boolean
+  readonly textBytes: number
+  /** Tokens of the images in it. */
+  readonly imageTokens?: number
+}
+
+type Sums = Map<string, UsageLine & { readonly sumOf: number }>
+
+function addTo(sums: Sums, line: UsageLine): void {
+  const length = promptTokens(line.meters)
+  const band = bounds.findIndex(bound => length <= bound)
+  const key = JSON.stringify([line.model, line.tier, line.variant, band])
+  const sum = sums.get(key)
+  sums.set(key, { ...line, meters: addMeters(line.meters, sum?.meters), sumOf: (sum?.sumOf ?? 0) + 1 })
+}
+
 /** The usage of a batch's requests, summed by model, tier and length of prompt: a few lines for thousands. */
 export class BatchSum {
   readonly details: Record<string, number> = {}
-  readonly #lines = new Map<string, UsageLine & { readonly sumOf: number }>()
+  readonly #lines: Sums = new Map()
   readonly #searches = new Map<string | undefined, number>()
+  /** Requests of which nobody has said what they read, and what others show to have been written. */
+  readonly #unread: Sums = new Map()
+  readonly #unwritten: Sums = new Map()
 
   /** Adds what one request used of one model. */
   add({ meters, ...line }: UsageLine, details: Readonly<Record<string, number>>): void {
     const { searches, ...tokens } = meters
     if (searches !== undefined) this.addSearches(line.model, searches)
-    const length = promptTokens(tokens)
-    const band = bounds.findIndex(bound => length <= bound)
-    const key = JSON.stringify([line.model, line.tier, line.variant, band])
-    const sum = this.#lines.get(key)
-    this.#lines.set(key, { ...line, meters: addMeters(tokens, sum?.meters), sumOf: (sum?.sumOf ?? 0) + 1 })
+    addTo(this.#lines, { ...line, meters: tokens })
     for (const [name, units] of Object.entries(details)) addDetail(this.details, name, units)
+  }
+
+  /** Adds what a result tells of its usage, and what it shows beyond that. */
+  addResult({ lines, details }: AnswerMeasure, shown: ShownResult, flags: Set<string>): void {
+    const { model, hasOutput, textBytes, imageTokens = 0 } = shown
+    const ofModel = model === undefined ? {} : { model }
+    const told = hasOutput && isZero(lines) ? [] : lines
+    if (told.length === 0) flags.add('usage_missing')
+    for (const [index, line] of told.entries()) this.add({ ...ofModel, ...line }, index === 0 ? details : {})
+    if (!hasOutput) return
+    const uncounted = { ...ofModel, tier: 'batch' }
+    if (!told.some(namesInput)) addTo(this.#unread, { ...uncounted, meters: {} })
+    if (isWritten(told) || textBytes + imageTokens === 0) return
+    const output = Math.ceil(textBytes / bytesPerToken)
+    addTo(this.#unwritten, {
+      ...uncounted,
+      meters: { output, ...(imageTokens > 0 && { imageOutput: imageTokens }) },
+    })
   }
 
   /** Searches are no part of a prompt, and batches have a discount on tokens only, so they stand apart. */
@@ -47,9 +86,15 @@ export class BatchSum {
     }))
     return [...this.#lines.values(), ...searches]
   }
+
+  /** What no usage tells of: a line without units stands for requests that have read something. */
+  uncounted(): readonly UsageLine[] {
+    return [...this.#unread.values(), ...this.#unwritten.values()]
+  }
 }
 
-const lineOptions = { valueBytesMax: 262_144, findingsMax: 20_000, rejectDuplicates: false }
+/** Values are texts, of which no model writes so much. */
+const lineOptions = { valueBytesMax: 8 * 1_048_576, findingsMax: 20_000, rejectDuplicates: false }
 
 /** A reading of a batch: what its requests consumed, in sums. */
 export function batchReading(
@@ -58,8 +103,10 @@ export function batchReading(
   rest: { readonly isTerminal: boolean; readonly job?: JobSighting },
 ): UsageReading {
   const lines = sum.lines()
+  const uncounted = sum.uncounted()
   return {
     lines,
+    ...(uncounted.length > 0 && { beside: uncounted }),
     ...(Object.keys(sum.details).length > 0 && { details: sum.details }),
     isTerminal: rest.isTerminal,
     hasError: false,
@@ -75,6 +122,29 @@ export function batchReading(
 export function lastValue(findings: readonly Finding[], name: string): unknown {
   const raw = findings.findLast(finding => finding.name === name)?.raw
   return raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
+}
+
+/** The model that a result names. */
+export function modelIn(findings: readonly Finding[]): string | undefined {
+  const model = lastValue(findings, 'model')
+  return typeof model === 'string' ? model : undefined
+}
+
+/** What a model has written, in the texts and arguments of a result. */
+export function shownIn(findings: readonly Finding[]): Pick<ShownResult, 'hasOutput' | 'textBytes'> {
+  const shown = { hasOutput: false, textBytes: 0 }
+  for (const { name, type, raw } of findings) {
+    if (name !== 'text' || (type !== 'string' && type !== 'object')) continue
+    if (raw !== undefined) shown.textBytes += textBytesOf(JSON.parse(raw.toString('utf8')))
+    // The last one of a file that was cut off has no end.
+    shown.hasOutput ||= shown.textBytes > 0 || raw === undefined
+  }
+  return shown
+}
+
+/** Of a text, or of the arguments that a tool was called with. */
+export function textBytesOf(written: unknown): number {
+  return Buffer.byteLength(typeof written === 'string' ? written : JSON.stringify(written))
 }
 
 /** The numbers of the last usage object of a name; undefined where there is none. */

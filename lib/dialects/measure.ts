@@ -1,4 +1,4 @@
-import type { Meter, Meters, UsageLine } from '../money/usage.ts'
+import { inputMeters, outputMeters, type Meter, type Meters, type UsageLine } from '../money/usage.ts'
 import { JsonScanError, scanJson, type Interest } from '../http/json-scan.ts'
 
 /** What a usage object comes to: disjoint meters, and numbers that are kept but not priced. */
@@ -19,7 +19,12 @@ export interface AnswerMeasure {
 export function answerOf(measure: Measure | undefined): AnswerMeasure {
   return measure === undefined
     ? { lines: [], details: {} }
-    : { lines: [{ meters: measure.meters }], details: measure.details }
+    : {
+        lines: [
+          { meters: measure.meters, ...(measure.variant !== undefined && { variant: measure.variant }) },
+        ],
+        details: measure.details,
+      }
 }
 
 /**
@@ -73,6 +78,20 @@ export function isZero(lines: readonly UsageLine[]): boolean {
   for (const { meters } of lines) for (const meter in meters) if (meters[meter as Meter] !== 0) return false
   return true
 }
+
+/** Whether a line says what was read, be it nothing. */
+export function namesInput({ meters }: UsageLine): boolean {
+  return inputMeters.some(meter => meters[meter] !== undefined)
+}
+
+/** Whether anything was counted that was written. */
+export function isWritten(lines: readonly UsageLine[]): boolean {
+  for (const { meters } of lines) for (const meter of outputMeters) if ((meters[meter] ?? 0) > 0) return true
+  return false
+}
+
+/** An image of up to 1024 x 1024 pixels, as Gemini counts it: https://ai.google.dev/gemini-api/docs/pricing. */
+export const drawnTokens = 1290
 
 /** Counts that a provider has written as text: below 2^53. */
 const digits = /^\d{1,15}$/

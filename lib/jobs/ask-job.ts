@@ -95,6 +95,7 @@ export async function askResults(context: AskContext, job: Job, resultsPath: str
 
 function joined(before: JobReading, { reading, objects }: JobReading): JobReading {
   const lines = [...before.reading.lines, ...reading.lines]
+  const beside = [...(before.reading.beside ?? []), ...(reading.beside ?? [])]
   const details: Record<string, number> = { ...before.reading.details }
   for (const [name, units] of Object.entries(reading.details ?? {})) addDetail(details, name, units)
   const flags = [...new Set([...before.reading.flags, ...reading.flags])]
@@ -104,6 +105,6 @@ function joined(before: JobReading, { reading, objects }: JobReading): JobReadin
   const job = reading.job && state && { ...reading.job, state }
   return {
     objects: [...before.objects, ...objects],
-    reading: { ...reading, lines, details, flags, hasOutput: lines.length > 0, ...(job && { job }) },
+    reading: { ...reading, lines, beside, details, flags, hasOutput: lines.length > 0, ...(job && { job }) },
   }
 }

@@ -156,6 +156,7 @@ function factsOf(exchange: Exchange): JobFacts {
     ...(imagesGiven !== undefined && { imagesGiven }),
     ...(candidates > 1 && { candidates }),
     ...(tools.length > 0 && { tools }),
+    ...(batch?.each !== undefined && { each: batch.each }),
     ...(isGeneration && { read: addMeters({ input: likelyTextTokens(request) }, request.context) }),
     ...(wantedTier !== undefined && { wantedTier }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),

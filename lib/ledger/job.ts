@@ -20,6 +20,11 @@ export interface JobFacts {
   readonly imagesGiven?: number
   /** How many of what it makes those units are of; 1 unless said. */
   readonly candidates?: number
+  /**
+   * Of a batch, by the names of `priceVersions`: what one of its requests is taken to read, and in `output` the most that
+   * can be written for it. For results without a usage.
+   */
+  readonly each?: Readonly<Record<string, Meters>>
   /** Where the requests of a batch go, which says what their results look like. */
   readonly endpoint?: string
   /** Of a part of a batch: the ids that its requests were given, by which their results are known. */

@@ -92,7 +92,12 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   )
 }
 
-function usually(priced: PricedShare, hold: Config['hold']): Micros {
+/** What the requests are taken to read, and in `output` the most that can be written for them. */
+export function shareTokens(priced: PricedShare, hold: Config['hold']): Meters {
+  return { ...readUsually(priced, hold).read, output: outputTokens(priced) }
+}
+
+function readUsually(priced: PricedShare, hold: Config['hold']): { read: Meters; mediaMicros: Micros } {
   const { share, price } = priced
   let read = addMeters({ input: likelyTextTokens(share) }, contextOf(priced))
   let mediaMicros = 0
@@ -105,6 +110,12 @@ function usually(priced: PricedShare, hold: Config['hold']): Micros {
         read = addMeters(read, { [meter]: units * count })
     }
   }
+  return { read, mediaMicros }
+}
+
+function usually(priced: PricedShare, hold: Config['hold']): Micros {
+  const { share, price } = priced
+  const { read, mediaMicros } = readUsually(priced, hold)
   const most = outputTokens(priced)
   const candidates = share.candidatesCapped + share.candidatesUncapped
   const { searches: _, ...units } = share.units ?? {}

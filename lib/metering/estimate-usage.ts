@@ -120,7 +120,7 @@ function withPrice({ containers, ...others }: Meters = {}, price: Price): Meters
 }
 
 /** Images and speech that are paid for by their tokens have no price of their own. */
-function inTokens(units: Meters = {}, variant: string | undefined, price: Price): Meters {
+export function inTokens(units: Meters = {}, variant: string | undefined, price: Price): Meters {
   const rates = ratesOf(price)
   const own = rates.levels[0].rates
   const isOfTokens = (meter: 'images' | 'characters', tokens: 'imageOutput' | 'audioOutput'): boolean =>

@@ -15,6 +15,7 @@ import type { OutgoingBody } from '../bodies/outgoing-body.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
+import type { Meters } from '../money/usage.ts'
 import type { NamedPrice } from './requested-model.ts'
 
 /** The provider and model an exchange goes to. */
@@ -47,6 +48,8 @@ export interface Target {
   readonly batch?: {
     readonly cost: ExchangeCost
     readonly prices: ReadonlyMap<string, Price>
+    /** What one of its requests reads and may be answered with, as the facts of its job have it. */
+    readonly each?: Readonly<Record<string, Meters>>
     readonly tools?: readonly ProviderTool[]
     /** What each of its requests makes, where their results do not tell. */
     readonly made?: Pick<RequestFacts, 'units' | 'unitsVariant' | 'imagesGiven'>

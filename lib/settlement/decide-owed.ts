@@ -1,13 +1,6 @@
 import type { Outcome } from '../pipeline/exchange.ts'
-import {
-  type UsageReading,
-  inputMeters,
-  outputMeters,
-  type Meter,
-  type UsageLine,
-  unitMeters,
-} from '../money/usage.ts'
-import { isZero } from '../dialects/measure.ts'
+import { type UsageReading, type Meter, type UsageLine, unitMeters } from '../money/usage.ts'
+import { isWritten, isZero, namesInput } from '../dialects/measure.ts'
 import { type Price, type Rates, ratesOf, workMeters, isPricedBySecond, unitRate } from '../money/price.ts'
 import { factorName, mostExpensiveVariant } from '../money/consumed-cost.ts'
 
@@ -232,16 +225,6 @@ export function isUncounted(
 /** Whether a whole text was counted, and not what was read for it. */
 export function isReadUncounted({ lines: [line], isTerminal }: UsageReading, mainMeter: Meter): boolean {
   return mainMeter === 'output' && isTerminal && line !== undefined && !namesInput(line)
-}
-
-/** Whether a line says what was read, be it nothing. */
-export function namesInput({ meters }: UsageLine): boolean {
-  return inputMeters.some(meter => meters[meter] !== undefined)
-}
-
-function isWritten(lines: readonly UsageLine[]): boolean {
-  for (const { meters } of lines) for (const meter of outputMeters) if ((meters[meter] ?? 0) > 0) return true
-  return false
 }
 
 /** The work is told in meters of which none has a price. What it costs in others only its request says. */

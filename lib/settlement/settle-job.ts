@@ -1,7 +1,8 @@
 import type { Job } from '../ledger/job.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import type { UsageReading } from '../money/usage.ts'
+import { timesAll, type Meter, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { inTokens } from '../metering/estimate-usage.ts'
 import type { SentEnding } from './decide-owed.ts'
 import { settle, isSameModel } from './settle.ts'
 
@@ -18,20 +19,23 @@ const bytesPerToken = 4
  * @param prices by their versions, as far as the store knows them
  */
 export function settleJob(job: Job, ending: JobEnding, prices: ReadonlyMap<string, Price>): ChargeRequest {
-  const { reading } = ending
   const { upstreamModel, priceVersions } = job.facts
   const priceOf = (version: string | undefined): Price | undefined =>
     version === undefined ? undefined : prices.get(version)
+  const price = priceOf(priceVersions[''])
+  const seen =
+    ending.reading === undefined ? ending : { ...ending, reading: withUncounted(ending.reading, job, price) }
+  const { reading } = seen
   const work = {
     provider: job.provider,
     model: job.model,
     dialect: job.dialect,
     operation: job.operation,
     providerRequestId: job.id,
-    own: { name: upstreamModel, price: priceOf(priceVersions['']) },
-    priceOf: (model: string) => priceOf(versionOf(job, model)),
+    own: { name: upstreamModel, price },
+    priceOf: (model: string) => priceOf(ofModel(priceVersions, model)),
   }
-  return settle(work, { ending: endingOf(ending), reported: reading }, ({ flags }) => ({
+  return settle(work, { ending: endingOf(seen), reported: reading }, ({ flags }) => ({
     lines: [
       { meters: { ...job.facts.read, output: Math.ceil((reading?.outputTextBytes ?? 0) / bytesPerToken) } },
       ...(reading?.beside ?? []),
@@ -44,11 +48,11 @@ export function settleJob(job: Job, ending: JobEnding, prices: ReadonlyMap<strin
 function endingOf(ending: JobEnding): SentEnding {
   if (ending.reading === undefined) return { outcome: 'broken', wasSent: true, drain: 'none' }
   const { hasFailed, reading } = ending
-  return { outcome: 'completed', wasSent: true, drain: 'none', reading: seen(reading, hasFailed) }
+  return { outcome: 'completed', wasSent: true, drain: 'none', reading: readingOf(reading, hasFailed) }
 }
 
 /** A job that was cancelled may have used something until then, and then has lines, text or images. */
-function seen(
+function readingOf(
   { lines, hasError, outputTextBytes, beside = [] }: UsageReading,
   hasFailed: boolean,
 ): NonNullable<SentEnding['reading']> {
@@ -57,7 +61,40 @@ function seen(
 }
 
 /** Answers name a snapshot of the model that was asked for. */
-function versionOf({ facts }: Job, model: string): string | undefined {
-  const versions = Object.entries(facts.priceVersions)
-  return versions.find(([name]) => name !== '' && isSameModel(model, name))?.[1] ?? facts.priceVersions['']
+function ofModel<T>(byModel: Readonly<Record<string, T>>, model: string): T | undefined {
+  const named = Object.entries(byModel).find(([name]) => name !== '' && isSameModel(model, name))
+  return named?.[1] ?? byModel['']
+}
+
+/** Of a batch also what its results have not told. */
+function withUncounted(
+  reading: UsageReading,
+  { facts: { each } }: Job,
+  price: Price | undefined,
+): UsageReading {
+  if (each === undefined) return reading
+  const { lines, beside = [], flags } = reading
+  const told = lines.map(line => (price === undefined ? line : drawnInTokens(line, price)))
+  const estimated = beside.map(line => boundedLine(line, ofModel(each, line.model ?? '') ?? {}))
+  const isTold = estimated.length === 0 && told.every((line, index) => line === lines[index])
+  return { ...reading, lines: [...told, ...estimated], flags: isTold ? flags : [...flags, 'estimate_rough'] }
+}
+
+/** Images that were counted one by one, where their price is one of tokens. */
+function drawnInTokens(line: UsageLine, price: Price): UsageLine {
+  const meters = inTokens(line.meters, line.variant, price)
+  return meters.images === line.meters.images ? line : { ...line, meters }
+}
+
+/** What requests have read, of whose results no usage tells it, or what those show: no more than is held for. */
+function boundedLine(line: UsageLine, { output: most = Infinity, ...read }: Meters): UsageLine {
+  const { meters, sumOf = 1 } = line
+  const isOfRead = Object.keys(meters).length === 0
+  return { ...line, meters: isOfRead ? timesAll(read, sumOf) : atMost(meters, most * sumOf) }
+}
+
+function atMost(meters: Meters, most: number): Meters {
+  const bounded: Meters = {}
+  for (const [meter, units] of Object.entries(meters)) bounded[meter as Meter] = Math.min(units, most)
+  return bounded
 }

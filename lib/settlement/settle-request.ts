@@ -10,20 +10,14 @@ import {
   type Estimate,
 } from '../metering/estimate-usage.ts'
 import { unitsOf } from '../metering/unasked-work.ts'
+import { namesInput } from '../dialects/measure.ts'
 import { usedByTools } from '../metering/expected-tokens.ts'
 import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import { addMeters, type UsageLine, type UsageReading, type Meters } from '../money/usage.ts'
 import type { Exchange, Outcome } from '../pipeline/exchange.ts'
-import {
-  chargeableReading,
-  isReadUncounted,
-  isUncounted,
-  namesInput,
-  type Ending,
-  type Owed,
-} from './decide-owed.ts'
+import { chargeableReading, isReadUncounted, isUncounted, type Ending, type Owed } from './decide-owed.ts'
 import { settle, isSameModel, type EstimatedLines, type PricedModel, type Work } from './settle.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 

@@ -59,8 +59,8 @@ const spokenFlag = 'speech_measured'
 /** Units have six decimals. */
 const unitScale = 1e6
 
-/** Lines of these are read off the request, or off the length of what came, and are no provider's number. */
-const notTold = ['size_estimated', 'drawing_uncounted', spokenFlag] as const
+/** Lines of these are read off the request, or off what came, and are no provider's number. */
+const notTold = ['size_estimated', 'drawing_uncounted', 'estimate_rough', spokenFlag] as const
 
 /** A day in a name, and what else tells snapshots of one model apart. */
 const dates = /(?:^|[-@:])(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8})(?=$|[-@:])/g

@@ -172,6 +172,31 @@ await t.test('a batch of a file is held for, and charged once by all pages of it
   t.same(await gateway.breaches(), [])
 })
 
+await t.test(
+  'results without a usage are charged by what they show, on whatever page they stand',
+  async t => {
+    const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
+    await upload([line('a'), line('b')])
+    t.equal((await ask('POST', '/v1/batches', submission)).status, 200)
+    const untold = (id: string): object => {
+      const chat_get_completion = {
+        id,
+        model: 'grok-4.3',
+        choices: [{ message: { content: 'x'.repeat(80) } }],
+      }
+      return { batch_request_id: id, batch_result: { response: { chat_get_completion } } }
+    }
+    go(2, 0, [{ results: [untold('a')], pagination_token: '1' }, { results: [untold('b')] }])
+    await until(async () => (await gateway.charges()).length === 1)
+    const [charge] = await gateway.charges()
+    t.match(charge, { usageSource: 'estimated', usage: { output: 40 } })
+    t.match(charge?.flags, ['usage_missing', 'estimate_rough'])
+    const read = charge?.usage['input'] ?? 0
+    t.ok(read > 20 && read < 120, String(read))
+    t.same(await gateway.breaches(), [])
+  },
+)
+
 await t.test('a batch that nobody asks after is charged all the same', async t => {
   const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
   await upload([line('a')])

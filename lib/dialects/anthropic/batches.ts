@@ -6,7 +6,7 @@ import { list, object, value, span } from '../interest.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchedMessage } from './messages.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
-import { BatchResultsReader, lastUsage, lastValue } from '../batch-results.ts'
+import { BatchResultsReader, lastUsage, lastValue, modelIn, shownIn } from '../batch-results.ts'
 import { measureLines } from './message-lines.ts'
 import {
   invalid,
@@ -116,13 +116,14 @@ const createBatch = paidOperation('batch', 'output', {
 /** Deleted are batches that have ended, and their results with them. */
 const batches = jobOperations('batch', readUsage)
 
+const text = value('text')
 const line = object({
   result: object({
     type: value('type'),
     message: object({
       model: value('model'),
       stop_reason: value('stopReason'),
-      content: list(span('block')),
+      content: list(object({ text, thinking: text, input: text }, span('block'))),
       usage: value('usage'),
     }),
   }),
@@ -143,13 +144,12 @@ class BatchMessagesReader extends BatchResultsReader {
       return
     }
     const usage = lastUsage(findings, 'usage', this.flags)
-    const model = lastValue(findings, 'model')
     const { lines, details } = usage === undefined ? { lines: [], details: {} } : measureLines(usage)
-    if (lines.length === 0) this.flags.add('usage_missing')
-    for (const [index, { tier = 'batch', ...line }] of lines.entries()) {
-      const ofMessage = typeof model === 'string' ? { model } : {}
-      this.sum.add({ ...ofMessage, ...line, tier }, index === 0 ? details : {})
-    }
+    this.sum.addResult(
+      { lines: lines.map(one => ({ ...one, tier: one.tier ?? 'batch' })), details },
+      { model: modelIn(findings), ...shownIn(findings) },
+      this.flags,
+    )
   }
 }
 

@@ -10,8 +10,8 @@ import type { RouteRow } from '../route-table.ts'
 import { googleList } from './object-list.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import { BatchSum, batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
-import { UsageFields } from '../measure.ts'
+import { BatchSum, batchReading, BatchResultsReader, lastValue, textBytesOf } from '../batch-results.ts'
+import { answerOf, drawnTokens, UsageFields } from '../measure.ts'
 import { Grounding, groundingInterest, generateContent } from './generate-content.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 import { BatchLinesReader } from '../batch-tally.ts'
@@ -51,25 +51,56 @@ const request = object({
 
 /** Where one answer of a batch says what it used, under names with a prefix. */
 function answerInterest(prefix = ''): Interest {
+  const text = value(`${prefix}text`)
+  const part = object({
+    text,
+    functioncall: object({ args: text }),
+    executablecode: object({ code: text }),
+    inlinedata: object({ data: span(`${prefix}image`) }),
+  })
   const answer = object({
     usagemetadata: value(`${prefix}tokens`),
     // Of embeddings, the number alone.
     tokencount: value(`${prefix}count`),
     modelversion: value(`${prefix}version`),
-    candidates: list(object({ groundingmetadata: groundingInterest(prefix) })),
+    candidates: list(
+      object({ content: object({ parts: list(part) }), groundingmetadata: groundingInterest(prefix) }),
+    ),
+    embedding: span(`${prefix}made`),
   })
   return { ...span(`${prefix}answer`), ...answer }
 }
 
-/** Adds what one answer used; answers false for a value that says nothing of it. */
-function addAnswer(sum: BatchSum, name: string, found: unknown, flags: Set<string>): boolean {
-  const isTold = found !== undefined && found !== null
-  if (!isTold || (name !== 'tokens' && name !== 'count')) return false
-  const usage = name === 'tokens' ? found : { promptTokenCount: Number(found) }
-  const measure = measureMetadata(new UsageFields(usage, flags), generateNames)
-  if (measure === undefined) return false
-  sum.add({ meters: measure.meters, tier: 'batch' }, measure.details)
-  return true
+/** One answer of a batch, as its values come. */
+class BatchedAnswer {
+  readonly #grounding = new Grounding()
+  #usage: unknown
+  #hasOutput = false
+  #textBytes = 0
+  #images = 0
+
+  take(name: string, found: unknown): void {
+    if (found === undefined || found === null || this.#grounding.take(name, found)) return
+    if (name === 'tokens') this.#usage = found
+    else if (name === 'count') this.#usage ??= { promptTokenCount: Number(found) }
+    else if (name === 'text') this.#textBytes += textBytesOf(found)
+    else if (name === 'image') this.#images += 1
+    else if (name === 'made') this.#hasOutput = true
+  }
+
+  /** @param model that has answered */
+  addTo(sum: BatchSum, model: string | undefined, flags: Set<string>): void {
+    sum.addSearches(undefined, this.#grounding.count(model))
+    const usage = this.#usage === undefined ? undefined : new UsageFields(this.#usage, flags)
+    const { lines, details } = answerOf(usage && measureMetadata(usage, generateNames))
+    const shown = {
+      model: undefined,
+      hasOutput: this.#hasOutput || this.#textBytes + this.#images > 0,
+      textBytes: this.#textBytes,
+      imageTokens: this.#images * drawnTokens,
+    }
+    sum.addResult({ lines: lines.map(line => ({ ...line, tier: 'batch' })), details }, shown, flags)
+  }
 }
 
 /** What came of the requests; it may stand at two places, or at both. */
@@ -95,21 +126,11 @@ const finalStates: ReadonlySet<string> = new Set(
 
 /** The answers at one place. */
 class Output {
-  readonly sum = new BatchSum()
   file = ''
-  /** Answers to requests, and those that say what they used. */
-  answers = 0
-  counted = 0
-  grounding = new Grounding()
+  readonly answers: BatchedAnswer[] = []
 
   get isEmpty(): boolean {
-    return this.file === '' && this.answers === 0
-  }
-
-  /** An answer has ended, or another one begins. */
-  addSearches(model: string | undefined): void {
-    this.sum.addSearches(undefined, this.grounding.count(model))
-    this.grounding = new Grounding()
+    return this.file === '' && this.answers.length === 0
   }
 }
 
@@ -124,10 +145,10 @@ class GoogleBatchReader extends AnswerReader {
   override end(): UsageReading {
     const { isTerminal } = super.end()
     const output = [...this.#outputs.values()].find(({ isEmpty }) => !isEmpty) ?? new Output()
-    output.addSearches(this.model)
     const job = this.objectId === '' ? undefined : this.#sighting(output)
-    if (output.answers > output.counted) this.flags.add('usage_missing')
-    const sum = job?.state === 'done' && job.resultsPath === undefined ? output.sum : new BatchSum()
+    const sum = new BatchSum()
+    if (job?.state === 'done' && job.resultsPath === undefined)
+      for (const answer of output.answers) answer.addTo(sum, this.model, this.flags)
     return batchReading(sum, this.flags, { isTerminal, ...(job !== undefined && { job }) })
   }
 
@@ -137,14 +158,11 @@ class GoogleBatchReader extends AnswerReader {
     const [place = '', what = ''] = name.split(':')
     const output = this.#outputs.get(place)
     if (output === undefined) return
-    if (output.grounding.take(what, value)) return
     if (what === 'file' && typeof value === 'string') {
       output.file = value
       this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.objectId })
-    } else if (what === 'answer') {
-      output.answers += 1
-      output.addSearches(this.model)
-    } else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
+    } else if (what === 'answer') output.answers.push(new BatchedAnswer())
+    else output.answers.at(-1)?.take(what, value)
   }
 
   #sighting({ file, isEmpty }: Output): JobSighting {
@@ -166,14 +184,12 @@ class GoogleBatchFileReader extends BatchResultsReader {
   }
 
   protected override takeResult({ findings }: ScanResult): void {
+    if (!findings.some(({ name, type }) => name === 'answer' && type === 'object')) return
     const version = lastValue(findings, 'version')
-    const grounding = new Grounding()
-    for (const { name, raw } of findings) grounding.take(name, raw && JSON.parse(raw.toString('utf8')))
-    this.sum.addSearches(undefined, grounding.count(typeof version === 'string' ? version : undefined))
-    const name = findings.some(finding => finding.name === 'tokens') ? 'tokens' : 'count'
-    const isAnswer = findings.some(finding => finding.name === 'answer' && finding.type === 'object')
-    const isCounted = addAnswer(this.sum, name, lastValue(findings, name), this.flags)
-    if (isAnswer && !isCounted) this.flags.add('usage_missing')
+    const answer = new BatchedAnswer()
+    for (const { name, type, raw } of findings)
+      if (type !== 'null') answer.take(name, raw === undefined ? type : JSON.parse(raw.toString('utf8')))
+    answer.addTo(this.sum, typeof version === 'string' ? version : undefined, this.flags)
   }
 }
 

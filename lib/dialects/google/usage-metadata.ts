@@ -62,7 +62,9 @@ export function measureMetadata(usage: UsageFields, names: CountNames): Measure 
   if (total !== undefined && total !== counts.reduce((sum, count) => sum + count, 0))
     usage.flag('usage_inconsistent')
   const measure: Measure = { meters: {}, details: {} }
-  splitInput(usage, names, prompt ?? 0, toolUse ?? 0, measure)
+  // No prompt has no tokens at all, so that one without a count was not counted.
+  if (prompt !== undefined || toolUse !== undefined)
+    splitInput(usage, names, prompt ?? 0, toolUse ?? 0, measure)
   if (output !== undefined || thoughts !== undefined)
     splitOutput(usage, names, output ?? 0, thoughts ?? 0, measure)
   return measure

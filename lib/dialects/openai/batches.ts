@@ -2,8 +2,8 @@ import type { ScanResult, Finding } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { jobOperations, type JobKind, freeOperation } from '../operation-kinds.ts'
-import { object, value, list, span } from '../interest.ts'
-import { addUsed, type AnswerMeasure, type Measure, type UsageFields } from '../measure.ts'
+import { anyOf, object, value, list, span } from '../interest.ts'
+import { answerOf, isZero, type AnswerMeasure, type Measure, type UsageFields } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
@@ -12,10 +12,31 @@ import { batchEndpoints } from './batch-input.ts'
 import { openaiList } from './object-list.ts'
 import { OpenaiReader, measureTokens } from './openai-reader.ts'
 import { XaiCounts, xaiCounts, XaiResultsReader } from './xai-batch-results.ts'
-import { BatchResultsReader, lastUsage, lastValue } from '../batch-results.ts'
+import { BatchResultsReader, lastUsage, lastValue, modelIn, shownIn } from '../batch-results.ts'
 import type { UsageLine } from '../../money/usage.ts'
 import { drawnLine, drawnUncounted, imageMeters, imageVariant } from './drawing-tool.ts'
 import { knownProvider } from '../../providers/known-providers.ts'
+
+/** Of answers in words and in calls of tools, in the shapes of chats, completions and responses. */
+const text = value('text')
+const texts = list(object({ text }))
+const choice = object({
+  text,
+  message: object({
+    content: anyOf(text, texts),
+    reasoning_content: text,
+    refusal: text,
+    tool_calls: list(object({ function: object({ arguments: text }) })),
+  }),
+})
+const item = object({
+  type: value('outputType'),
+  quality: value('quality'),
+  arguments: text,
+  input: text,
+  content: list(object({ text, refusal: text })),
+  summary: texts,
+})
 
 /** A line of an output file: `{custom_id, response: {status_code, body}, error}`. */
 const line = object({
@@ -26,10 +47,11 @@ const line = object({
       usage: value('usage'),
       tool_usage: value('usageTools'),
       tools: list(object({ model: value('toolModel') })),
-      output: list(object({ type: value('outputType'), quality: value('quality') })),
+      choices: list(choice),
+      output: list(item),
       size: value('size'),
       quality: value('quality'),
-      data: list(span('image')),
+      data: list(span('made')),
     }),
   }),
 })
@@ -47,23 +69,19 @@ class BatchOutputReader extends BatchResultsReader {
     const tokens = usage && measureTokens(usage, this.context.providerKind)
     const isOfImages = this.context.facts.batch?.endpoint === '/v1/images/generations'
     const measure = isOfImages ? images(findings, tokens, usage) : tokens
-    if (measure === undefined) {
-      this.flags.add('usage_missing')
-      return
-    }
     const tools = lastUsage(findings, 'usageTools', this.flags)
-    addUsed(measure.meters, 'searches', tools?.within('web_search').count('num_requests'))
+    const model = modelIn(findings)
+    this.sum.addSearches(model, tools?.within('web_search').count('num_requests') ?? 0)
     const drawn = this.#drawn(findings, tools)
     if (drawn !== undefined) this.sum.add({ ...drawn, tier: 'batch' }, {})
-    const model = lastValue(findings, 'model')
-    this.sum.add(
-      {
-        ...(typeof model === 'string' && { model }),
-        meters: measure.meters,
-        tier: 'batch',
-        ...(measure.variant !== undefined && { variant: measure.variant }),
-      },
-      measure.details,
+    const { lines, details } = answerOf(measure)
+    const { hasOutput, textBytes } = shownIn(findings)
+    const isMade = drawn !== undefined || findings.some(({ name }) => name === 'made')
+    this.sum.addResult(
+      { lines: lines.map(line => ({ ...line, tier: 'batch' })), details },
+      // Images without tokens are counted by themselves, whatever was read for them.
+      { model, hasOutput: hasOutput || (isMade && !isOfImages), textBytes },
+      this.flags,
     )
   }
 
@@ -91,8 +109,9 @@ function images(
   tokens: Measure | undefined,
   usage: UsageFields | undefined,
 ): Measure | undefined {
-  if (tokens !== undefined) return { ...tokens, meters: imageMeters(tokens.meters, usage) }
-  const images = findings.filter(({ name }) => name === 'image').length
+  const images = findings.filter(({ name }) => name === 'made').length
+  const isOfNothing = images > 0 && isZero(answerOf(tokens).lines)
+  if (tokens !== undefined && !isOfNothing) return { ...tokens, meters: imageMeters(tokens.meters, usage) }
   const variant = imageVariant(lastValue(findings, 'size'), lastValue(findings, 'quality'))
   return images === 0
     ? undefined

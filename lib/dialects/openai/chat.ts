@@ -3,7 +3,7 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import { drawnTokens, type AnswerMeasure } from '../measure.ts'
 import type { UsageLine } from '../../money/usage.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread, strangeMembers } from '../naming-members.ts'
@@ -104,9 +104,6 @@ const answer = object({
 
 /** Models that look something up for every answer, of which their usage says nothing. */
 const searchModel = /-search-(?:preview|api)\b/
-
-/** An image of up to 1024 x 1024 pixels, as Gemini counts it: https://ai.google.dev/gemini-api/docs/pricing. */
-const drawnTokens = 1290
 
 class ChatReader extends OpenaiReader {
   /** Of the tool that is listed right now, in whichever order they come. */

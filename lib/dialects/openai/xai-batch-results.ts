@@ -1,4 +1,4 @@
-import { BatchSum, batchReading } from '../batch-results.ts'
+import { BatchSum, batchReading, textBytesOf } from '../batch-results.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
@@ -52,7 +52,23 @@ export class XaiCounts {
 }
 
 // Under the name of the endpoint; answers of `/v1/responses` come as chat completions too.
-const body = object({ model: value('resultModel'), usage: value('resultTokens') }, span('answer'))
+const text = value('resultText')
+const body = object(
+  {
+    model: value('resultModel'),
+    usage: value('resultTokens'),
+    choices: list(
+      object({
+        message: object({
+          content: text,
+          reasoning_content: text,
+          tool_calls: list(object({ function: object({ arguments: text }) })),
+        }),
+      }),
+    ),
+  },
+  span('answer'),
+)
 // Whatever else has made images or a video, under whichever name.
 const media = object(
   {
@@ -81,6 +97,7 @@ interface Result {
   id?: unknown
   model?: unknown
   answers: number
+  textBytes: number
   media?: MediaResult
   readonly used: { readonly line: UsageLine; readonly details: AnswerMeasure['details'] }[]
 }
@@ -92,7 +109,7 @@ interface Result {
 export class XaiResultsReader extends AnswerReader {
   readonly #sum = new BatchSum()
   readonly #wanted: ReadonlySet<unknown> | undefined
-  #result: Result = { answers: 0, used: [] }
+  #result: Result = newResult()
   #results = 0
   #answers = 0
   #next = ''
@@ -113,6 +130,7 @@ export class XaiResultsReader extends AnswerReader {
     if (name === 'result') this.#endResult()
     if (name === 'resultId') this.#result.id = value
     if (name === 'answer') this.#result.answers += 1
+    if (name === 'resultText') this.#result.textBytes += textBytesOf(value)
     if (name === 'resultModel') this.#result.model = value
     if (name === 'next' && typeof value === 'string') this.#next = value
     if (name === 'media') this.#result.media = {}
@@ -125,20 +143,23 @@ export class XaiResultsReader extends AnswerReader {
 
   /** Its members come in any order. */
   #endResult(): void {
-    const { id, model, media, used } = this.#result
-    let { answers } = this.#result
-    this.#result = { answers: 0, used: [] }
+    const { id, model, media, used, answers, textBytes } = this.#result
+    this.#result = newResult()
     if (this.#wanted?.has(id) === false) return
-    if (media !== undefined && media.hasFailed !== true) {
-      answers += 1
-      used.push(this.#mediaUse(media))
-      if (media.images !== 0) used.push(...this.#givenImages())
+    const isMade = media !== undefined && media.hasFailed !== true
+    if (isMade) for (const { line, details } of this.#mediaUses(media)) this.#sum.add(line, details)
+    if (answers > 0) {
+      const told = { lines: used.map(({ line }) => line), details: used[0]?.details ?? {} }
+      const name = typeof model === 'string' ? model : undefined
+      this.#sum.addResult(told, { model: name, hasOutput: textBytes > 0, textBytes }, this.flags)
     }
-    if (this.#wanted !== undefined || answers > 0) this.#results += 1
-    this.#answers += answers
-    if (answers > used.length) this.flags.add('usage_missing')
-    const ofModel = typeof model === 'string' ? { model } : {}
-    for (const { line, details } of used) this.#sum.add({ ...ofModel, ...line }, details)
+    const count = answers + (isMade ? 1 : 0)
+    if (this.#wanted !== undefined || count > 0) this.#results += 1
+    this.#answers += count
+  }
+
+  #mediaUses(media: MediaResult): Result['used'] {
+    return [this.#mediaUse(media), ...(media.images === 0 ? [] : this.#givenImages())]
   }
 
   /** As long and as many as it tells, and else as its request asked for, at the one variant that all of them have. */
@@ -173,6 +194,10 @@ export class XaiResultsReader extends AnswerReader {
     if (this.#answers > 0 || this.flags.size > 0) return 'done'
     return this.#wanted !== undefined && this.#results === 0 ? 'running' : 'failed'
   }
+}
+
+function newResult(): Result {
+  return { answers: 0, textBytes: 0, used: [] }
 }
 
 function takeMedia(media: MediaResult, name: string, value: unknown): void {
