@@ -10,7 +10,7 @@ import { serveProcess } from '../fixtures/serve-process.ts'
 // others are served meanwhile.
 
 const isFull = (process.env['HOSTILE'] ?? '') !== ''
-/** As the table of stalls has it; in `npm test` other tests have the cores, too. */
+/** As the table of stalls has it; among other tests these have the cores, too. */
 const silentMsMax = isFull ? 250 : 1000
 const p99MsMax = isFull ? 50 : 500
 const ratioMax = 8

@@ -103,7 +103,7 @@ const pages: readonly AttackOrder['attack'][] = [
 const idle = await measureOthers(gateway, durationMs)
 t.comment(`alone: p99 ${idle.p99Ms.toFixed(1)} ms of ${idle.count}, /healthz ${idle.silentMs.toFixed(0)} ms`)
 
-/** What takes the longest to make good is in `npm test`; the rest where there is time. */
+/** What takes the longest to make good is always run; the rest where there is time. */
 const chosen = isFull
   ? [...api, ...pages].filter(attack => wanted === 'full' || attack === wanted)
   : (['pings', 'balances'] as const)
@@ -113,7 +113,7 @@ for (const attack of chosen) {
     const key = attack === 'charges' ? richKey : evilKey
     for (let round = 1; ; round += 1) {
       const beside = await besideAttack(gateway, { attack, url, key, clients }, durationMs)
-      // In `npm test` the attacker, the gateway and the others share two cores with other tests.
+      // Otherwise the attacker, the gateway and the others share two cores with other tests.
       const p99Bound = Math.max(isFull ? p99MsMax : 10 * p99MsMax, idle.p99Ms * ratioMax)
       const silentBound = Math.max(isFull ? silentMsMax : 4 * silentMsMax, idle.silentMs * ratioMax)
       t.comment(

@@ -61,10 +61,15 @@ export async function runPure(): Promise<void> {
   await runFiles(find(purePatterns))
 }
 
-/** Runs a part, counted from 1, of all other files to which .taprc gives no process of their own. */
+/** The files that have a process of their own. */
+function included(settings: string): readonly string[] {
+  const { include } = parse(readFileSync(join(root, settings), 'utf8')) as { include: readonly string[] }
+  return include
+}
+
+/** Runs a part, counted from 1, of all other files. */
 export async function runPart(part: number): Promise<void> {
-  const { include } = parse(readFileSync(join(root, '.taprc'), 'utf8')) as { include: readonly string[] }
-  const elsewhere = new Set(find([...include, ...purePatterns]))
+  const elsewhere = new Set(find([...included('.taprc'), ...included('.taprc-long'), ...purePatterns]))
   const others = find(['test/**/*.test.ts']).filter(file => !elsewhere.has(file))
   await runFiles(others.filter((_file, index) => index % parts === part - 1))
 }
