@@ -2,8 +2,8 @@ import type { BlockList } from 'node:net'
 import type { Hono } from 'hono'
 import { notificationsPath } from '../payments/open-payments.ts'
 import { paymentNotifications, showPayment } from './pages/balance/payment.ts'
-import type { PageEnv, PageContext, SignedInPage } from '../web/web-page.ts'
-import type { Page, ShowOwnPage, Site } from './page.ts'
+import type { PageEnv, SignedInPage } from '../web/web-page.ts'
+import type { OwnPage, Page, ShowOwnPage, Site } from './page.ts'
 import { seeOther, toSignIn } from '../web/http/redirect.ts'
 import type { AreaSession } from '../web/http/page-middleware.ts'
 import { showFailure } from '../web/pages/failure.ts'
@@ -82,20 +82,19 @@ import {
 import { routeSecurity } from '../web/pages/security/security-forms.ts'
 
 /** The account that a session acts for; its forms are good for no other. */
-async function accountOfSession(context: PageContext, page: SignedInPage): Promise<AreaSession> {
-  const account = await currentAccount(context, (context.get('page') as Page).site, page.session.user.id)
+async function accountOfSession(page: SignedInPage): Promise<AreaSession> {
+  const account = await currentAccount(page as OwnPage)
   return { more: { account }, boundTo: account?.accountId }
 }
 
 /** A page for any user that is signed in; others are sent to sign in first. */
 function ownUnasked(show: ShowOwnPage) {
-  return async (context: PageContext) => {
-    const page = context.get('page') as Page
+  return open((page: Page) => {
     const { session, account } = page
-    if (session === undefined) return toSignIn(context, page)
-    if (account === undefined) return showFailure(context, page, 'notFound')
-    return show(context, { ...page, session, account })
-  }
+    if (session === undefined) return toSignIn(page)
+    if (account === undefined) return showFailure(page, 'notFound')
+    return show({ ...page, session, account })
+  })
 }
 
 /**
@@ -103,17 +102,15 @@ function ownUnasked(show: ShowOwnPage) {
  * nor requests may be on it.
  */
 function everyMember(show: ShowOwnPage) {
-  return ownUnasked(async (context, page) =>
-    (await hasConsented(page)) ? show(context, page) : seeOther(context, '/consents'),
-  )
+  return ownUnasked(async page => ((await hasConsented(page)) ? show(page) : seeOther(page, '/consents')))
 }
 
 function own(show: ShowOwnPage) {
-  return everyMember((context, page) => {
-    if (page.account.role === 'owner') return show(context, page)
+  return everyMember(page => {
+    if (page.account.role === 'owner') return show(page)
     // Whoever has just signed in is led to what they may see.
-    if (context.req.path === '/') return seeOther(context, '/balance')
-    return showFailure(context, page, 'denied')
+    if (page.context.req.path === '/') return seeOther(page, '/balance')
+    return showFailure(page, 'denied')
   })
 }
 

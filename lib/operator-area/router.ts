@@ -8,8 +8,8 @@ import { sessionMiddleware, type AreaSession } from '../web/http/page-middleware
 import { seeOther, toSignIn } from '../web/http/redirect.ts'
 import { showFailure } from '../web/pages/failure.ts'
 import { newPasswordPage } from '../web/pages/sign-in.ts'
-import { routeSecurity } from '../web/pages/security/security-forms.ts'
-import type { PageContext, PageEnv, SignedInPage } from '../web/web-page.ts'
+import { routeSecurity, type ShowSignedIn } from '../web/pages/security/security-forms.ts'
+import type { PageEnv, SignedInPage } from '../web/web-page.ts'
 import { areaRouter, open } from '../web/http/area-router.ts'
 import { may, type DeskPage, type DeskSite, type Page, type Permission, type ShowDeskPage } from './page.ts'
 import { alarmList, showAlarms, submitCloseAlarm, submitTake } from './pages/alarms.ts'
@@ -50,36 +50,31 @@ const setPassword = newPasswordPage<Page>({
   notice: 'password-set',
 })
 
-function pageOf(context: PageContext): Page {
-  return context.get('page') as Page
-}
-
 /** The role of a session, as it is now; forms are good for that role alone. */
-async function roleOfSession(context: PageContext, { session }: SignedInPage): Promise<AreaSession> {
-  const role = (await findOperator(pageOf(context).site.records, session.user.id))?.role
+async function roleOfSession(page: SignedInPage): Promise<AreaSession> {
+  const { site, session } = page as DeskPage
+  const role = (await findOperator(site.records, session.user.id))?.role
   return { more: { role }, boundTo: role }
 }
 
 /** A page for an operator who is signed in, also before the second factor is set up. */
-function signedIn(show: (context: PageContext, page: SignedInPage) => Response | Promise<Response>) {
-  return (context: PageContext) => {
-    const page = pageOf(context)
+function signedIn(show: ShowSignedIn) {
+  return open((page: Page) => {
     const { session, role } = page
-    if (session === undefined || role === undefined) return toSignIn(context, page)
-    return show(context, { ...page, session })
-  }
+    if (session === undefined || role === undefined) return toSignIn(page)
+    return show({ ...page, session })
+  })
 }
 
 /** A page for operators who have a second factor, and whose role may do this. */
 function desk(permission: Permission, show: ShowDeskPage) {
-  return (context: PageContext) => {
-    const page = pageOf(context)
+  return open((page: Page) => {
     const { session, role } = page
-    if (session === undefined || role === undefined) return toSignIn(context, page)
-    if (!session.user.hasTwoFactor) return seeOther(context, '/security?notice=second-factor-needed')
-    if (!may(role, permission)) return showFailure(context, page, 'denied')
-    return show(context, { ...page, session, role })
-  }
+    if (session === undefined || role === undefined) return toSignIn(page)
+    if (!session.user.hasTwoFactor) return seeOther(page, '/security?notice=second-factor-needed')
+    if (!may(role, permission)) return showFailure(page, 'denied')
+    return show({ ...page, session, role })
+  })
 }
 
 /** Answers a form before it is read where its sender may not send it. */
@@ -98,7 +93,7 @@ function routeDesk(router: Hono<PageEnv>): void {
     makeList: (page: DeskPage) => DeskList<Row>,
     show?: ShowDeskPage,
   ): void => {
-    router.get(path, desk('look', show ?? ((context, page) => showList(context, page, makeList(page)))))
+    router.get(path, desk('look', show ?? (page => showList(page, makeList(page)))))
     router.get(`${path}.csv`, desk('look', downloadList(makeList)))
   }
   router.get('/', desk('look', showToday))

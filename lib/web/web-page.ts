@@ -54,6 +54,7 @@ export interface WebSite {
 
 /** A request as a page meets it. */
 export interface WebPage {
+  readonly context: PageContext
   readonly site: WebSite
   readonly texts: WebTexts
   readonly language: Language
@@ -81,3 +82,6 @@ export interface PageEnv {
 
 /** A request and its response, as hono has them. */
 export type PageContext = Context<PageEnv>
+
+/** What a page answers: its markup, or a response of another kind. */
+export type Answer = Awaited<Html> | Response

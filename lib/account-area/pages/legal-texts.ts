@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import type { Html, Page, PageContext } from '../page.ts'
+import type { Answer, Html, Page } from '../page.ts'
 import { layout } from '../../web/view/layout.ts'
 import { readFile } from 'node:fs/promises'
 import type { Consent } from '../../accounts/user-rows.ts'
@@ -98,29 +98,22 @@ function paragraphs(text: string): readonly Html[] {
     .map(block => (block.startsWith('# ') ? html`<h1>${block.slice(2)}</h1>` : html`<p>${block}</p>`))
 }
 
-function show(
-  context: PageContext,
-  page: Page,
-  title: string,
-  legal: LegalText,
-): Response | Promise<Response> {
-  return context.html(
-    layout(
-      page,
-      { title },
-      html`<article class="card prose">
-        ${paragraphs(legal.text[page.language])}
-        <p class="quiet small">${page.texts.signUp.version(legal.version)}</p>
-      </article>`,
-    ),
+function show(page: Page, title: string, legal: LegalText): Answer | Promise<Answer> {
+  return layout(
+    page,
+    { title },
+    html`<article class="card prose">
+      ${paragraphs(legal.text[page.language])}
+      <p class="quiet small">${page.texts.signUp.version(legal.version)}</p>
+    </article>`,
   )
 }
 
-export function showOffer(context: PageContext, page: Page): Response | Promise<Response> {
-  return show(context, page, page.texts.shell.offer, page.site.legal.offer)
+export function showOffer(page: Page): Answer | Promise<Answer> {
+  return show(page, page.texts.shell.offer, page.site.legal.offer)
 }
 
 /** The consent to the processing of personal data. */
-export function showPersonalData(context: PageContext, page: Page): Response | Promise<Response> {
-  return show(context, page, page.texts.shell.personalData, page.site.legal['personal-data'])
+export function showPersonalData(page: Page): Answer | Promise<Answer> {
+  return show(page, page.texts.shell.personalData, page.site.legal['personal-data'])
 }

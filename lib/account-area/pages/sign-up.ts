@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Consent } from '../../accounts/user-rows.ts'
 import { fieldSchemas, readForm, says, hiddenField, withError } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import type { Html, Page, PageContext, OwnPage } from '../page.ts'
+import type { Answer, Html, Page, OwnPage } from '../page.ts'
 import { checkbox, emptyForm, field, notice, passwordField, type FormState } from '../../web/view/form.ts'
 import { formPage, titledPage, layout } from '../../web/view/layout.ts'
 import { newPasswordPage } from '../../web/pages/sign-in.ts'
@@ -62,18 +62,18 @@ function view(page: Page, state: FormState): Html {
   )
 }
 
-export function showSignUp(context: PageContext, page: Page): Response | Promise<Response> {
-  return page.session === undefined ? context.html(view(page, emptyForm)) : seeOther(context, '/')
+export function showSignUp(page: Page): Answer | Promise<Answer> {
+  return page.session === undefined ? view(page, emptyForm) : seeOther(page, '/')
 }
 
 /** Signs up; what comes after looks the same whether the address was new or not. */
-export async function submitSignUp(context: PageContext, page: Page): Promise<Response> {
-  const sent = await readForm(context, page, schema)
-  if (!sent.isValid) return context.html(view(page, sent.state), 422)
+export async function submitSignUp(page: Page): Promise<Answer> {
+  const sent = await readForm(page, schema)
+  if (!sent.isValid) return page.context.html(view(page, sent.state), 422)
   const { email, password } = sent.value
   const { language, caller, site } = page
   await site.identity.signUp({ email, password, language, consents: givenConsents(page) }, caller)
-  return seeOther(context, `/check-mail?email=${encodeURIComponent(email)}`)
+  return seeOther(page, `/check-mail?email=${encodeURIComponent(email)}`)
 }
 
 function checkMailView(page: Page, state: FormState): Html {
@@ -95,17 +95,17 @@ function checkMailView(page: Page, state: FormState): Html {
 }
 
 /** Says that an email is on its way, with the address to send it to once more. */
-export function showCheckMail(context: PageContext, page: Page): Response | Promise<Response> {
-  return context.html(checkMailView(page, { typed: { email: context.req.query('email') ?? '' }, errors: {} }))
+export function showCheckMail(page: Page): Answer | Promise<Answer> {
+  return checkMailView(page, { typed: { email: page.context.req.query('email') ?? '' }, errors: {} })
 }
 
 /** Sends the email once more; whether there was somebody to send it to is not said. */
-export async function submitCheckMail(context: PageContext, page: Page): Promise<Response> {
-  const sent = await readForm(context, page, resendSchema)
-  if (!sent.isValid) return context.html(checkMailView(page, sent.state), 422)
+export async function submitCheckMail(page: Page): Promise<Answer> {
+  const sent = await readForm(page, resendSchema)
+  if (!sent.isValid) return page.context.html(checkMailView(page, sent.state), 422)
   const { email } = sent.value
   await page.site.identity.resendConfirmation(email, page.caller)
-  return seeOther(context, `/check-mail?notice=letter-sent&email=${encodeURIComponent(email)}`)
+  return seeOther(page, `/check-mail?notice=letter-sent&email=${encodeURIComponent(email)}`)
 }
 
 const consentsSchema = z.object(consentSchema)
@@ -126,16 +126,16 @@ export async function hasConsented({ site, session }: OwnPage): Promise<boolean>
 }
 
 /** For users that an operator made: what everybody else agreed to when they signed up. */
-export async function showConsents(context: PageContext, page: OwnPage): Promise<Response> {
-  return (await hasConsented(page)) ? seeOther(context, '/') : context.html(consentsView(page, emptyForm))
+export async function showConsents(page: OwnPage): Promise<Answer> {
+  return (await hasConsented(page)) ? seeOther(page, '/') : consentsView(page, emptyForm)
 }
 
 /** Keeps the consents. */
-export async function submitConsents(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, consentsSchema)
-  if (!sent.isValid) return context.html(consentsView(page, sent.state), 422)
+export async function submitConsents(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, consentsSchema)
+  if (!sent.isValid) return page.context.html(consentsView(page, sent.state), 422)
   await page.site.users.addConsents(page.session.user.id, givenConsents(page))
-  return seeOther(context, '/')
+  return seeOther(page, '/')
 }
 
 const confirmSchema = z.object({ token: hiddenField(2000), password: fieldSchemas.password })
@@ -164,20 +164,23 @@ function deadConfirmLink(page: Page): Html {
 }
 
 /** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
-export function showConfirm(context: PageContext, page: Page): Response | Promise<Response> {
-  return context.html(confirmView(page, context.req.query('token') ?? '', emptyForm))
+export function showConfirm(page: Page): Answer | Promise<Answer> {
+  return confirmView(page, page.context.req.query('token') ?? '', emptyForm)
 }
 
 /** Confirms the address and signs in. */
-export async function submitConfirm(context: PageContext, page: Page): Promise<Response> {
-  const sent = await readForm(context, page, confirmSchema)
+export async function submitConfirm(page: Page): Promise<Answer> {
+  const sent = await readForm(page, confirmSchema)
   const token = sent.state.typed['token'] ?? ''
-  if (!sent.isValid) return context.html(confirmView(page, token, sent.state), 422)
+  if (!sent.isValid) return page.context.html(confirmView(page, token, sent.state), 422)
   const result = await page.site.identity.confirm(token, sent.value.password, page.caller)
-  if (result === undefined) return context.html(deadConfirmLink(page), 410)
-  if (result.kind === 'signed-in') return seeOther(context, '/', result.cookies)
-  if (result.kind === 'code-needed') return seeOther(context, '/sign-in/code', result.cookies)
-  return context.html(confirmView(page, token, withError(page, sent.state, 'password', 'passwordWrong')), 422)
+  if (result === undefined) return page.context.html(deadConfirmLink(page), 410)
+  if (result.kind === 'signed-in') return seeOther(page, '/', result.cookies)
+  if (result.kind === 'code-needed') return seeOther(page, '/sign-in/code', result.cookies)
+  return page.context.html(
+    confirmView(page, token, withError(page, sent.state, 'password', 'passwordWrong')),
+    422,
+  )
 }
 
 const forgotSchema = z.object({ email: fieldSchemas.email })
@@ -194,29 +197,27 @@ function forgotView(page: Page, state: FormState): Html {
 }
 
 /** The form of who has forgotten the password. */
-export function showForgotPassword(context: PageContext, page: Page): Response | Promise<Response> {
-  return context.html(forgotView(page, emptyForm))
+export function showForgotPassword(page: Page): Answer | Promise<Answer> {
+  return forgotView(page, emptyForm)
 }
 
 /** Sends an email where there is such a user, and says the same where there is none. */
-export async function submitForgotPassword(context: PageContext, page: Page): Promise<Response> {
-  const sent = await readForm(context, page, forgotSchema)
-  if (!sent.isValid) return context.html(forgotView(page, sent.state), 422)
+export async function submitForgotPassword(page: Page): Promise<Answer> {
+  const sent = await readForm(page, forgotSchema)
+  if (!sent.isValid) return page.context.html(forgotView(page, sent.state), 422)
   await page.site.identity.forgotPassword(sent.value.email, page.caller)
-  return seeOther(context, '/forgot-password/sent')
+  return seeOther(page, '/forgot-password/sent')
 }
 
 /** Says that an email may be on its way. */
-export function showForgotPasswordSent(context: PageContext, page: Page): Response | Promise<Response> {
+export function showForgotPasswordSent(page: Page): Answer | Promise<Answer> {
   const { checkMail, forgotPassword, shell } = page.texts
-  return context.html(
-    layout(
-      page,
-      { title: forgotPassword.title, isNarrow: true },
-      html`<h1>${checkMail.title}</h1>
-        <p role="status">${forgotPassword.sent}</p>
-        <p><a class="button plain" href="/sign-in">${shell.signIn}</a></p>`,
-    ),
+  return layout(
+    page,
+    { title: forgotPassword.title, isNarrow: true },
+    html`<h1>${checkMail.title}</h1>
+      <p role="status">${forgotPassword.sent}</p>
+      <p><a class="button plain" href="/sign-in">${shell.signIn}</a></p>`,
   )
 }
 

@@ -8,7 +8,7 @@ import { readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { emptyForm } from '../../web/view/form.ts'
 import { formPage, titledPage } from '../../web/view/layout.ts'
-import type { Html, OwnPage, PageContext } from '../page.ts'
+import type { Answer, Html, OwnPage } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'
 import type { Caller } from '../../web/sign-in/auth.ts'
@@ -80,23 +80,21 @@ function deadEmailLink(page: OwnPage): Html {
 }
 
 /** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
-export async function showConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showConfirmEmail(page: OwnPage): Promise<Answer> {
   const { emailChange } = page.texts
-  const token = context.req.query('token') ?? ''
+  const token = page.context.req.query('token') ?? ''
   const email = await page.site.emailChange.find(page.session.user, token)
-  if (email === undefined) return context.html(deadEmailLink(page), 410)
+  if (email === undefined) return page.context.html(deadEmailLink(page), 410)
   const { title, text, submit } = emailChange
   const fields = html`<input type="hidden" name="token" value="${token}" /><button>${submit}</button>`
   const above = html`<p>${text(email)}</p>`
-  return context.html(
-    formPage(page, { title, action: '/settings/email/confirm', state: emptyForm, above }, fields),
-  )
+  return formPage(page, { title, action: '/settings/email/confirm', state: emptyForm, above }, fields)
 }
 
 /** Makes the new address the user's. */
-export async function submitConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, tokenSchema)
+export async function submitConfirmEmail(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, tokenSchema)
   const isChanged = sent.isValid && (await page.site.emailChange.confirm(page.session.user, sent.value.token))
-  if (!isChanged) return context.html(deadEmailLink(page), 410)
-  return seeOther(context, '/settings?notice=email-changed')
+  if (!isChanged) return page.context.html(deadEmailLink(page), 410)
+  return seeOther(page, '/settings?notice=email-changed')
 }

@@ -7,7 +7,7 @@ import { count } from '../../web/format.ts'
 import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { buttonForm, form, notice } from '../../web/view/form.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
 import { alarmAdvice, alarmText, refusalOf, alarmReason } from '../view/shown-reason.ts'
 import { showList, shownTime, timeColumn, type DeskList } from '../view/desk-list.ts'
@@ -90,22 +90,22 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
   }
 }
 
-function answer(context: PageContext, page: DeskPage, problem?: string): Promise<Response> {
+function answer(page: DeskPage, problem?: string): Promise<Answer> {
   const above = html`${notice(page)}
   ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}`
-  return showList(context, page, alarmList(page), { above, isWrong: problem !== undefined })
+  return showList(page, alarmList(page), { above, isWrong: problem !== undefined })
 }
 
 /** What has to be looked at. */
-export function showAlarms(context: PageContext, page: DeskPage): Promise<Response> {
-  return answer(context, page)
+export function showAlarms(page: DeskPage): Promise<Answer> {
+  return answer(page)
 }
 
 /** Does something about an alarm; what was wrong is said above the list, such as that somebody else was sooner. */
 function change(act: (page: DeskPage, id: string) => Promise<unknown>): ShowDeskPage {
-  return async (context, page) => {
-    const refused = await refusalOf(page, () => act(page, context.req.param('id') ?? ''))
-    return refused === undefined ? seeOther(context, '/alarms?notice=done') : answer(context, page, refused)
+  return async page => {
+    const refused = await refusalOf(page, () => act(page, page.context.req.param('id') ?? ''))
+    return refused === undefined ? seeOther(page, '/alarms?notice=done') : answer(page, refused)
   }
 }
 
@@ -115,13 +115,13 @@ export const submitTake = change((page, id) =>
 )
 
 /** What was done about it. */
-export async function submitCloseAlarm(context: PageContext, page: DeskPage): Promise<Response> {
-  const sent = await readForm(context, page, closeSchema)
-  if (!sent.isValid) return answer(context, page, sent.state.errors['reason'])
+export async function submitCloseAlarm(page: DeskPage): Promise<Answer> {
+  const sent = await readForm(page, closeSchema)
+  if (!sent.isValid) return answer(page, sent.state.errors['reason'])
   const { site, session } = page
   const { reason } = sent.value
   const close = change((_, id) =>
     closeAlarm(site.records, { id, reason, operator: session.user.email, at: site.clock.now() }),
   )
-  return close(context, page)
+  return close(page)
 }

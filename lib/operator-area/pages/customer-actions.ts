@@ -8,7 +8,7 @@ import { fieldSchemas, idField, readForm, says } from '../../web/http/read-form.
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import type { FormState } from '../../web/view/form.ts'
-import type { PageContext } from '../../web/web-page.ts'
+import type { Answer } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
 import { refusalText } from '../view/shown-reason.ts'
 import { customerView } from './customer.ts'
@@ -28,16 +28,16 @@ function customerAction<Schema extends z.ZodObject>(
   schemaOf: (page: DeskPage) => Schema,
   act: (page: DeskPage, accountId: string, value: z.output<Schema>) => Promise<'done' | 'done-before'>,
 ): ShowDeskPage {
-  return async (context: PageContext, page: DeskPage) => {
-    const accountId = context.req.param('id') ?? ''
-    const sent = await readForm(context, page, schemaOf(page))
-    const refuse = async (state: FormState): Promise<Response> => {
+  return async (page: DeskPage) => {
+    const accountId = page.context.req.param('id') ?? ''
+    const sent = await readForm(page, schemaOf(page))
+    const refuse = async (state: FormState): Promise<Answer> => {
       const view = await customerView(page, accountId, { name, state })
-      return view === undefined ? showFailure(context, page, 'notFound') : context.html(view, 422)
+      return view === undefined ? showFailure(page, 'notFound') : page.context.html(view, 422)
     }
     if (!sent.isValid) return refuse(sent.state)
     try {
-      return seeOther(context, `/customers/${accountId}?notice=${await act(page, accountId, sent.value)}`)
+      return seeOther(page, `/customers/${accountId}?notice=${await act(page, accountId, sent.value)}`)
     } catch (error) {
       if (!(error instanceof AccountError)) throw error
       return refuse({ ...sent.state, errors: { reason: refusalText(page, error) } })

@@ -7,7 +7,7 @@ import { exactRoubles, longDay, money, smallMoney, time, named } from '../../web
 import { showFailure } from '../../web/pages/failure.ts'
 import { formProblems, notice } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
 import { dataTable, facts } from '../../web/view/data-table.ts'
@@ -241,7 +241,7 @@ export async function customerView(
 }
 
 /** A customer: money, requests, payments, people, keys, and what was done. */
-export async function showCustomer(context: PageContext, page: DeskPage): Promise<Response> {
-  const view = await customerView(page, context.req.param('id') ?? '')
-  return view === undefined ? showFailure(context, page, 'notFound') : context.html(view)
+export async function showCustomer(page: DeskPage): Promise<Answer> {
+  const view = await customerView(page, page.context.req.param('id') ?? '')
+  return view === undefined ? showFailure(page, 'notFound') : view
 }

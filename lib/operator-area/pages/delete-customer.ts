@@ -10,7 +10,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { refusalOf } from '../view/shown-reason.ts'
 
@@ -75,34 +75,29 @@ async function view(page: DeskPage, accountId: string, state: FormState): Promis
 }
 
 /** Says what a deletion removes, what stays, and what is in its way. */
-export async function showDeleteCustomer(context: PageContext, page: DeskPage): Promise<Response> {
-  return answer(context, page, emptyForm, 200)
+export async function showDeleteCustomer(page: DeskPage): Promise<Answer> {
+  return answer(page, emptyForm, 200)
 }
 
-async function answer(
-  context: PageContext,
-  page: DeskPage,
-  state: FormState,
-  status: 200 | 422,
-): Promise<Response> {
+async function answer(page: DeskPage, state: FormState, status: 200 | 422): Promise<Answer> {
   try {
-    return context.html(await view(page, context.req.param('id') ?? '', state), status)
+    return page.context.html(await view(page, page.context.req.param('id') ?? '', state), status)
   } catch (error) {
     // There is none, or none any more.
     if (!(error instanceof AccountError)) throw error
-    return showFailure(context, page, 'notFound')
+    return showFailure(page, 'notFound')
   }
 }
 
 /** Closes an account for good. */
-export async function submitDeleteCustomer(context: PageContext, page: DeskPage): Promise<Response> {
+export async function submitDeleteCustomer(page: DeskPage): Promise<Answer> {
   const { site, session } = page
-  const accountId = context.req.param('id') ?? ''
-  const sent = await readForm(context, page, schema)
-  if (!sent.isValid) return answer(context, page, sent.state, 422)
+  const accountId = page.context.req.param('id') ?? ''
+  const sent = await readForm(page, schema)
+  if (!sent.isValid) return answer(page, sent.state, 422)
   const deletion = { accountId, reason: sent.value.reason, operator: session.user.email }
   const refused = await refusalOf(page, () => deleteAccount(site, deletion, site.clock.now()))
   return refused === undefined
-    ? seeOther(context, `/customers/${accountId}?notice=done`)
-    : answer(context, page, { ...sent.state, errors: { reason: refused } }, 422)
+    ? seeOther(page, `/customers/${accountId}?notice=done`)
+    : answer(page, { ...sent.state, errors: { reason: refused } }, 422)
 }

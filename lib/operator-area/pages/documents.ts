@@ -8,7 +8,7 @@ import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
 import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
-import type { PageContext } from '../../web/web-page.ts'
+import type { Answer } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { accountColumn, amountColumn, showList, textColumn, type DeskList } from '../view/desk-list.ts'
 import { reasonedText } from '../view/shown-reason.ts'
@@ -78,10 +78,9 @@ export function documentList(page: DeskPage): DeskList<ListedClosing> {
 }
 
 async function answer(
-  context: PageContext,
   page: DeskPage,
   { state = emptyForm, said }: { readonly state?: FormState; readonly said?: string } = {},
-): Promise<Response> {
+): Promise<Answer> {
   const { documents } = page.texts
   const { site } = page
   const lastMonth = shiftMonth(moscowDay(site.clock.now()).slice(0, 7), -1)
@@ -97,7 +96,7 @@ async function answer(
         <div><button>${documents.close}</button></div>`,
     )}
   </section>`
-  return showList(context, page, documentList(page), {
+  return showList(page, documentList(page), {
     above,
     ...(may(page.role, 'money') && site.config.seller !== undefined && { below }),
     isWrong: Object.keys(state.errors).length > 0,
@@ -105,18 +104,18 @@ async function answer(
 }
 
 /** Closing documents, and where a month is closed. */
-export function showDocuments(context: PageContext, page: DeskPage): Promise<Response> {
-  return answer(context, page)
+export function showDocuments(page: DeskPage): Promise<Answer> {
+  return answer(page)
 }
 
 /** Makes the documents of a month; done again it makes none. */
-export async function submitClose(context: PageContext, page: DeskPage): Promise<Response> {
+export async function submitClose(page: DeskPage): Promise<Answer> {
   const { site, session, texts } = page
-  const sent = await readForm(context, page, schema)
-  if (!sent.isValid) return answer(context, page, { state: sent.state })
+  const sent = await readForm(page, schema)
+  if (!sent.isValid) return answer(page, { state: sent.state })
   const { seller } = site.config
   if (seller === undefined)
-    return answer(context, page, { state: { ...sent.state, errors: { month: texts.transfers.noSeller } } })
+    return answer(page, { state: { ...sent.state, errors: { month: texts.transfers.noSeller } } })
   const { month } = sent.value
   const operator = session.user.email
   try {
@@ -124,10 +123,10 @@ export async function submitClose(context: PageContext, page: DeskPage): Promise
     const { made } = await closeMonth(site.records, seller, { month, at, operator })
     const { closed, notOver } = texts.documents
     const said = closed(made.length) + (month === moscowDay(at).slice(0, 7) ? ` ${notOver}` : '')
-    return await answer(context, page, { state: sent.state, said })
+    return await answer(page, { state: sent.state, said })
   } catch (error) {
     const reason = reasonedText(page, error)
     if (reason === undefined) throw error
-    return answer(context, page, { state: { ...sent.state, errors: { month: reason } } })
+    return answer(page, { state: { ...sent.state, errors: { month: reason } } })
   }
 }

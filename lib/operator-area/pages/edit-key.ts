@@ -10,7 +10,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { field, form, formProblems, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { refusalOf } from '../view/shown-reason.ts'
 
@@ -115,15 +115,15 @@ function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
   )
 }
 
-function keyOf(context: PageContext, { site }: DeskPage): Promise<KeyRecord | undefined> {
+function keyOf({ context, site }: DeskPage): Promise<KeyRecord | undefined> {
   return site.reports.key(context.req.param('id') ?? '', context.req.param('key') ?? '')
 }
 
 /** What a key is limited to. */
-export async function showEditKey(context: PageContext, page: DeskPage): Promise<Response> {
-  const key = await keyOf(context, page)
-  if (key === undefined) return showFailure(context, page, 'notFound')
-  return context.html(view(page, key, { typed: typedOf(page, key), errors: {} }))
+export async function showEditKey(page: DeskPage): Promise<Answer> {
+  const key = await keyOf(page)
+  if (key === undefined) return showFailure(page, 'notFound')
+  return view(page, key, { typed: typedOf(page, key), errors: {} })
 }
 
 /** What differs from the key as it is: a limit that nobody changed stays, whatever it was set to meanwhile. */
@@ -150,12 +150,12 @@ function changesOf(
 }
 
 /** Changes what a key is limited to; requests that begin from then on meet it so. */
-export async function submitEditKey(context: PageContext, page: DeskPage): Promise<Response> {
+export async function submitEditKey(page: DeskPage): Promise<Answer> {
   const { site, session } = page
-  const key = await keyOf(context, page)
-  if (key === undefined) return showFailure(context, page, 'notFound')
-  const sent = await readForm(context, page, schemaOf(page, key))
-  const refuse = (state: FormState) => context.html(view(page, key, state), 422)
+  const key = await keyOf(page)
+  if (key === undefined) return showFailure(page, 'notFound')
+  const sent = await readForm(page, schemaOf(page, key))
+  const refuse = (state: FormState) => page.context.html(view(page, key, state), 422)
   if (!sent.isValid) return refuse(sent.state)
   const { models, reason } = sent.value
   const unknown = models.find(one => !standsForModel(site.config, one) && key.models?.includes(one) !== true)
@@ -166,6 +166,6 @@ export async function submitEditKey(context: PageContext, page: DeskPage): Promi
   const isChanged = Object.keys(changes).length > 0
   const refused = isChanged ? await refusalOf(page, () => site.accounts.editKey(edit)) : undefined
   return refused === undefined
-    ? seeOther(context, `/customers/${key.accountId}?notice=done`)
+    ? seeOther(page, `/customers/${key.accountId}?notice=done`)
     : refuse({ ...sent.state, errors: { reason: refused } })
 }

@@ -8,7 +8,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { refusalOf } from '../view/shown-reason.ts'
 import { dataTable } from '../../web/view/data-table.ts'
@@ -139,32 +139,32 @@ async function paymentView(page: DeskPage, id: string, state: FormState): Promis
 }
 
 /** A payment with its refunds. */
-export async function showPayment(context: PageContext, page: DeskPage): Promise<Response> {
-  const view = await paymentView(page, context.req.param('id') ?? '', emptyForm)
-  return view === undefined ? showFailure(context, page, 'notFound') : context.html(view)
+export async function showPayment(page: DeskPage): Promise<Answer> {
+  const view = await paymentView(page, page.context.req.param('id') ?? '', emptyForm)
+  return view === undefined ? showFailure(page, 'notFound') : view
 }
 
 /** Sends money back that is not spent. */
-export async function submitRefund(context: PageContext, page: DeskPage): Promise<Response> {
+export async function submitRefund(page: DeskPage): Promise<Answer> {
   const { site, session, language } = page
-  const id = context.req.param('id') ?? ''
+  const id = page.context.req.param('id') ?? ''
   const { paymentActions: actions } = site
   if (actions === undefined || (await site.payments.payment(id)) === undefined)
-    return showFailure(context, page, 'notFound')
+    return showFailure(page, 'notFound')
   const schema = z.object({
     rub: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
     reason: fieldSchemas.reason(textLengthsMax.refundReason),
   })
-  const sent = await readForm(context, page, schema)
-  const refuse = async (state: FormState): Promise<Response> => {
+  const sent = await readForm(page, schema)
+  const refuse = async (state: FormState): Promise<Answer> => {
     const view = await paymentView(page, id, state)
-    return view === undefined ? showFailure(context, page, 'notFound') : context.html(view, 422)
+    return view === undefined ? showFailure(page, 'notFound') : page.context.html(view, 422)
   }
   if (!sent.isValid) return refuse(sent.state)
   const { rub: amountMicros, reason } = sent.value
   const refund = { paymentId: id, amountMicros, reason, operator: session.user.email }
   const refused = await refusalOf(page, () => actions.refundPayment(refund))
   return refused === undefined
-    ? seeOther(context, `/payments/${id}?notice=done`)
+    ? seeOther(page, `/payments/${id}?notice=done`)
     : refuse({ ...sent.state, errors: { rub: refused } })
 }

@@ -9,7 +9,7 @@ import { count, decimal, spentMoney } from '../../web/format.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
 import { emptyForm, field, form, formProblems, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable, facts } from '../../web/view/data-table.ts'
 
@@ -50,8 +50,8 @@ function view(page: DeskPage, state: FormState, found: Html | string): Html {
 }
 
 /** The form alone. */
-export function showPreview(context: PageContext, page: DeskPage): Response | Promise<Response> {
-  return context.html(view(page, emptyForm, ''))
+export function showPreview(page: DeskPage): Answer | Promise<Answer> {
+  return view(page, emptyForm, '')
 }
 
 /** What is wrong with what was typed, by the rules of the configuration. */
@@ -65,10 +65,10 @@ function problemsOf({ preview }: DeskPage['texts'], prices: PreviewedPrices): Fo
 }
 
 /** Shows what prices would change and what the last 30 days would have come to; nothing is written. */
-export async function submitPreview(context: PageContext, page: DeskPage): Promise<Response> {
+export async function submitPreview(page: DeskPage): Promise<Answer> {
   const { site, texts } = page
-  const sent = await readForm(context, page, schema)
-  const refuse = (state: FormState) => context.html(view(page, state, ''), 422)
+  const sent = await readForm(page, schema)
+  const refuse = (state: FormState) => page.context.html(view(page, state, ''), 422)
   if (!sent.isValid) return refuse(sent.state)
   const { usdRub, coefficient } = sent.value
   const prices = { ...(usdRub !== '' && { usdRub }), ...(coefficient !== '' && { coefficient }) }
@@ -82,12 +82,10 @@ export async function submitPreview(context: PageContext, page: DeskPage): Promi
     return refuse({ ...sent.state, errors: { [name]: refusalOf(page, found) } })
   }
   const { changes, costs } = found
-  return context.html(
-    view(
-      page,
-      sent.state,
-      html`${howToWrite(page, prices)} ${effect(page, costs)} ${changed(page, changes, costs ?? [])}`,
-    ),
+  return view(
+    page,
+    sent.state,
+    html`${howToWrite(page, prices)} ${effect(page, costs)} ${changed(page, changes, costs ?? [])}`,
   )
 }
 

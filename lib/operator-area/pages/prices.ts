@@ -7,7 +7,7 @@ import { hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { emptyForm, notice, buttonForm } from '../../web/view/form.ts'
 import { layout, titledPage } from '../../web/view/layout.ts'
-import type { PageContext, Html } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
 import { reasonedText } from '../view/shown-reason.ts'
@@ -48,19 +48,19 @@ function modelTable(page: DeskPage, q: string): Html {
 }
 
 /** What models cost now, and the rates that they follow. */
-export function showPrices(context: PageContext, page: DeskPage): Promise<Response> {
-  return answer(context, page)
+export function showPrices(page: DeskPage): Promise<Answer> {
+  return answer(page)
 }
 
-async function answer(context: PageContext, page: DeskPage, refusal?: string): Promise<Response> {
+async function answer(page: DeskPage, refusal?: string): Promise<Answer> {
   const { prices, preview, common } = page.texts
-  const q = (context.req.query('q') ?? '').trim().toLowerCase()
+  const q = (page.context.req.query('q') ?? '').trim().toLowerCase()
   const rates = (await readRates(page.site.records)).slice(0, ratesShown)
   const previewCard = html`<section class="card">
     <h2>${preview.title}</h2>
     ${previewForm(page, emptyForm)}
   </section>`
-  return context.html(
+  return page.context.html(
     titledPage(
       page,
       { title: prices.title },
@@ -88,18 +88,18 @@ async function answer(context: PageContext, page: DeskPage, refusal?: string): P
 }
 
 /** Has a held rate used. */
-export async function submitAcceptRate(context: PageContext, page: DeskPage): Promise<Response> {
+export async function submitAcceptRate(page: DeskPage): Promise<Answer> {
   const { site, session } = page
-  const sent = await readForm(context, page, schema)
+  const sent = await readForm(page, schema)
   try {
     const day = sent.isValid ? sent.value.day : ''
     await acceptRate(site.records, { day, operator: session.user.email }, site.clock.now())
   } catch (error) {
     const refusal = reasonedText(page, error)
     if (refusal === undefined) throw error
-    return answer(context, page, refusal)
+    return answer(page, refusal)
   }
-  return seeOther(context, '/prices?notice=done')
+  return seeOther(page, '/prices?notice=done')
 }
 
 const lookedBackMs = 90 * 86_400_000
@@ -186,19 +186,17 @@ async function charged(page: DeskPage, name: string): Promise<Html> {
 }
 
 /** What a model costs, cost and will cost. */
-export async function showPriceHistory(context: PageContext, page: DeskPage): Promise<Response> {
+export async function showPriceHistory(page: DeskPage): Promise<Answer> {
   const { site, texts } = page
-  const name = context.req.query('model') ?? ''
+  const name = page.context.req.query('model') ?? ''
   const model = site.config.models.get(name) ?? site.config.modelPatterns.find(one => one.name === name)
-  if (model === undefined) return showFailure(context, page, 'notFound')
-  return context.html(
-    layout(
-      page,
-      { title: name },
-      html`<h1><bdi>${name}</bdi></h1>
-        <p><a href="/prices">${texts.prices.title}</a></p>
-        ${configured(page, model)} ${await rates(page, model)} ${await charged(page, name)}`,
-    ),
+  if (model === undefined) return showFailure(page, 'notFound')
+  return layout(
+    page,
+    { title: name },
+    html`<h1><bdi>${name}</bdi></h1>
+      <p><a href="/prices">${texts.prices.title}</a></p>
+      ${configured(page, model)} ${await rates(page, model)} ${await charged(page, name)}`,
   )
 }
 

@@ -9,7 +9,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage, type ShowDeskPage } from '../page.ts'
 import { dataTable } from '../../web/view/data-table.ts'
 
@@ -128,25 +128,25 @@ async function view(page: DeskPage, refused?: Refused): Promise<Html> {
 }
 
 /** Credentials and ways out as the processes of this node know them. */
-export async function showProviders(context: PageContext, page: DeskPage): Promise<Response> {
-  return context.html(await view(page))
+export async function showProviders(page: DeskPage): Promise<Answer> {
+  return await view(page)
 }
 
 function order(action: ProviderAction): ShowDeskPage {
-  return async (context, page) => {
+  return async page => {
     const { site, session } = page
-    const provider = context.req.param('name') ?? ''
+    const provider = page.context.req.param('name') ?? ''
     const known = site.config.providers.get(provider)
-    if (known === undefined) return showFailure(context, page, 'notFound')
-    const sent = await readForm(context, page, schema)
-    if (!sent.isValid) return context.html(await view(page, { provider, state: sent.state }), 422)
+    if (known === undefined) return showFailure(page, 'notFound')
+    const sent = await readForm(page, schema)
+    if (!sent.isValid) return page.context.html(await view(page, { provider, state: sent.state }), 422)
     const { credential, reason } = sent.value
     if (credential !== '' && !known.credentials.some(one => one.name === credential))
-      return showFailure(context, page, 'notFound')
+      return showFailure(page, 'notFound')
     const operator = session.user.email
     await switchProvider(site.records, { action, provider, credential, reason, operator }, site.clock.now())
     await site.providers.look()
-    return seeOther(context, '/providers?notice=done')
+    return seeOther(page, '/providers?notice=done')
   }
 }
 

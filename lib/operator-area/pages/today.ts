@@ -8,7 +8,7 @@ import { mergeHealth, type MergedProvider } from '../../upstream/provider-health
 import { count, money, named } from '../../web/format.ts'
 import { notice } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
 import { dataTable, facts } from '../../web/view/data-table.ts'
@@ -111,7 +111,7 @@ function card(title: string, content: Html | Promise<Html>): Html | Promise<Html
 }
 
 /** Money in and out, requests, errors, alarms, providers, and what waits for a person. */
-export async function showToday(context: PageContext, page: DeskPage): Promise<Response> {
+export async function showToday(page: DeskPage): Promise<Answer> {
   const { site, language } = page
   const { today: texts } = page.texts
   const from = zonedDayStart(site.clock.now(), site.config.timeZone)
@@ -126,35 +126,33 @@ export async function showToday(context: PageContext, page: DeskPage): Promise<R
   const requests = outcomes.reduce((sum, one) => sum + one.charges, 0)
   const waiting = (path: string, number: number) =>
     number === 0 ? '0' : html`<a href="${path}">${count(number, language)}</a>`
-  return context.html(
-    titledPage(
-      page,
-      { title: texts.title },
-      html`${notice(page)}
-        <section class="card">
-          ${facts([
-            [texts.paidIn, money(today.paidMicros, language)],
-            [texts.transferred, money(today.transferredKopecks * microsPerKopeck, language)],
-            [texts.refunded, money(today.refundedMicros, language)],
-            [texts.charged, money(charged, language)],
-            [texts.requests, count(requests, language)],
-            [texts.balances, money(today.balancesMicros, language)],
-            [texts.debts, money(today.debtsMicros, language)],
-            [texts.indebted, count(today.indebted, language)],
-            [texts.blocked, count(today.blocked, language)],
-          ])}
-        </section>
-        <section class="card">
-          <h2>${texts.queue}</h2>
-          ${facts([
-            [texts.queued, waiting('/transfers', today.queued)],
-            [texts.differing, waiting('/payments?state=differing', today.differing)],
-            [texts.pending, waiting('/payments?state=pending', today.pending)],
-            [texts.heldRates, waiting('/prices', today.heldRates)],
-          ])}
-        </section>
-        ${card(page.texts.alarms.title, alarms)} ${card(texts.providers, providers)}
-        ${card(texts.outcomes, outcomeTable(page, outcomes))} ${card(texts.errors, errorTable(page, errors))}`,
-    ),
+  return titledPage(
+    page,
+    { title: texts.title },
+    html`${notice(page)}
+      <section class="card">
+        ${facts([
+          [texts.paidIn, money(today.paidMicros, language)],
+          [texts.transferred, money(today.transferredKopecks * microsPerKopeck, language)],
+          [texts.refunded, money(today.refundedMicros, language)],
+          [texts.charged, money(charged, language)],
+          [texts.requests, count(requests, language)],
+          [texts.balances, money(today.balancesMicros, language)],
+          [texts.debts, money(today.debtsMicros, language)],
+          [texts.indebted, count(today.indebted, language)],
+          [texts.blocked, count(today.blocked, language)],
+        ])}
+      </section>
+      <section class="card">
+        <h2>${texts.queue}</h2>
+        ${facts([
+          [texts.queued, waiting('/transfers', today.queued)],
+          [texts.differing, waiting('/payments?state=differing', today.differing)],
+          [texts.pending, waiting('/payments?state=pending', today.pending)],
+          [texts.heldRates, waiting('/prices', today.heldRates)],
+        ])}
+      </section>
+      ${card(page.texts.alarms.title, alarms)} ${card(texts.providers, providers)}
+      ${card(texts.outcomes, outcomeTable(page, outcomes))} ${card(texts.errors, errorTable(page, errors))}`,
   )
 }

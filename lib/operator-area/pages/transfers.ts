@@ -15,7 +15,7 @@ import { named } from '../../web/format.ts'
 import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { amountColumn, showList, textColumn, wordsColumn, type DeskList } from '../view/desk-list.ts'
 import { reasonedText, refusalText } from '../view/shown-reason.ts'
@@ -137,28 +137,28 @@ interface Said {
   readonly isBad?: boolean
 }
 
-function answer(context: PageContext, page: DeskPage, said?: Said): Promise<Response> {
+function answer(page: DeskPage, said?: Said): Promise<Answer> {
   const { isBad = false } = said ?? {}
   const above = html`${notice(page)}
   ${said === undefined ? '' : html`<p class="notice ${isBad ? 'bad' : ''}" role="alert">${said.text}</p>`}
   ${importForm(page)}`
-  return showList(context, page, transferList(page), { above, isWrong: isBad })
+  return showList(page, transferList(page), { above, isWrong: isBad })
 }
 
 /** Bank transfers, and where statements of the bank are imported. */
-export function showTransfers(context: PageContext, page: DeskPage): Promise<Response> {
-  return answer(context, page)
+export function showTransfers(page: DeskPage): Promise<Answer> {
+  return answer(page)
 }
 
 /** Credits what a statement of the bank shows, or says what would happen. */
-export async function submitStatement(context: PageContext, page: DeskPage): Promise<Response> {
+export async function submitStatement(page: DeskPage): Promise<Answer> {
   const { site, session, texts } = page
   const { seller } = site.config
-  const body = await context.req.parseBody()
+  const body = await page.context.req.parseBody()
   const { file } = body
-  if (seller === undefined) return answer(context, page, { text: texts.transfers.noSeller, isBad: true })
+  if (seller === undefined) return answer(page, { text: texts.transfers.noSeller, isBad: true })
   if (!(file instanceof File) || file.size === 0)
-    return answer(context, page, { text: texts.transfers.noFile, isBad: true })
+    return answer(page, { text: texts.transfers.noFile, isBad: true })
   const isDryRun = body['dryRun'] === 'yes'
   const at = site.clock.now()
   let result: ImportResult
@@ -169,12 +169,12 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
   } catch (error) {
     const reason = reasonedText(page, error)
     if (reason === undefined) throw error
-    return answer(context, page, { text: reason, isBad: true })
+    return answer(page, { text: reason, isBad: true })
   }
   const { documents, credited, queued, repeated } = result
   const found = texts.transfers.found(documents, credited.length, queued.length, repeated)
-  if (isDryRun) return answer(context, page, { text: `${texts.transfers.wouldBe} ${found}` })
-  return answer(context, page, { text: found })
+  if (isDryRun) return answer(page, { text: `${texts.transfers.wouldBe} ${found}` })
+  return answer(page, { text: found })
 }
 
 /** Where a transfer belongs: to an account, or to its newest invoice with a number where one is typed. */
@@ -197,21 +197,21 @@ async function destination(
 
 /** Decides about a transfer and writes the log; what was wrong is said on the page. */
 function decide(run: typeof assignTransfer) {
-  return async (context: PageContext, page: DeskPage): Promise<Response> => {
+  return async (page: DeskPage): Promise<Answer> => {
     const { site, session } = page
-    const sent = await readForm(context, page, decisionSchema)
-    if (!sent.isValid) return answer(context, page, { text: page.texts.failures.summary, isBad: true })
+    const sent = await readForm(page, decisionSchema)
+    if (!sent.isValid) return answer(page, { text: page.texts.failures.summary, isBad: true })
     try {
       const { note } = sent.value
-      const id = context.req.param('id') ?? ''
+      const id = page.context.req.param('id') ?? ''
       const operator = session.user.email
       const to = await destination(page, sent.value)
       await run(site.records, { id, note, to, operator, at: site.clock.now() })
-      return seeOther(context, '/transfers?notice=done')
+      return seeOther(page, '/transfers?notice=done')
     } catch (error) {
       const text = error instanceof AccountError ? refusalText(page, error) : reasonedText(page, error)
       if (text === undefined) throw error
-      return answer(context, page, { text, isBad: true })
+      return answer(page, { text, isBad: true })
     }
   }
 }

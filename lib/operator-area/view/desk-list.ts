@@ -4,7 +4,7 @@ import { zonedDayEnd, zonedParse } from '../../platform/clock.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { isDay, isoDay, isoTime, money, time } from '../../web/format.ts'
 import { layout } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../../web/view/data-table.ts'
 
@@ -152,22 +152,18 @@ function filterProblem(
   return isKnown || value === '' ? undefined : common.filterUnknown(label)
 }
 
-function ask<Row>(
-  context: PageContext,
-  page: DeskPage,
-  { columns, filters, firstSort }: DeskList<Row>,
-): Asked {
+function ask<Row>(page: DeskPage, { columns, filters, firstSort }: DeskList<Row>): Asked {
   const sorts = columns.flatMap(({ sort }) => (sort === undefined ? [] : [sort]))
-  const wanted = context.req.query('sort') ?? ''
-  const typedPage = Number(context.req.query('page') ?? '1')
+  const wanted = page.context.req.query('sort') ?? ''
+  const typedPage = Number(page.context.req.query('page') ?? '1')
   const number = Number.isInteger(typedPage) ? Math.min(Math.max(typedPage, 1), rowsMax / pageRows) : 1
   const typed = filters.map(filter => {
-    const value = (context.req.query(filter.name) ?? '').trim()
+    const value = (page.context.req.query(filter.name) ?? '').trim()
     return { name: filter.name, value, problem: filterProblem(page, filter, value) }
   })
   return {
     sort: sorts.includes(wanted) ? wanted : (firstSort ?? sorts[0] ?? ''),
-    isDescending: context.req.query('order') !== 'asc',
+    isDescending: page.context.req.query('order') !== 'asc',
     page: number,
     offset: (number - 1) * pageRows,
     // One more says whether there is a next page.
@@ -241,12 +237,11 @@ interface Beside {
 
 /** The page of a list with its filters, its sorts and its pages. */
 export async function showList<Row>(
-  context: PageContext,
   page: DeskPage,
   list: DeskList<Row>,
   { above, below, isWrong = false }: Beside = {},
 ): Promise<Response> {
-  const asked = ask(context, page, list)
+  const asked = ask(page, list)
   const rows = asked.refused === undefined ? await list.read(asked) : []
   const shown = rows.slice(0, pageRows)
   const columns = list.columns.map(column => ({ ...column, name: head(list, column, asked) }))
@@ -260,19 +255,19 @@ export async function showList<Row>(
     </section>
     ${below ?? ''}`
   const isRefused = isWrong || asked.refused !== undefined
-  return context.html(layout(page, { title: list.label }, content), isRefused ? 422 : 200)
+  return page.context.html(layout(page, { title: list.label }, content), isRefused ? 422 : 200)
 }
 
 /** The rows of a list as a table for spreadsheets, as many as its pages have. */
 export function downloadList<Row>(makeList: (page: DeskPage) => DeskList<Row>) {
-  return async (context: PageContext, page: DeskPage): Promise<Response> => {
+  return async (page: DeskPage): Promise<Response> => {
     const list = makeList(page)
-    const asked = ask(context, page, list)
-    if (asked.refused !== undefined) return context.text(asked.refused, 422)
+    const asked = ask(page, list)
+    if (asked.refused !== undefined) return page.context.text(asked.refused, 422)
     const rows = await list.read({ ...asked, offset: 0, limit: rowsMax })
     const columns = list.columns.flatMap(({ name, csv }) => (csv === undefined ? [] : [{ name, csv }]))
     const table = [columns.map(one => one.name), ...rows.map(row => columns.map(one => one.csv(row)))]
     const today = isoDay(page.site.clock.now(), page.site.config.timeZone)
-    return context.body(csvTable(table), 200, csvHeaders(list.path.slice(1), today))
+    return page.context.body(csvTable(table), 200, csvHeaders(list.path.slice(1), today))
   }
 }

@@ -12,7 +12,7 @@ import {
   submitSignIn,
   submitSignOut,
 } from '../pages/sign-in.ts'
-import type { PageContext, PageEnv, WebPage, WebSite } from '../web-page.ts'
+import type { Answer, PageContext, PageEnv, WebPage, WebSite } from '../web-page.ts'
 import { formMiddleware, ownFormsOnly, pageMiddleware, sessionMiddleware } from './page-middleware.ts'
 import type { AreaOfSession } from './page-middleware.ts'
 
@@ -95,19 +95,22 @@ export function areaRouter({
   router.post('/sign-out', open(submitSignOut))
   router.post('/appearance', open(submitAppearance))
 
-  router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
+  router.notFound(context => showFailure(context.get('page'), 'notFound'))
   router.onError((error, context) => {
     const page = context.get('page') as WebPage | undefined
     site.log.error({ error, requestId: page?.requestId }, failureText)
     // What is no page, such as a notification: its sender tries again.
     if (page === undefined) return context.text('', 500)
     const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
-    return showFailure(context, page, isStoreOut ? 'unavailable' : 'internal')
+    return showFailure(page, isStoreOut ? 'unavailable' : 'internal')
   })
   return router
 }
 
 /** A page that anybody may see, of the kind that the area's own middleware has made. */
-export function open(show: (context: PageContext, page: never) => Response | Promise<Response>) {
-  return (context: PageContext) => show(context, context.get('page') as never)
+export function open(show: (page: never) => Answer | Promise<Answer>) {
+  return async (context: PageContext): Promise<Response> => {
+    const answer = await show(context.get('page') as never)
+    return answer instanceof Response ? answer : context.html(answer)
+  }
 }

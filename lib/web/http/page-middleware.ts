@@ -47,6 +47,7 @@ export function pageMiddleware(site: WebSite, trusted: BlockList) {
     const language = chooseLanguage(undefined, cookieLanguage, acceptLanguage)
     // Should the store fail, or the form be too long, there is a page to say so on.
     context.set('page', {
+      context,
       site,
       texts: site.textsOf(language),
       language,
@@ -76,7 +77,7 @@ export function formMiddleware(bytesMaxOf: (path: string) => number) {
     if (body === undefined) {
       // What is left of it is not read, so nothing else can follow on the connection.
       context.header('connection', 'close')
-      return showFailure(context, context.get('page'), 'tooLarge')
+      return showFailure(context.get('page'), 'tooLarge')
     }
     const { method, headers } = req.raw
     req.raw = new Request(req.url, { method, headers, body: new Uint8Array(body) })
@@ -101,7 +102,7 @@ function cookieOptions(site: WebSite) {
 }
 
 /** The random mark of a browser, signed in or not; a new one is set when there is none. */
-function visitorMark(context: PageContext, site: WebSite): string {
+function visitorMark({ context, site }: WebPage): string {
   const { name, isSecure } = cookieOptions(site)
   const known = getCookie(context, name)
   if (known !== undefined && visitorPattern.test(known)) return known
@@ -140,12 +141,12 @@ function isSameToken(sent: string, expected: string): boolean {
  * Whether a form was sent from a page of this site, as the browser tells. Every browser of today sends `Origin`
  * with a POST; a request that has none comes from no page.
  */
-function isOwnOrigin(context: PageContext, site: WebSite): boolean {
+function isOwnOrigin({ context, site }: WebPage): boolean {
   return context.req.header('origin') === site.publicUrl.origin
 }
 
 /** Finds what an area knows of a session. */
-export type AreaOfSession = (context: PageContext, page: SignedInPage) => Promise<AreaSession>
+export type AreaOfSession = (page: SignedInPage) => Promise<AreaSession>
 
 /** The session of a request, and what the area knows of it. */
 export function sessionMiddleware(areaOf: AreaOfSession) {
@@ -161,9 +162,9 @@ export function sessionMiddleware(areaOf: AreaOfSession) {
       req.header('accept-language'),
     )
     const found: WebPage = { ...page, language, texts: site.textsOf(language), session }
-    const area = session === undefined ? undefined : await areaOf(context, { ...found, session })
+    const area = session === undefined ? undefined : await areaOf({ ...found, session })
     const csrf = formToken(site.secret, {
-      mark: visitorMark(context, site),
+      mark: visitorMark(page),
       sessionToken: session?.token,
       boundTo: area?.boundTo,
     })
@@ -188,7 +189,7 @@ export const ownFormsOnly = createMiddleware<PageEnv>(async (context, next) => {
   const page = context.get('page')
   if (!isForm(context)) return next()
   const { csrf } = await readFields(context)
-  if (!isOwnOrigin(context, page.site) || typeof csrf !== 'string' || !isSameToken(csrf, page.csrf))
-    return showFailure(context, page, 'forbidden')
+  if (!isOwnOrigin(page) || typeof csrf !== 'string' || !isSameToken(csrf, page.csrf))
+    return showFailure(page, 'forbidden')
   return next()
 })

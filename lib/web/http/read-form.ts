@@ -3,7 +3,7 @@ import { isId } from '../../platform/new-id.ts'
 import { zonedDayEnd } from '../../platform/clock.ts'
 import { isSeen, isSeenInLines } from '../../platform/seen-text.ts'
 import { isDay } from '../format.ts'
-import type { WebPage, PageContext } from '../web-page.ts'
+import type { WebPage } from '../web-page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
 import type { Language } from '../texts/language.ts'
 import type { WebTexts } from '../texts/web-texts.ts'
@@ -148,20 +148,18 @@ type SentForm<T> =
  * value counts, unless the schema has an array for it, whose values are kept line by line.
  */
 export async function readForm<Schema extends z.ZodObject>(
-  context: PageContext,
   page: WebPage,
   schema: Schema,
 ): Promise<SentForm<z.output<Schema>>> {
-  return readFields(page, schema, await context.req.parseBody({ all: true }))
+  return readFields(page, schema, await page.context.req.parseBody({ all: true }))
 }
 
 /** Reads the fields of a form that is sent with the address, as filters are. */
 export function readQuery<Schema extends z.ZodObject>(
-  context: PageContext,
   page: WebPage,
   schema: Schema,
 ): SentForm<z.output<Schema>> {
-  return readFields(page, schema, context.req.queries())
+  return readFields(page, schema, page.context.req.queries())
 }
 
 function readFields<Schema extends z.ZodObject>(

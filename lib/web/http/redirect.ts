@@ -1,4 +1,4 @@
-import type { WebPage, PageContext } from '../web-page.ts'
+import type { WebPage } from '../web-page.ts'
 
 /**
  * A path of this site, for coming back to; anything else becomes the start page. Browsers read `//host` and
@@ -13,14 +13,14 @@ export function ownPath(text: string | undefined): string {
 }
 
 /** Sends a browser to a page of this site after a form was taken, so that reloading sends nothing twice. */
-export function seeOther(context: PageContext, path: string, cookies: readonly string[] = []): Response {
+export function seeOther({ context }: WebPage, path: string, cookies: readonly string[] = []): Response {
   for (const cookie of cookies) context.header('set-cookie', cookie, { append: true })
   return context.redirect(path, 303)
 }
 
 /** Sends who is not signed in to do so and come back. */
-export function toSignIn(context: PageContext, page: WebPage): Response {
+export function toSignIn(page: WebPage): Response {
   const next =
-    context.req.method === 'GET' && page.path !== '/' ? `?next=${encodeURIComponent(page.path)}` : ''
-  return seeOther(context, `/sign-in${next}`)
+    page.context.req.method === 'GET' && page.path !== '/' ? `?next=${encodeURIComponent(page.path)}` : ''
+  return seeOther(page, `/sign-in${next}`)
 }

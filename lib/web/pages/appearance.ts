@@ -2,7 +2,7 @@ import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
 import { readForm } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
-import type { WebPage, PageContext, WebSite } from '../web-page.ts'
+import type { Answer, WebPage, WebSite } from '../web-page.ts'
 
 /** Cookies of how pages look; nothing secret is in them. */
 export function lookCookies({ cookiePrefix }: WebSite) {
@@ -11,8 +11,8 @@ export function lookCookies({ cookiePrefix }: WebSite) {
 
 const year = 365 * 24 * 60 * 60
 
-/** How such a cookie is set. */
-export function lookCookie({ publicUrl }: WebSite) {
+/** How a cookie is set that a browser keeps for a year. */
+export function keptCookie({ publicUrl }: WebSite) {
   const secure = publicUrl.protocol === 'https:'
   return { httpOnly: true, sameSite: 'Lax', secure, path: '/', maxAge: year } as const
 }
@@ -24,17 +24,17 @@ const schema = z.object({
 })
 
 /** Keeps language and theme in cookies; for who is signed in the language is a setting as well. */
-export async function submitAppearance(context: PageContext, page: WebPage): Promise<Response> {
-  const sent = await readForm(context, page, schema)
-  if (!sent.isValid) return seeOther(context, '/')
+export async function submitAppearance(page: WebPage): Promise<Answer> {
+  const sent = await readForm(page, schema)
+  if (!sent.isValid) return seeOther(page, '/')
   const { language, theme, next } = sent.value
-  const { site } = page
-  const options = lookCookie(site)
+  const { site, context } = page
+  const options = keptCookie(site)
   setCookie(context, lookCookies(site).language, language, options)
   setCookie(context, lookCookies(site).theme, theme, options)
   if (page.session !== undefined && page.session.user.language !== language) {
     const own = { column: 'id', operator: '=', value: page.session.user.id } as const
     await site.users.update(site.tables.users, [own], { set: { language } })
   }
-  return seeOther(context, ownPath(next))
+  return seeOther(page, ownPath(next))
 }

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { WebPage, PageContext } from '../web-page.ts'
+import type { WebPage } from '../web-page.ts'
 import { titledPage } from '../view/layout.ts'
 
 const statuses = {
@@ -14,15 +14,11 @@ const statuses = {
 } satisfies Record<string, ContentfulStatusCode>
 
 /** A page that cannot be shown, in style, with the request's id. */
-export async function showFailure(
-  context: PageContext,
-  page: WebPage,
-  kind: keyof typeof statuses,
-): Promise<Response> {
-  context.set('failure', kind)
+export async function showFailure(page: WebPage, kind: keyof typeof statuses): Promise<Response> {
+  page.context.set('failure', kind)
   const { failures, shell } = page.texts
   const { title, text } = failures[kind]
-  return context.html(
+  return page.context.html(
     titledPage(
       page,
       { title, isNarrow: true },

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
-import type { Html, WebPage, PageContext } from '../web-page.ts'
+import type { Answer, Html, WebPage } from '../web-page.ts'
 import { emptyForm, field, notice, passwordField, type FormState } from '../view/form.ts'
 import { formPage, titledPage } from '../view/layout.ts'
 import type { SignInResult } from '../sign-in/identity.ts'
@@ -28,33 +28,33 @@ function view(page: WebPage, next: string, state: FormState, isRefused = false):
   )
 }
 
-export function showSignIn(context: PageContext, page: WebPage): Response | Promise<Response> {
-  const next = ownPath(context.req.query('next'))
-  return page.session === undefined ? context.html(view(page, next, emptyForm)) : seeOther(context, next)
+export function showSignIn(page: WebPage): Answer | Promise<Answer> {
+  const next = ownPath(page.context.req.query('next'))
+  return page.session === undefined ? view(page, next, emptyForm) : seeOther(page, next)
 }
 
 /** Signs in and goes on to where the user wanted to be. */
-export async function submitSignIn(context: PageContext, page: WebPage): Promise<Response> {
-  const sent = await readForm(context, page, schema)
+export async function submitSignIn(page: WebPage): Promise<Answer> {
+  const sent = await readForm(page, schema)
   const next = ownPath(sent.state.typed['next'])
-  if (!sent.isValid) return context.html(view(page, next, sent.state), 422)
+  if (!sent.isValid) return page.context.html(view(page, next, sent.state), 422)
   const { email, password } = sent.value
   const { identity } = page.site
   const result = await identity.signIn(email, password, page.caller)
   switch (result.kind) {
     case 'signed-in':
       await endForgotten(page)
-      return seeOther(context, next, result.cookies)
+      return seeOther(page, next, result.cookies)
     case 'code-needed':
       await endForgotten(page)
-      return seeOther(context, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
+      return seeOther(page, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
     case 'unconfirmed':
       // Only customers sign up by themselves.
       await identity.resendConfirmation(email, page.caller)
-      return seeOther(context, `/check-mail?email=${encodeURIComponent(email)}`)
+      return seeOther(page, `/check-mail?email=${encodeURIComponent(email)}`)
     case 'refused':
       page.site.log.info({ address: page.caller.address, requestId: page.requestId }, 'a sign-in was refused')
-      return context.html(view(page, next, sent.state, true), 422)
+      return page.context.html(view(page, next, sent.state, true), 422)
   }
 }
 
@@ -63,8 +63,8 @@ async function endForgotten({ site, session, caller }: WebPage): Promise<void> {
   if (session !== undefined) await site.sessions.end(caller)
 }
 
-export async function submitSignOut(context: PageContext, page: WebPage): Promise<Response> {
-  return seeOther(context, '/sign-in?notice=signed-out', await page.site.sessions.end(page.caller))
+export async function submitSignOut(page: WebPage): Promise<Answer> {
+  return seeOther(page, '/sign-in?notice=signed-out', await page.site.sessions.end(page.caller))
 }
 
 const codeSchema = z.object({ code: fieldSchemas.code, next: hiddenField(2000) })
@@ -92,19 +92,19 @@ function codeOver(page: WebPage): Html {
 }
 
 /** The second step of signing in. */
-export function showSecondStep(context: PageContext, page: WebPage): Response | Promise<Response> {
-  return context.html(codeView(page, ownPath(context.req.query('next')), emptyForm))
+export function showSecondStep(page: WebPage): Answer | Promise<Answer> {
+  return codeView(page, ownPath(page.context.req.query('next')), emptyForm)
 }
 
 /** Takes a code of the app, or a backup code. */
-export async function submitSecondStep(context: PageContext, page: WebPage): Promise<Response> {
-  const sent = await readForm(context, page, codeSchema)
+export async function submitSecondStep(page: WebPage): Promise<Answer> {
+  const sent = await readForm(page, codeSchema)
   const next = ownPath(sent.state.typed['next'])
-  if (!sent.isValid) return context.html(codeView(page, next, sent.state), 422)
+  if (!sent.isValid) return page.context.html(codeView(page, next, sent.state), 422)
   const result = await page.site.secondFactor.signIn(page.caller, sent.value.code)
-  if (result.kind === 'signed-in') return seeOther(context, next, result.cookies)
-  if (result.kind === 'over') return context.html(codeOver(page), 422)
-  return context.html(codeView(page, next, withError(page, sent.state, 'code', 'codeWrong')), 422)
+  if (result.kind === 'signed-in') return seeOther(page, next, result.cookies)
+  if (result.kind === 'over') return page.context.html(codeOver(page), 422)
+  return page.context.html(codeView(page, next, withError(page, sent.state, 'code', 'codeWrong')), 422)
 }
 
 const newPasswordSchema = z.object({ token: hiddenField(200), newPassword: fieldSchemas.newPassword })
@@ -122,9 +122,9 @@ interface NewPasswordPage<Page extends WebPage> {
 /** Shows the form for a new password that a link leads to, and takes it: all sessions end, and one is signed in. */
 export function newPasswordPage<Page extends WebPage>(options: NewPasswordPage<Page>) {
   const { path, wordsOf, notice } = options
-  const dead = (context: PageContext, page: Page) => {
+  const dead = (page: Page) => {
     const { title } = wordsOf(page)
-    return context.html(titledPage(page, { title, isNarrow: true }, options.deadLink(page)), 410)
+    return page.context.html(titledPage(page, { title, isNarrow: true }, options.deadLink(page)), 410)
   }
   const view = (page: Page, token: string, state: FormState): Html => {
     const { title, submit } = wordsOf(page)
@@ -137,33 +137,28 @@ export function newPasswordPage<Page extends WebPage>(options: NewPasswordPage<P
     )
   }
   return {
-    show: async (context: PageContext, page: Page): Promise<Response> => {
-      const token = context.req.query('token') ?? ''
+    show: async (page: Page): Promise<Answer> => {
+      const token = page.context.req.query('token') ?? ''
       const isGood = await page.site.identity.isResetLink(token)
-      return isGood ? context.html(view(page, token, emptyForm)) : dead(context, page)
+      return isGood ? view(page, token, emptyForm) : dead(page)
     },
-    submit: async (context: PageContext, page: Page): Promise<Response> => {
-      const sent = await readForm(context, page, newPasswordSchema)
+    submit: async (page: Page): Promise<Answer> => {
+      const sent = await readForm(page, newPasswordSchema)
       const token = sent.state.typed['token'] ?? ''
-      if (!sent.isValid) return context.html(view(page, token, sent.state), 422)
+      if (!sent.isValid) return page.context.html(view(page, token, sent.state), 422)
       const result = await page.site.identity.resetPassword(token, sent.value.newPassword, page.caller)
-      return result === undefined ? dead(context, page) : goOnSignedIn(context, page, result, notice)
+      return result === undefined ? dead(page) : goOnSignedIn(page, result, notice)
     },
   }
 }
 
 /** Goes on as somebody who has set a new password by a link. */
-async function goOnSignedIn(
-  context: PageContext,
-  page: WebPage,
-  result: SignInResult,
-  notice: string,
-): Promise<Response> {
+async function goOnSignedIn(page: WebPage, result: SignInResult, notice: string): Promise<Answer> {
   if (result.kind !== 'signed-in' && result.kind !== 'code-needed')
-    return seeOther(context, `/sign-in?notice=${notice}`)
+    return seeOther(page, `/sign-in?notice=${notice}`)
   await endForgotten(page)
   const next = `/security?notice=${notice}`
   return result.kind === 'signed-in'
-    ? seeOther(context, next, result.cookies)
-    : seeOther(context, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
+    ? seeOther(page, next, result.cookies)
+    : seeOther(page, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
 }

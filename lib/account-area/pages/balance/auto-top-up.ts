@@ -14,7 +14,7 @@ import {
   roublesTyped,
 } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import type { Language } from '../../../web/texts/language.ts'
 import { choice, field, form, formProblems, notice, type FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
@@ -168,23 +168,23 @@ async function view(page: OwnPage, payments: PaymentService, sent?: FormState): 
 }
 
 /** When and by how much the account is topped up by itself, and the cards that may be charged. */
-export async function showAutoTopUp(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showAutoTopUp(page: OwnPage): Promise<Answer> {
   const { payments } = page.site
-  if (payments === undefined) return showFailure(context, page, 'notFound')
-  return context.html(await view(page, payments))
+  if (payments === undefined) return showFailure(page, 'notFound')
+  return await view(page, payments)
 }
 
 /** Switches it on, or sets it otherwise. */
-export async function submitAutoTopUp(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitAutoTopUp(page: OwnPage): Promise<Answer> {
   const { site, account, language } = page
   const { payments } = site
-  if (payments?.settings().autoTopUp !== true) return showFailure(context, page, 'notFound')
-  const sent = await readForm(context, page, schema(language))
-  const show = async (state: FormState): Promise<Response> =>
-    context.html(await view(page, payments, state), 422)
+  if (payments?.settings().autoTopUp !== true) return showFailure(page, 'notFound')
+  const sent = await readForm(page, schema(language))
+  const show = async (state: FormState): Promise<Answer> =>
+    page.context.html(await view(page, payments, state), 422)
   if (!sent.isValid) return show(sent.state)
   const { card: cardId, below, amount, monthMax } = sent.value
-  const refuse = (name: string, key: FieldErrorKey): Promise<Response> =>
+  const refuse = (name: string, key: FieldErrorKey): Promise<Answer> =>
     show(withError(page, sent.state, name, key))
   const card = (await payments.auto.cards(account.accountId)).find(({ id }) => id === cardId)
   if (card === undefined || card.provider !== payments.providerName) return refuse('card', 'cardUnknown')
@@ -213,7 +213,7 @@ export async function submitAutoTopUp(context: PageContext, page: OwnPage): Prom
       now,
     }),
   ])
-  return seeOther(context, '/balance/auto?notice=auto-on')
+  return seeOther(page, '/balance/auto?notice=auto-on')
 }
 
 /** Does what may have been done in another window already; then there is nothing to do. */
@@ -226,25 +226,25 @@ async function once(write: Promise<void>): Promise<void> {
 }
 
 /** Switches it off. */
-export async function submitAutoTopUpOff(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitAutoTopUpOff(page: OwnPage): Promise<Answer> {
   const { site, account } = page
   const { payments } = site
-  if (payments === undefined) return showFailure(context, page, 'notFound')
+  if (payments === undefined) return showFailure(page, 'notFound')
   const now = site.clock.now()
   const { accountId } = account
   const notice = { id: `auto-off:${page.requestId}`, accountId, kind: 'auto-off', subject: '', now } as const
   await once(payments.auto.write([payments.auto.switchOff(accountId, now), payments.auto.addNotice(notice)]))
-  return seeOther(context, '/balance/auto?notice=auto-off')
+  return seeOther(page, '/balance/auto?notice=auto-off')
 }
 
 /** Forgets a card of one's own; from then on it is not charged. */
-export async function submitUnlinkCard(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitUnlinkCard(page: OwnPage): Promise<Answer> {
   const { site, account } = page
   const { payments } = site
-  if (payments === undefined) return showFailure(context, page, 'notFound')
-  const sent = await readForm(context, page, z.object({ card: hiddenField(26) }))
+  if (payments === undefined) return showFailure(page, 'notFound')
+  const sent = await readForm(page, z.object({ card: hiddenField(26) }))
   const id = sent.isValid ? sent.value.card : ''
   const card = (await payments.auto.cards(account.accountId)).find(one => one.id === id)
   if (card !== undefined) await once(payments.auto.write(payments.auto.unlink(card, site.clock.now())))
-  return seeOther(context, '/balance/auto?notice=card-unlinked')
+  return seeOther(page, '/balance/auto?notice=card-unlinked')
 }

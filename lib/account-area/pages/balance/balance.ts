@@ -4,7 +4,7 @@ import type { MovementPlace } from '../../../payments/movements.ts'
 import type { Payment } from '../../../payments/payment-reader.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { debtMoney, money, time } from '../../../web/format.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { formProblems, notice, checkbox, field, form, radios } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -189,8 +189,8 @@ async function balanceView(page: OwnPage, view: BalanceView = {}): Promise<Html>
 }
 
 /** What the account has, how to have more, and all that moved it but charges. */
-export async function showBalance(context: PageContext, page: OwnPage): Promise<Response> {
-  return context.html(await balanceView(page, { before: placeOf(context.req.query('before')) }))
+export async function showBalance(page: OwnPage): Promise<Answer> {
+  return await balanceView(page, { before: placeOf(page.context.req.query('before')) })
 }
 
 function topUpSchema(language: Language) {
@@ -203,17 +203,17 @@ function topUpSchema(language: Language) {
 }
 
 /** Makes a payment, and leads to where it is paid. */
-export async function submitTopUp(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitTopUp(page: OwnPage): Promise<Answer> {
   const { site, account, caller, language } = page
   const { payments } = site
-  if (payments === undefined) return showFailure(context, page, 'notFound')
-  const sent = await readForm(context, page, topUpSchema(language))
-  if (!sent.isValid) return context.html(await balanceView(page, { form: sent.state }), 422)
+  if (payments === undefined) return showFailure(page, 'notFound')
+  const sent = await readForm(page, topUpSchema(language))
+  if (!sent.isValid) return page.context.html(await balanceView(page, { form: sent.state }), 422)
   const { amount, method, email, saveCard } = sent.value
   const { topUp, autoTopUp } = payments.settings()
   const offered = topUp.methods.find(({ name }) => name === method)
-  const refuse = async (name: string, key: FieldErrorKey): Promise<Response> =>
-    context.html(await balanceView(page, { form: withError(page, sent.state, name, key) }), 422)
+  const refuse = async (name: string, key: FieldErrorKey): Promise<Answer> =>
+    page.context.html(await balanceView(page, { form: withError(page, sent.state, name, key) }), 422)
   if (offered === undefined) return refuse('method', 'methodMissing')
   if (amount % microsPerKopeck !== 0) return refuse('amount', 'amountKopecks')
   if (amount < topUp.minMicros) return refuse('amount', 'amountSmall')
@@ -230,5 +230,5 @@ export async function submitTopUp(context: PageContext, page: OwnPage): Promise<
     address: caller.address,
   })
   const goes = payment.state === 'pending' && method === 'bank_card' ? '?go=1' : ''
-  return seeOther(context, `/balance/payments/${payment.id}${goes}`)
+  return seeOther(page, `/balance/payments/${payment.id}${goes}`)
 }

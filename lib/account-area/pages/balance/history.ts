@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Movement, MovementPlace } from '../../../payments/movements.ts'
 import { money, smallMoney, time, isoDay, isoTime } from '../../../web/format.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import type { Texts } from '../../texts/texts.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { csvHeaders, csvTable } from '../../../documents/csv-table.ts'
@@ -113,7 +113,7 @@ function movementName({ balance }: Texts, { id, kind }: Named, isAutomatic: bool
 }
 
 /** All that moved the balance but charges, as a table for spreadsheets. */
-export async function downloadBalance(context: PageContext, page: OwnPage): Promise<Response> {
+export async function downloadBalance(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const { balance } = texts
   const movements = await site.movements.page(account.accountId, { limit: csvRowsMax })
@@ -130,5 +130,9 @@ export async function downloadBalance(context: PageContext, page: OwnPage): Prom
     ]
   })
   const head = [balance.time, balance.what, 'ID', balance.change, balance.after]
-  return context.body(csvTable([head, ...rows]), 200, csvHeaders(balance.fileName, isoDay(site.clock.now())))
+  return page.context.body(
+    csvTable([head, ...rows]),
+    200,
+    csvHeaders(balance.fileName, isoDay(site.clock.now())),
+  )
 }

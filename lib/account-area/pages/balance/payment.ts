@@ -3,7 +3,8 @@ import { isId } from '../../../platform/new-id.ts'
 import type { Payment, Receipt } from '../../../payments/payment-reader.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { money, time } from '../../../web/format.ts'
-import type { Html, OwnPage, PageContext, Site } from '../../page.ts'
+import type { Answer, Html, OwnPage, Site } from '../../page.ts'
+import type { PageContext } from '../../../web/web-page.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { qrCode } from '../../../web/view/qr-code.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
@@ -183,39 +184,36 @@ function stateOf({ state }: Payment, receipts: readonly Receipt[], isProviderDow
 }
 
 /** A payment of one's own: how to pay it, and what became of it. It changes by itself, with script and without. */
-export async function showPayment(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showPayment(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const { payments } = site
-  const id = context.req.param('id') ?? ''
+  const id = page.context.req.param('id') ?? ''
   const found = isId(id) ? await payments?.rows.payment(id) : undefined
   // Another's payment is as unknown as none.
-  if (payments === undefined || found?.account_id !== account.accountId)
-    return showFailure(context, page, 'notFound')
+  if (payments === undefined || found?.account_id !== account.accountId) return showFailure(page, 'notFound')
   const payment = await payments.look(found)
   const receipts = await payments.rows.receiptsOf(id)
   const state = stateOf(payment, receipts, payments.isProviderDown)
   const part = await paymentPart(page, payments, payment, receipts)
-  if (context.req.query('part') === '1') {
-    context.header('x-state', state)
-    return context.html(part)
+  if (page.context.req.query('part') === '1') {
+    page.context.header('x-state', state)
+    return part
   }
-  const isGoing = context.req.query('go') === '1'
+  const isGoing = page.context.req.query('go') === '1'
   const title = payment.origin === 'automatic' ? texts.autoTopUp.title : texts.payment.title
-  return context.html(
-    layout(
-      page,
-      { title, isNarrow: true, head: headOf(payment, isGoing) },
-      html`<h1>${title}: ${money(payment.amount_micros, page.language)}</h1>
-        <section
-          class="card payment"
-          aria-live="polite"
-          data-refresh="/balance/payments/${id}?part=1"
-          data-state="${state}"
-        >
-          ${part}
-        </section>
-        <p class="quiet small">${texts.payment.number}: <code>${id}</code></p>
-        <p><a href="/balance">${texts.payment.toBalance}</a></p>`,
-    ),
+  return layout(
+    page,
+    { title, isNarrow: true, head: headOf(payment, isGoing) },
+    html`<h1>${title}: ${money(payment.amount_micros, page.language)}</h1>
+      <section
+        class="card payment"
+        aria-live="polite"
+        data-refresh="/balance/payments/${id}?part=1"
+        data-state="${state}"
+      >
+        ${part}
+      </section>
+      <p class="quiet small">${texts.payment.number}: <code>${id}</code></p>
+      <p><a href="/balance">${texts.payment.toBalance}</a></p>`,
   )
 }

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { isId } from '../../../platform/new-id.ts'
-import type { OwnPage, PageContext, Html } from '../../page.ts'
+import type { Answer, OwnPage, Html } from '../../page.ts'
 import { facts } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
 import type { Receipt } from '../../../payments/payment-reader.ts'
@@ -10,25 +10,23 @@ import { showFailure } from '../../../web/pages/failure.ts'
 const receiptsShown = 50
 
 /** All fiscal receipts of the account, the newest first. */
-export async function showReceipts(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showReceipts(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const { balance } = texts
-  const text = context.req.query('before') ?? ''
+  const text = page.context.req.query('before') ?? ''
   const before = isId(text) ? text : undefined
   const found = (await site.payments?.rows.receipts(account.accountId, receiptsShown + 1, before)) ?? []
   const shown = found.slice(0, receiptsShown)
   const last = found.length > receiptsShown ? shown.at(-1) : undefined
-  return context.html(
-    layout(
-      page,
-      { title: balance.receipts },
-      html`<p><a href="/balance">← ${texts.payment.toBalance}</a></p>
-        <h1>${balance.receipts}</h1>
-        <section class="card">
-          ${shown.length === 0 ? html`<p class="quiet">${balance.noReceipts}</p>` : receiptList(page, shown)}
-          ${last === undefined ? '' : html`<p><a rel="next" href="/balance/receipts?before=${last.id}">${balance.older}</a></p>`}
-        </section>`,
-    ),
+  return layout(
+    page,
+    { title: balance.receipts },
+    html`<p><a href="/balance">← ${texts.payment.toBalance}</a></p>
+      <h1>${balance.receipts}</h1>
+      <section class="card">
+        ${shown.length === 0 ? html`<p class="quiet">${balance.noReceipts}</p>` : receiptList(page, shown)}
+        ${last === undefined ? '' : html`<p><a rel="next" href="/balance/receipts?before=${last.id}">${balance.older}</a></p>`}
+      </section>`,
   )
 }
 
@@ -58,37 +56,32 @@ export function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
 }
 
 /** A fiscal receipt of one's own. */
-export async function showReceipt(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showReceipt(page: OwnPage): Promise<Answer> {
   const { site, account, texts, language } = page
-  const id = context.req.param('id') ?? ''
+  const id = page.context.req.param('id') ?? ''
   const found = isId(id) ? await site.payments?.rows.receipt(id) : undefined
-  if (found?.account_id !== account.accountId) return showFailure(context, page, 'notFound')
+  if (found?.account_id !== account.accountId) return showFailure(page, 'notFound')
   const payment = await site.payments?.rows.payment(found.payment_id)
   const { receipt, balance } = texts
-  return context.html(
-    layout(
-      page,
-      { title: receipt.title, isNarrow: true },
-      html`<h1>${balance.receiptKinds[found.kind]}</h1>
-        <section class="card">
-          ${facts(
-            [
-              [receipt.amount, money(found.amount_micros, language)],
-              [receipt.state, receiptState(page, found)],
-              [receipt.time, time(found.registered_at ?? found.created_at, language)],
-              [receipt.documentNumber, found.document_number],
-              [receipt.storageNumber, found.storage_number],
-              [receipt.attribute, found.attribute],
-              [
-                receipt.payment,
-                html`<a href="/balance/payments/${found.payment_id}">${found.payment_id}</a>`,
-              ],
-            ],
-            'facts payment-facts',
-          )}
-          ${found.state === 'succeeded' && payment !== undefined ? html`<p class="quiet">${receipt.sentTo(payment.receipt_email)}</p>` : ''}
-        </section>
-        <p><a href="/balance">${texts.payment.toBalance}</a></p>`,
-    ),
+  return layout(
+    page,
+    { title: receipt.title, isNarrow: true },
+    html`<h1>${balance.receiptKinds[found.kind]}</h1>
+      <section class="card">
+        ${facts(
+          [
+            [receipt.amount, money(found.amount_micros, language)],
+            [receipt.state, receiptState(page, found)],
+            [receipt.time, time(found.registered_at ?? found.created_at, language)],
+            [receipt.documentNumber, found.document_number],
+            [receipt.storageNumber, found.storage_number],
+            [receipt.attribute, found.attribute],
+            [receipt.payment, html`<a href="/balance/payments/${found.payment_id}">${found.payment_id}</a>`],
+          ],
+          'facts payment-facts',
+        )}
+        ${found.state === 'succeeded' && payment !== undefined ? html`<p class="quiet">${receipt.sentTo(payment.receipt_email)}</p>` : ''}
+      </section>
+      <p><a href="/balance">${texts.payment.toBalance}</a></p>`,
   )
 }

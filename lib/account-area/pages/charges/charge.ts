@@ -5,7 +5,7 @@ import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-recor
 import { count, smallMoney, time, units, decimal, exactRoubles, named } from '../../../web/format.ts'
 import { cardTable, facts } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
@@ -152,7 +152,7 @@ function part(
 }
 
 /** The place that an address names; the beginning where it names none. */
-function readFrom(context: PageContext): number {
+function readFrom({ context }: OwnPage): number {
   const text = context.req.query('from') ?? ''
   return /^\d{1,9}$/.test(text) ? Number(text) : 0
 }
@@ -201,25 +201,23 @@ function otherParts(
 }
 
 /** What one request cost, and why: all its charges, line by line. */
-export async function showCharge(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showCharge(page: OwnPage): Promise<Answer> {
   const { site, account } = page
   const { accountId } = account
-  const requestId = context.req.param('requestId') ?? ''
-  const from = readFrom(context)
+  const requestId = page.context.req.param('requestId') ?? ''
+  const from = readFrom(page)
   const found = isId(requestId)
     ? await site.reports.exchangeCharges(accountId, requestId, { from, limit: partsShown })
     : undefined
-  if (found === undefined) return showFailure(context, page, 'notFound')
+  if (found === undefined) return showFailure(page, 'notFound')
   const keys = await site.reports.keys(accountId)
   const { charge } = page.texts
-  return context.html(
-    layout(
-      page,
-      { title: charge.title },
-      html`<p><a href="/charges">← ${charge.back}</a></p>
-        <h1>${charge.title}</h1>
-        ${summary(page, requestId, found)} ${found.charges.map(one => part(page, keys, found, one))}
-        ${otherParts(page, `/charges/${requestId}`, from, found)}`,
-    ),
+  return layout(
+    page,
+    { title: charge.title },
+    html`<p><a href="/charges">← ${charge.back}</a></p>
+      <h1>${charge.title}</h1>
+      ${summary(page, requestId, found)} ${found.charges.map(one => part(page, keys, found, one))}
+      ${otherParts(page, `/charges/${requestId}`, from, found)}`,
   )
 }

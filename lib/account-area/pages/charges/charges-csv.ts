@@ -6,7 +6,7 @@ import type { ChargeRecord } from '../../../ledger/charge-records.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 import { meters } from '../../../money/usage.ts'
 import { isoDay, isoTime } from '../../../web/format.ts'
-import type { OwnPage, PageContext } from '../../page.ts'
+import type { Answer, OwnPage } from '../../page.ts'
 import { showCharges, readFilter } from './charges.ts'
 
 function decimal(text: string): string {
@@ -104,13 +104,13 @@ function table(
 }
 
 /** The charges of the filter as a table for spreadsheets; with a filter that is wrong, the page that says so. */
-export async function downloadCharges(context: PageContext, page: OwnPage): Promise<Response> {
+export async function downloadCharges(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const keys = await site.reports.keys(account.accountId)
-  const { search } = readFilter(context, page, keys)
-  if (search === undefined) return showCharges(context, page)
+  const { search } = readFilter(page, keys)
+  if (search === undefined) return showCharges(page)
   const head = byteOrderMark + headRow(page)
   const batches = site.reports.exportCharges(account.accountId, search)
   const headers = csvHeaders(texts.chargesTable.fileName, isoDay(site.clock.now()))
-  return context.body(table(site.config, head, batches, keys), 200, headers)
+  return page.context.body(table(site.config, head, batches, keys), 200, headers)
 }

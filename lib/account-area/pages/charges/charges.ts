@@ -11,7 +11,7 @@ import {
   units,
   isDay,
 } from '../../../web/format.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { formProblems, choice, field, type FormState } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -64,12 +64,8 @@ interface ChargeFilter {
 }
 
 /** Reads the filter from a page's address. A key must be one of the account's. */
-export function readFilter(
-  context: PageContext,
-  page: OwnPage,
-  keys: readonly Pick<KeyRecord, 'id'>[],
-): ChargeFilter {
-  const sent = readQuery(context, page, filterSchema)
+export function readFilter(page: OwnPage, keys: readonly Pick<KeyRecord, 'id'>[]): ChargeFilter {
+  const sent = readQuery(page, filterSchema)
   const parameters = new URLSearchParams(sent.state.typed)
   for (const [name, value] of Object.entries(sent.state.typed)) if (value === '') parameters.delete(name)
   const query = parameters.toString()
@@ -237,7 +233,6 @@ function nothing({ texts }: OwnPage, isFiltered: boolean): Html {
 }
 
 async function found(
-  context: PageContext,
   page: OwnPage,
   keys: readonly KeyRecord[],
   search: ChargeSearch,
@@ -247,7 +242,7 @@ async function found(
   const { accountId } = account
   const { charges: words } = texts
   const total = await site.reports.chargesTotal(accountId, search)
-  const cursor = context.req.query('before') ?? ''
+  const cursor = page.context.req.query('before') ?? ''
   const before = /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
   if (total.charges === 0) return nothing(page, query !== '')
   const { charges, next } = await site.reports.findCharges(accountId, search, { before, limit: pageLength })
@@ -274,14 +269,14 @@ async function found(
 }
 
 /** The account's charges, the newest first, and a filter. */
-export async function showCharges(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showCharges(page: OwnPage): Promise<Answer> {
   const { texts, account, site } = page
   const keys = await site.reports.keys(account.accountId)
   const models = await site.reports.chargedModels(account.accountId, modelsMax)
-  const filter = readFilter(context, page, keys)
+  const filter = readFilter(page, keys)
   const { search, state, query } = filter
   const title = texts.charges.title
-  return context.html(
+  return page.context.html(
     titledPage(
       page,
       { title },
@@ -291,7 +286,7 @@ export async function showCharges(context: PageContext, page: OwnPage): Promise<
           ? ''
           : html`<section class="card">${filterForm(page, keys, models, filter)}</section>`
       }
-      ${search === undefined ? '' : await found(context, page, keys, search, query)}`,
+      ${search === undefined ? '' : await found(page, keys, search, query)}`,
     ),
     search === undefined ? 422 : 200,
   )

@@ -5,7 +5,7 @@ import type { CompanyDetails, DetailProblem } from '../../../companies/company-d
 import { currentCompany, setCompany } from '../../../documents/company-versions.ts'
 import { readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { choice, settingCard, field, form, formProblems, notice } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -154,29 +154,29 @@ function view(page: OwnPage, state: FormState): Html {
 }
 
 /** The details of the account's company, to be filled in or changed. */
-export async function showCompany(context: PageContext, page: OwnPage): Promise<Response> {
-  if (page.site.config.seller === undefined) return showFailure(context, page, 'notFound')
+export async function showCompany(page: OwnPage): Promise<Answer> {
+  if (page.site.config.seller === undefined) return showFailure(page, 'notFound')
   const version = await currentCompany(page.site.records, page.account.accountId)
   const typed = version === undefined ? { email: page.session.user.email } : typedOf(version.details)
-  return context.html(view(page, { typed, errors: {} }))
+  return view(page, { typed, errors: {} })
 }
 
 /** Keeps the details as a new version. */
-export async function submitCompany(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitCompany(page: OwnPage): Promise<Answer> {
   const { site, account } = page
-  if (site.config.seller === undefined) return showFailure(context, page, 'notFound')
-  const sent = await readForm(context, page, schema)
-  if (!sent.isValid) return context.html(view(page, sent.state), 422)
+  if (site.config.seller === undefined) return showFailure(page, 'notFound')
+  const sent = await readForm(page, schema)
+  if (!sent.isValid) return page.context.html(view(page, sent.state), 422)
   const details = detailsOf(sent.value)
   const errors = errorsOf(page, details)
   if (Object.keys(errors).length > 0)
-    return context.html(view(page, { typed: sent.state.typed, errors }), 422)
+    return page.context.html(view(page, { typed: sent.state.typed, errors }), 422)
   await setCompany(site.records, account.accountId, details, site.clock.now())
-  return seeOther(context, '/settings/company?notice=company-saved')
+  return seeOther(page, '/settings/company?notice=company-saved')
 }
 
 /** Says what is wrong with details while they are typed: `{"inn":"..."}`. Nothing is kept. */
-export async function checkCompany(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, schema)
-  return context.json(sent.isValid ? errorsOf(page, detailsOf(sent.value)) : sent.state.errors)
+export async function checkCompany(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, schema)
+  return page.context.json(sent.isValid ? errorsOf(page, detailsOf(sent.value)) : sent.state.errors)
 }

@@ -11,7 +11,7 @@ import { microsPerKopeck } from '../../../money/kopecks.ts'
 import { isId } from '../../../platform/new-id.ts'
 import { money } from '../../../web/format.ts'
 import { readQuery, says } from '../../../web/http/read-form.ts'
-import type { Html, OwnPage, PageContext, Page } from '../../page.ts'
+import type { Answer, Html, OwnPage, Page } from '../../page.ts'
 import { emptyForm, field, formProblems, notice, type FormState } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -37,36 +37,26 @@ function attachment(name: string, ending: string): string {
 }
 
 /** What is printed for a download. An account prints a few at a time: the printer is everybody's. */
-async function sendPrinted(
-  context: PageContext,
-  page: Page,
-  accountId: string,
-  print: () => Promise<Download>,
-): Promise<Response> {
+async function sendPrinted(page: Page, accountId: string, print: () => Promise<Download>): Promise<Answer> {
   const { site } = page
-  if (!(await site.printAttempts.begin(accountId))) return showFailure(context, page, 'tooOften')
+  if (!(await site.printAttempts.begin(accountId))) return showFailure(page, 'tooOften')
   try {
     const { name, ending, bytes } = await print()
-    return context.body(new Uint8Array(bytes), 200, {
+    return page.context.body(new Uint8Array(bytes), 200, {
       'content-type': `application/${ending}`,
       'content-disposition': attachment(name, ending),
     })
   } catch (error) {
     if (!(error instanceof PrintError)) throw error
     site.log.error({ error, requestId: page.requestId }, 'a document could not be printed')
-    return showFailure(context, page, 'unavailable')
+    return showFailure(page, 'unavailable')
   }
 }
 
 /** A document as PDF. */
-export function sendDocument(
-  context: PageContext,
-  page: Page,
-  document: PrintedDocument,
-  accountId: string,
-): Promise<Response> {
+export function sendDocument(page: Page, document: PrintedDocument, accountId: string): Promise<Answer> {
   const { records, printer } = page.site
-  return sendPrinted(context, page, accountId, async () => ({
+  return sendPrinted(page, accountId, async () => ({
     name: documentName(document),
     ending: 'pdf',
     bytes: await printDocument(records, printer, document),
@@ -194,39 +184,37 @@ async function view(page: OwnPage, year: number, state: FormState): Promise<Html
   )
 }
 
-function yearOf(context: PageContext, page: OwnPage): number {
+function yearOf(page: OwnPage): number {
   const today = Number(moscowDay(page.site.clock.now()).slice(0, 4))
-  const year = Number(context.req.query('year') ?? today)
+  const year = Number(page.context.req.query('year') ?? today)
   return Number.isInteger(year) && year >= yearMin && year <= today ? year : today
 }
 
 /** Invoices, closing documents and the reconciliation statement of a company, by year. */
-export async function showDocuments(context: PageContext, page: OwnPage): Promise<Response> {
-  if (page.site.config.seller === undefined) return showFailure(context, page, 'notFound')
-  return context.html(await view(page, yearOf(context, page), emptyForm))
+export async function showDocuments(page: OwnPage): Promise<Answer> {
+  if (page.site.config.seller === undefined) return showFailure(page, 'notFound')
+  return await view(page, yearOf(page), emptyForm)
 }
 
 /** An act or universal transfer document as PDF. */
-export async function downloadClosing(context: PageContext, page: OwnPage): Promise<Response> {
+export async function downloadClosing(page: OwnPage): Promise<Answer> {
   const { site, account } = page
-  const id = context.req.param('id') ?? ''
+  const id = page.context.req.param('id') ?? ''
   const { accountId } = account
   const found = isId(id)
     ? (await listClosing(site.records, { accountId })).find(one => one.id === id)
     : undefined
-  return found === undefined
-    ? showFailure(context, page, 'notFound')
-    : sendDocument(context, page, found.document, accountId)
+  return found === undefined ? showFailure(page, 'notFound') : sendDocument(page, found.document, accountId)
 }
 
 /** All documents of an account's month in one archive, for whoever keeps the company's books. */
-export async function downloadMonth(context: PageContext, page: OwnPage): Promise<Response> {
+export async function downloadMonth(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const { accountId } = account
-  const month = context.req.param('month') ?? ''
+  const month = page.context.req.param('month') ?? ''
   const found = isMonth(month) ? await listClosing(site.records, { accountId, month }) : []
-  if (found.length === 0) return showFailure(context, page, 'notFound')
-  return sendPrinted(context, page, accountId, async () => ({
+  if (found.length === 0) return showFailure(page, 'notFound')
+  return sendPrinted(page, accountId, async () => ({
     name: `${texts.documents.title} ${month}`,
     ending: 'zip',
     bytes: zipFiles(await monthFiles(site.records, site.printer, found), lastDay(month)),
@@ -240,18 +228,18 @@ const period = z.object({ from: day, to: day }).refine(({ from, to }) => from <=
 })
 
 /** A reconciliation statement over any days, as PDF. */
-export async function downloadReconciliation(context: PageContext, page: OwnPage): Promise<Response> {
+export async function downloadReconciliation(page: OwnPage): Promise<Answer> {
   const { site, account } = page
   const { seller } = site.config
-  if (seller === undefined) return showFailure(context, page, 'notFound')
-  const sent = readQuery(context, page, period)
-  if (!sent.isValid) return context.html(await view(page, yearOf(context, page), sent.state), 422)
+  if (seller === undefined) return showFailure(page, 'notFound')
+  const sent = readQuery(page, period)
+  if (!sent.isValid) return page.context.html(await view(page, yearOf(page), sent.state), 422)
   const { accountId } = account
   try {
     const statement = await reconcile(site.records, seller, { accountId, ...sent.value })
-    return await sendDocument(context, page, statement, accountId)
+    return await sendDocument(page, statement, accountId)
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
-    return showFailure(context, page, 'notFound')
+    return showFailure(page, 'notFound')
   }
 }

@@ -16,7 +16,7 @@ import { money, shownDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import type { FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Html, OwnPage, Page, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage, Page } from '../../page.ts'
 import {
   copyButton,
   buttonForm,
@@ -37,18 +37,18 @@ const invoicesPerDayMax = 20
 const roublesMax = 100_000_000
 
 /** Makes an invoice, and shows it. The same form again shows the same invoice. */
-export async function submitInvoice(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitInvoice(page: OwnPage): Promise<Answer> {
   const { site, account, language } = page
   const { seller } = site.config
-  if (seller === undefined) return showFailure(context, page, 'notFound')
+  if (seller === undefined) return showFailure(page, 'notFound')
   const schema = z.object({ amount: fieldSchemas.roubles(language), form: idField })
-  const sent = await readForm(context, page, schema)
-  const refuse = async (key: FieldErrorKey): Promise<Response> => {
+  const sent = await readForm(page, schema)
+  const refuse = async (key: FieldErrorKey): Promise<Answer> => {
     const state = sent.isValid ? withError(page, sent.state, 'amount', key) : sent.state
     const view = html`<h1>${page.texts.invoices.title}</h1>
       ${formProblems(page, state, 'invoice-')} ${await invoiceSection(page, state)}
       <p><a href="/balance">${page.texts.payment.toBalance}</a></p>`
-    return context.html(layout(page, { title: page.texts.invoices.title, isNarrow: true }, view), 422)
+    return page.context.html(layout(page, { title: page.texts.invoices.title, isNarrow: true }, view), 422)
   }
   if (!sent.isValid) return refuse('amountInvalid')
   const { amount, form: id } = sent.value
@@ -57,9 +57,9 @@ export async function submitInvoice(context: PageContext, page: OwnPage): Promis
   if (amount === undefined) return refuse('required')
   if (amount % microsPerKopeck !== 0) return refuse('amountKopecks')
   if (amount > roublesMax * 100 * microsPerKopeck) return refuse('invoiceLarge')
-  if (id === '') return showFailure(context, page, 'forbidden')
+  if (id === '') return showFailure(page, 'forbidden')
   if ((await currentCompany(site.records, accountId)) === undefined)
-    return seeOther(context, '/settings/company')
+    return seeOther(page, '/settings/company')
   const today = moscowDay(now)
   const own = await listInvoices(site.records, today, { accountId, year: Number(today.slice(0, 4)) })
   const isRepeated = own.some(one => one.id === id)
@@ -71,13 +71,10 @@ export async function submitInvoice(context: PageContext, page: OwnPage): Promis
     at: now,
     id,
   })
-  return seeOther(context, `/balance/invoices/${made.id}`)
+  return seeOther(page, `/balance/invoices/${made.id}`)
 }
 
-async function ownInvoice(
-  context: PageContext,
-  { site, account }: OwnPage,
-): Promise<StoredInvoice | undefined> {
+async function ownInvoice({ context, site, account }: OwnPage): Promise<StoredInvoice | undefined> {
   const id = context.req.param('id') ?? ''
   if (!isId(id)) return undefined
   const [found] = await listInvoices(site.records, moscowDay(site.clock.now()), {
@@ -87,7 +84,7 @@ async function ownInvoice(
   return found
 }
 
-async function linkedInvoice(context: PageContext, { site }: Page): Promise<StoredInvoice | undefined> {
+async function linkedInvoice({ context, site }: Page): Promise<StoredInvoice | undefined> {
   const token = context.req.param('token') ?? ''
   if (!/^[\w-]{43,64}$/.test(token)) return undefined
   const [found] = await listInvoices(site.records, moscowDay(site.clock.now()), { token })
@@ -119,49 +116,47 @@ function title(page: Page, { document }: StoredInvoice): string {
 }
 
 /** An invoice of one's own: its state, its PDF and the link for whoever pays it. */
-export async function showInvoice(context: PageContext, page: OwnPage): Promise<Response> {
-  const invoice = await ownInvoice(context, page)
-  if (invoice === undefined) return showFailure(context, page, 'notFound')
+export async function showInvoice(page: OwnPage): Promise<Answer> {
+  const invoice = await ownInvoice(page)
+  if (invoice === undefined) return showFailure(page, 'notFound')
   const { invoices } = page.texts
   const link = new URL(`/invoices/${invoice.token}`, page.site.publicUrl).href
   const isOpen = invoice.paid === 0 && invoice.state !== 'cancelled'
-  return context.html(
-    layout(
-      page,
-      { title: title(page, invoice), isNarrow: true },
-      html`<h1>${title(page, invoice)}</h1>
-        ${notice(page)}
-        <section class="card">
-          ${invoiceFacts(page, invoice)}
-          <p><a class="button" href="/balance/invoices/${invoice.id}/pdf">${invoices.download}</a></p>
-          <p class="quiet">${invoices.emailed(invoice.document.buyer.email ?? '')}</p>
-        </section>
-        <section class="card">
-          <h2>${invoices.link}</h2>
-          <p class="quiet">${invoices.linkHint}</p>
-          <p class="breaking">
-            <a id="invoice-link" href="${link}">${link}</a> ${copyButton(page, 'invoice-link')}
-          </p>
-        </section>
-        ${
-          isOpen
-            ? buttonForm(page, {
-                action: `/balance/invoices/${invoice.id}/cancel`,
-                label: invoices.cancel,
-                className: 'link',
-              })
-            : ''
-        }
-        <p>
-          <a href="/documents">${invoices.all}</a> · <a href="/balance">${page.texts.payment.toBalance}</a>
-        </p>`,
-    ),
+  return layout(
+    page,
+    { title: title(page, invoice), isNarrow: true },
+    html`<h1>${title(page, invoice)}</h1>
+      ${notice(page)}
+      <section class="card">
+        ${invoiceFacts(page, invoice)}
+        <p><a class="button" href="/balance/invoices/${invoice.id}/pdf">${invoices.download}</a></p>
+        <p class="quiet">${invoices.emailed(invoice.document.buyer.email ?? '')}</p>
+      </section>
+      <section class="card">
+        <h2>${invoices.link}</h2>
+        <p class="quiet">${invoices.linkHint}</p>
+        <p class="breaking">
+          <a id="invoice-link" href="${link}">${link}</a> ${copyButton(page, 'invoice-link')}
+        </p>
+      </section>
+      ${
+        isOpen
+          ? buttonForm(page, {
+              action: `/balance/invoices/${invoice.id}/cancel`,
+              label: invoices.cancel,
+              className: 'link',
+            })
+          : ''
+      }
+      <p>
+        <a href="/documents">${invoices.all}</a> · <a href="/balance">${page.texts.payment.toBalance}</a>
+      </p>`,
   )
 }
 
-export async function submitCancelInvoice(context: PageContext, page: OwnPage): Promise<Response> {
-  const invoice = await ownInvoice(context, page)
-  if (invoice === undefined || invoice.paid > 0) return showFailure(context, page, 'notFound')
+export async function submitCancelInvoice(page: OwnPage): Promise<Answer> {
+  const invoice = await ownInvoice(page)
+  if (invoice === undefined || invoice.paid > 0) return showFailure(page, 'notFound')
   try {
     await cancelInvoice(page.site.records, invoice.id, page.site.clock.now(), {
       accountId: page.account.accountId,
@@ -170,41 +165,39 @@ export async function submitCancelInvoice(context: PageContext, page: OwnPage): 
     // It was cancelled in another window.
     if (!(error instanceof DocumentError)) throw error
   }
-  return seeOther(context, `/balance/invoices/${invoice.id}?notice=invoice-cancelled`)
+  return seeOther(page, `/balance/invoices/${invoice.id}?notice=invoice-cancelled`)
 }
 
 /** An invoice of one's own as PDF. */
-export async function downloadInvoice(context: PageContext, page: OwnPage): Promise<Response> {
-  const invoice = await ownInvoice(context, page)
+export async function downloadInvoice(page: OwnPage): Promise<Answer> {
+  const invoice = await ownInvoice(page)
   return invoice === undefined
-    ? showFailure(context, page, 'notFound')
-    : sendDocument(context, page, invoice.document, invoice.accountId)
+    ? showFailure(page, 'notFound')
+    : sendDocument(page, invoice.document, invoice.accountId)
 }
 
 /** An invoice for whoever was given its link. */
-export async function showLinkedInvoice(context: PageContext, page: Page): Promise<Response> {
-  const invoice = await linkedInvoice(context, page)
-  if (invoice === undefined) return showFailure(context, page, 'notFound')
-  context.header('x-robots-tag', 'noindex')
-  return context.html(
-    layout(
-      page,
-      { title: title(page, invoice), isNarrow: true },
-      html`<h1>${title(page, invoice)}</h1>
-        <section class="card">
-          ${invoiceFacts(page, invoice)}
-          <p><a class="button" href="/invoices/${invoice.token}/pdf">${page.texts.invoices.download}</a></p>
-        </section>`,
-    ),
+export async function showLinkedInvoice(page: Page): Promise<Answer> {
+  const invoice = await linkedInvoice(page)
+  if (invoice === undefined) return showFailure(page, 'notFound')
+  page.context.header('x-robots-tag', 'noindex')
+  return layout(
+    page,
+    { title: title(page, invoice), isNarrow: true },
+    html`<h1>${title(page, invoice)}</h1>
+      <section class="card">
+        ${invoiceFacts(page, invoice)}
+        <p><a class="button" href="/invoices/${invoice.token}/pdf">${page.texts.invoices.download}</a></p>
+      </section>`,
   )
 }
 
 /** Its PDF. */
-export async function downloadLinkedInvoice(context: PageContext, page: Page): Promise<Response> {
-  const invoice = await linkedInvoice(context, page)
-  if (invoice === undefined) return showFailure(context, page, 'notFound')
-  context.header('x-robots-tag', 'noindex')
-  return sendDocument(context, page, invoice.document, invoice.accountId)
+export async function downloadLinkedInvoice(page: Page): Promise<Answer> {
+  const invoice = await linkedInvoice(page)
+  if (invoice === undefined) return showFailure(page, 'notFound')
+  page.context.header('x-robots-tag', 'noindex')
+  return sendDocument(page, invoice.document, invoice.accountId)
 }
 
 /** Where a company makes an invoice; where there is none yet, the way to its details. */

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyUse } from '../../../ledger/reports.ts'
 import { time, money, spentMoney } from '../../../web/format.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { notice, form } from '../../../web/view/form.ts'
 import { dataTable, facts, type Column } from '../../../web/view/data-table.ts'
 import { layout, titledPage } from '../../../web/view/layout.ts'
@@ -109,38 +109,36 @@ function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
 }
 
 /** The account's keys: what each may do and has done. */
-export async function showKeys(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showKeys(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const { keys } = texts
   // Operators may make more than customers can.
   const active = await site.reports.keyUses(account.accountId, { isRevoked: false, limit: 1000 })
   const revoked = await site.reports.keyUses(account.accountId, { isRevoked: true, limit: revokedShown })
   const make = html`<a class="button" href="/keys/new">${keys.make}</a>`
-  return context.html(
-    layout(
-      page,
-      { title: keys.title },
-      html`<div class="row between">
-          <h1>${keys.title}</h1>
-          ${active.length === 0 ? '' : make}
-        </div>
-        ${notice(page)}
-        ${
-          active.length === 0
-            ? html`<section class="card empty">
-                <h2>${keys.none}</h2>
-                <p class="quiet">${keys.noneHint}</p>
-                ${make}
-              </section>`
-            : html`<section class="card">
-                <h2 class="unseen">${keys.active}</h2>
-                <ul class="keys">
-                  ${active.map(use => activeKey(page, use))}
-                </ul>
-              </section>`
-        }
-        ${revokedKeys(page, revoked)}`,
-    ),
+  return layout(
+    page,
+    { title: keys.title },
+    html`<div class="row between">
+        <h1>${keys.title}</h1>
+        ${active.length === 0 ? '' : make}
+      </div>
+      ${notice(page)}
+      ${
+        active.length === 0
+          ? html`<section class="card empty">
+              <h2>${keys.none}</h2>
+              <p class="quiet">${keys.noneHint}</p>
+              ${make}
+            </section>`
+          : html`<section class="card">
+              <h2 class="unseen">${keys.active}</h2>
+              <ul class="keys">
+                ${active.map(use => activeKey(page, use))}
+              </ul>
+            </section>`
+      }
+      ${revokedKeys(page, revoked)}`,
   )
 }
 
@@ -150,45 +148,43 @@ export function keyName({ texts }: OwnPage, { name }: Pick<KeyRecord, 'name'>): 
 }
 
 /** The key of the address, if it is the account's own. */
-async function ownKey(context: PageContext, { site, account }: OwnPage): Promise<KeyRecord | undefined> {
+async function ownKey({ context, site, account }: OwnPage): Promise<KeyRecord | undefined> {
   const id = context.req.param('id') ?? ''
   return isId(id) ? site.reports.key(account.accountId, id) : undefined
 }
 
 /** Asks before a key is revoked. */
-export async function showRevokeKey(context: PageContext, page: OwnPage): Promise<Response> {
-  const key = await ownKey(context, page)
-  if (key === undefined) return showFailure(context, page, 'notFound')
-  if (key.revokedAt !== undefined) return seeOther(context, '/keys?notice=key-revoked')
+export async function showRevokeKey(page: OwnPage): Promise<Answer> {
+  const key = await ownKey(page)
+  if (key === undefined) return showFailure(page, 'notFound')
+  if (key.revokedAt !== undefined) return seeOther(page, '/keys?notice=key-revoked')
   const { keys, revokeKey } = page.texts
-  return context.html(
-    titledPage(
-      page,
-      { title: revokeKey.title, isNarrow: true },
-      html`<section class="card">
-        <h2>${keyName(page, key)}</h2>
-        <p class="quiet small">
-          <span class="mono whole">${keys.ending(key.lastFour)}</span> · ${keys.madeAt}
-          ${time(key.createdAt, page.language)}
-        </p>
-        <p>${revokeKey.text}</p>
-        ${form(
-          page,
-          `/keys/${key.id}/revoke`,
-          html`<div class="row">
-            <button class="danger">${revokeKey.submit}</button>
-            <a class="button plain" href="/keys">${revokeKey.cancel}</a>
-          </div>`,
-        )}
-      </section>`,
-    ),
+  return titledPage(
+    page,
+    { title: revokeKey.title, isNarrow: true },
+    html`<section class="card">
+      <h2>${keyName(page, key)}</h2>
+      <p class="quiet small">
+        <span class="mono whole">${keys.ending(key.lastFour)}</span> · ${keys.madeAt}
+        ${time(key.createdAt, page.language)}
+      </p>
+      <p>${revokeKey.text}</p>
+      ${form(
+        page,
+        `/keys/${key.id}/revoke`,
+        html`<div class="row">
+          <button class="danger">${revokeKey.submit}</button>
+          <a class="button plain" href="/keys">${revokeKey.cancel}</a>
+        </div>`,
+      )}
+    </section>`,
   )
 }
 
 /** Revokes a key: from now on it is refused. */
-export async function submitRevokeKey(context: PageContext, page: OwnPage): Promise<Response> {
-  const key = await ownKey(context, page)
-  if (key === undefined) return showFailure(context, page, 'notFound')
+export async function submitRevokeKey(page: OwnPage): Promise<Answer> {
+  const key = await ownKey(page)
+  if (key === undefined) return showFailure(page, 'notFound')
   await page.site.accounts.revokeKey(key.id)
-  return seeOther(context, '/keys?notice=key-revoked')
+  return seeOther(page, '/keys?notice=key-revoked')
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { AccountError, budgetPeriods } from '../../../accounts/accounts.ts'
 import { readForm, fieldSchemas, hiddenField, says } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import {
   emptyForm,
   field,
@@ -134,8 +134,8 @@ function newKeyForm(page: OwnPage, state: FormState): Html {
   )
 }
 
-export async function showNewKey(context: PageContext, page: OwnPage): Promise<Response> {
-  return context.html(newKeyForm(page, emptyForm))
+export async function showNewKey(page: OwnPage): Promise<Answer> {
+  return newKeyForm(page, emptyForm)
 }
 
 function shownOnce(page: OwnPage, name: string, value: string): Html {
@@ -198,11 +198,11 @@ type NewKeyFields = z.output<ReturnType<typeof newKeySchema>>
  * Makes a key and shows it, once: there is no page to come back to, and no address that holds it. Nothing of
  * the answer is kept by browsers.
  */
-export async function submitNewKey(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitNewKey(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
-  const sent = await readForm(context, page, newKeySchema(site.clock.now(), page.language))
-  const refuse = (state: FormState): Response | Promise<Response> =>
-    context.html(newKeyForm(page, state), 422)
+  const sent = await readForm(page, newKeySchema(site.clock.now(), page.language))
+  const refuse = (state: FormState): Answer | Promise<Answer> =>
+    page.context.html(newKeyForm(page, state), 422)
   if (!sent.isValid) return refuse(sent.state)
   const { value, state } = sent
   const unknown = (names: readonly string[]): string | undefined =>
@@ -215,10 +215,10 @@ export async function submitNewKey(context: PageContext, page: OwnPage): Promise
     return refuse({ ...state, errors: { name: texts.newKey.tooOften } })
   // A page that is loaded again sends its form again. The key that it made is shown to nobody any more.
   const form = value.form === '' ? undefined : `${account.accountId} ${value.form}`
-  if (form !== undefined && !(await site.newKeyForms.begin(form))) return seeOther(context, '/keys')
+  if (form !== undefined && !(await site.newKeyForms.begin(form))) return seeOther(page, '/keys')
   try {
     const made = await site.accounts.createKey(wantedKey(account.accountId, value))
-    return await context.html(shownOnce(page, value.name, made.key))
+    return await shownOnce(page, value.name, made.key)
   } catch (error) {
     if (form !== undefined) await site.newKeyForms.takeBack(form)
     if (!(error instanceof AccountError && error.code === 'key_limit')) throw error

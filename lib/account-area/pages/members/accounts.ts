@@ -3,15 +3,15 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { idField, readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { CurrentAccount, Html, OwnPage, PageContext, Site } from '../../page.ts'
+import type { Answer, CurrentAccount, Html, OwnPage } from '../../page.ts'
 import { buttonForm, notice } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
+import { keptCookie } from '../../../web/pages/appearance.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 
 const schema = z.object({ account: idField })
 
 const accountCookieName = 'account.current'
-const year = 365 * 24 * 60 * 60
 
 async function ownAccounts(page: OwnPage): Promise<Html> {
   const { site, session, account, texts } = page
@@ -90,24 +90,22 @@ async function invitations(page: OwnPage): Promise<Html> {
 }
 
 /** The accounts of a user, and the invitations to others. */
-export async function showAccounts(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showAccounts(page: OwnPage): Promise<Answer> {
   const { title } = page.texts.accounts
-  return context.html(
-    titledPage(
-      page,
-      { title, isNarrow: true },
-      html`${notice(page)} ${await invitations(page)} ${await ownAccounts(page)}`,
-    ),
+  return titledPage(
+    page,
+    { title, isNarrow: true },
+    html`${notice(page)} ${await invitations(page)} ${await ownAccounts(page)}`,
   )
 }
 
 /** The account that a user acts for: the one that was chosen in this browser, else the oldest. */
-export async function currentAccount(
-  context: PageContext,
-  site: Site,
-  userId: string,
-): Promise<CurrentAccount | undefined> {
-  const accounts = await site.users.memberships(userId)
+export async function currentAccount({
+  context,
+  site,
+  session,
+}: Pick<OwnPage, 'context' | 'site' | 'session'>): Promise<CurrentAccount | undefined> {
+  const accounts = await site.users.memberships(session.user.id)
   const chosen = getCookie(context, accountCookieName)
   const account = accounts.find(({ accountId }) => accountId === chosen) ?? accounts[0]
   if (account === undefined || accounts.length === 1) return account
@@ -115,54 +113,45 @@ export async function currentAccount(
 }
 
 /** The account that a form names, when it is one of the user's. */
-async function namedAccount(context: PageContext, page: OwnPage) {
-  const sent = await readForm(context, page, schema)
+async function namedAccount(page: OwnPage) {
+  const sent = await readForm(page, schema)
   const accounts = await page.site.users.memberships(page.session.user.id)
   return sent.isValid ? accounts.find(one => one.accountId === sent.value.account) : undefined
 }
 
 /** Keeps the choice in a cookie. Whether the account is the user's is checked with every request. */
-function useAccount(context: PageContext, { site }: OwnPage, accountId: string): Response {
-  const secure = site.publicUrl.protocol === 'https:'
-  setCookie(context, accountCookieName, accountId, {
-    httpOnly: true,
-    sameSite: 'Lax',
-    secure,
-    path: '/',
-    maxAge: year,
-  })
-  return seeOther(context, '/')
+function useAccount(page: OwnPage, accountId: string): Answer {
+  setCookie(page.context, accountCookieName, accountId, keptCookie(page.site))
+  return seeOther(page, '/')
 }
 
 /** Shows another account of the user from now on. */
-export async function submitUseAccount(context: PageContext, page: OwnPage): Promise<Response> {
-  const account = await namedAccount(context, page)
-  return account === undefined
-    ? showFailure(context, page, 'notFound')
-    : useAccount(context, page, account.accountId)
+export async function submitUseAccount(page: OwnPage): Promise<Answer> {
+  const account = await namedAccount(page)
+  return account === undefined ? showFailure(page, 'notFound') : useAccount(page, account.accountId)
 }
 
 /** Gives up the access to somebody else's account. */
-export async function submitLeaveAccount(context: PageContext, page: OwnPage): Promise<Response> {
-  const account = await namedAccount(context, page)
+export async function submitLeaveAccount(page: OwnPage): Promise<Answer> {
+  const account = await namedAccount(page)
   const isLeft =
     account !== undefined && (await page.site.members.remove(account.accountId, page.session.user.id))
-  return isLeft ? seeOther(context, '/accounts?notice=account-left') : showFailure(context, page, 'notFound')
+  return isLeft ? seeOther(page, '/accounts?notice=account-left') : showFailure(page, 'notFound')
 }
 
 /** Accepts an invitation and shows the account. */
-export async function submitAcceptInvitation(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitAcceptInvitation(page: OwnPage): Promise<Answer> {
   const { site, session } = page
-  const sent = await readForm(context, page, schema)
+  const sent = await readForm(page, schema)
   const isAccepted =
     sent.isValid &&
     session.user.isEmailConfirmed &&
     (await site.members.accept(session.user, sent.value.account))
-  return isAccepted ? useAccount(context, page, sent.value.account) : showFailure(context, page, 'notFound')
+  return isAccepted ? useAccount(page, sent.value.account) : showFailure(page, 'notFound')
 }
 
-export async function submitDeclineInvitation(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, schema)
+export async function submitDeclineInvitation(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, schema)
   if (sent.isValid) await page.site.members.endInvitation(sent.value.account, page.session.user.email)
-  return seeOther(context, '/accounts?notice=invitation-declined')
+  return seeOther(page, '/accounts?notice=invitation-declined')
 }

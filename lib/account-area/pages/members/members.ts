@@ -5,7 +5,7 @@ import type { Invitation, Member } from '../../../administration/members.ts'
 import { longDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import {
   buttonForm,
   settingCard,
@@ -109,15 +109,15 @@ async function view(page: OwnPage, state: FormState): Promise<Html> {
 }
 
 /** Who has access to the account, and a form to invite an accountant. */
-export async function showMembers(context: PageContext, page: OwnPage): Promise<Response> {
-  return context.html(await view(page, emptyForm))
+export async function showMembers(page: OwnPage): Promise<Answer> {
+  return await view(page, emptyForm)
 }
 
 /** Invites an accountant by email. */
-export async function submitInvitation(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitInvitation(page: OwnPage): Promise<Answer> {
   const { site, account, session, caller, language } = page
-  const sent = await readForm(context, page, invitationSchema)
-  if (!sent.isValid) return context.html(await view(page, sent.state), 422)
+  const sent = await readForm(page, invitationSchema)
+  if (!sent.isValid) return page.context.html(await view(page, sent.state), 422)
   const { email } = sent.value
   const mayByAddress = await site.emailAttempts.lettersFrom.begin(networkOf(caller.address))
   const isAllowed = mayByAddress && (await site.emailAttempts.lettersTo.begin(email))
@@ -126,23 +126,23 @@ export async function submitInvitation(context: PageContext, page: OwnPage): Pro
     : 'tooMany'
   if (result !== 'invited') {
     const key = { member: 'memberAlready', full: 'membersFull', tooMany: 'emailsTooMany' } as const
-    return context.html(await view(page, withError(page, sent.state, 'email', key[result])), 422)
+    return page.context.html(await view(page, withError(page, sent.state, 'email', key[result])), 422)
   }
   // The name of a company could say anything to a stranger; an address was confirmed.
   site.sendInvitation({ email, language }, session.user.email)
-  return seeOther(context, '/settings/members?notice=invitation-sent')
+  return seeOther(page, '/settings/members?notice=invitation-sent')
 }
 
 /** Takes an invitation back. */
-export async function submitWithdrawal(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, invitationSchema)
+export async function submitWithdrawal(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, invitationSchema)
   if (sent.isValid) await page.site.members.endInvitation(page.account.accountId, sent.value.email)
-  return seeOther(context, '/settings/members?notice=invitation-withdrawn')
+  return seeOther(page, '/settings/members?notice=invitation-withdrawn')
 }
 
 /** Ends the access of a member. */
-export async function submitRemoveMember(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, memberSchema)
+export async function submitRemoveMember(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, memberSchema)
   if (sent.isValid) await page.site.members.remove(page.account.accountId, sent.value.user)
-  return seeOther(context, '/settings/members?notice=member-removed')
+  return seeOther(page, '/settings/members?notice=member-removed')
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { count, exactRoubles, decimal, isoDay } from '../../../web/format.ts'
 import { hiddenField, readQuery, says } from '../../../web/http/read-form.ts'
-import type { Html, OwnPage, PageContext, Page } from '../../page.ts'
+import type { Answer, Html, OwnPage, Page } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { field, formProblems } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -193,17 +193,17 @@ function nothing(page: OwnPage, isSearch: boolean): Html {
 }
 
 /** What can be asked for, and what it costs. */
-export async function showModels(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showModels(page: OwnPage): Promise<Answer> {
   const { texts, site } = page
   const { models } = texts
-  const sent = readQuery(context, page, searchSchema)
+  const sent = readQuery(page, searchSchema)
   const search = sent.isValid ? sent.value : { q: '', provider: '' }
   const { q: text, provider } = search
   const isSearch = text !== '' || provider !== ''
   const all = pricedModels(site.config, site.clock.now())
   const named = text === '' ? all : all.filter(model => matches(model, text))
   const found = provider === '' ? named : named.filter(model => model.provider === provider)
-  return context.html(
+  return page.context.html(
     titledPage(
       page,
       { title: models.title },

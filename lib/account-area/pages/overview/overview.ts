@@ -3,7 +3,7 @@ import { budgetDay } from '../../../ledger/key-spending.ts'
 import type { Balance } from '../../../ledger/ledger.ts'
 import type { ChargeReport } from '../../../ledger/reports.ts'
 import { count, debtMoney, money, spentMoney, alignDecimals, smallMoney, time } from '../../../web/format.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { notice } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -147,7 +147,7 @@ function lastRequests(
 }
 
 /** What the account has, what it spent and on what, and what to do when it is new. */
-export async function showOverview(context: PageContext, page: OwnPage): Promise<Response> {
+export async function showOverview(page: OwnPage): Promise<Answer> {
   const { site, session, account, texts } = page
   const { reports } = site
   const { accountId } = account
@@ -160,17 +160,15 @@ export async function showOverview(context: PageContext, page: OwnPage): Promise
     site.members.invitations({ email: session.user.email }),
   ])
   const hasKey = activeKeys.length > 0
-  return context.html(
-    titledPage(
-      page,
-      { title: texts.overview.title },
-      html`${notice(page)}${invitations.length > 0 ? invitationNotice(page) : ''}${balanceCard(page, balance)}
-      ${
-        charges.length === 0
-          ? firstSteps(page, { hasKey, hasMoney: balance.balanceMicros > 0 })
-          : html`${spendingCard(page, spendingByDay(rows, today, daysShown))}
-            ${lastRequests(page, charges, await keyNames(page, charges))}`
-      }`,
-    ),
+  return titledPage(
+    page,
+    { title: texts.overview.title },
+    html`${notice(page)}${invitations.length > 0 ? invitationNotice(page) : ''}${balanceCard(page, balance)}
+    ${
+      charges.length === 0
+        ? firstSteps(page, { hasKey, hasMoney: balance.balanceMicros > 0 })
+        : html`${spendingCard(page, spendingByDay(rows, today, daysShown))}
+          ${lastRequests(page, charges, await keyNames(page, charges))}`
+    }`,
   )
 }

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Config } from '../../../config/config.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import {
@@ -101,40 +101,38 @@ function sectionsOf(page: OwnPage, filled: SnippetValues): readonly Section[] {
 }
 
 /** How to begin: what to set in each client, ready to be copied. */
-export function showQuickStart(context: PageContext, page: OwnPage): Response | Promise<Response> {
+export function showQuickStart(page: OwnPage): Answer | Promise<Answer> {
   const { quickStart } = page.texts
   const filled = values(page.site.config)
   const sections = sectionsOf(page, filled)
-  return context.html(
-    titledPage(
-      page,
-      { title: quickStart.title },
-      html`<section class="card">
-          <p>${quickStart.intro}</p>
-          <div class="row">
-            <span class="quiet">${quickStart.address}</span>
-            <code id="address">${filled.address}</code>
-            ${copyButton(page, 'address')}
-          </div>
-          <p>${quickStart.keyHint}</p>
-          ${snippet(page, quickStart.key, keySnippet)}
-          <div class="row">
-            <a class="button" href="/keys">${quickStart.toKeys}</a>
-            <a href="/models">${quickStart.toModels}</a>
-          </div>
-        </section>
-        <nav class="contents" aria-label="${quickStart.contents}">
-          <ul>
-            ${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
-          </ul>
-        </nav>
-        ${sections.map(
-          ({ id, title, content }) =>
-            html`<section class="card">
-              <h2 id="${id}">${title}</h2>
-              ${content}
-            </section>`,
-        )}`,
-    ),
+  return titledPage(
+    page,
+    { title: quickStart.title },
+    html`<section class="card">
+        <p>${quickStart.intro}</p>
+        <div class="row">
+          <span class="quiet">${quickStart.address}</span>
+          <code id="address">${filled.address}</code>
+          ${copyButton(page, 'address')}
+        </div>
+        <p>${quickStart.keyHint}</p>
+        ${snippet(page, quickStart.key, keySnippet)}
+        <div class="row">
+          <a class="button" href="/keys">${quickStart.toKeys}</a>
+          <a href="/models">${quickStart.toModels}</a>
+        </div>
+      </section>
+      <nav class="contents" aria-label="${quickStart.contents}">
+        <ul>
+          ${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
+        </ul>
+      </nav>
+      ${sections.map(
+        ({ id, title, content }) =>
+          html`<section class="card">
+            <h2 id="${id}">${title}</h2>
+            ${content}
+          </section>`,
+      )}`,
   )
 }

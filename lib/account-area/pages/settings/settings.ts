@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Answer, Html, OwnPage } from '../../page.ts'
 import { languages } from '../../../web/texts/language.ts'
 import {
   emptyForm,
@@ -19,7 +19,7 @@ import { settingsTabs } from '../../view/account-frame.ts'
 import { z } from 'zod'
 import { seeOther } from '../../../web/http/redirect.ts'
 import { setCookie } from 'hono/cookie'
-import { lookCookie, lookCookies } from '../../../web/pages/appearance.ts'
+import { keptCookie, lookCookies } from '../../../web/pages/appearance.ts'
 import { isOwnPassword } from '../../../web/pages/security/security-forms.ts'
 import { forgetUser } from '../../../administration/forget-user.ts'
 import { money } from '../../../web/format.ts'
@@ -124,47 +124,47 @@ async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<H
 }
 
 /** Profile, email, alert, and the way out. */
-export async function showSettings(context: PageContext, page: OwnPage): Promise<Response> {
-  return context.html(await settingsView(page))
+export async function showSettings(page: OwnPage): Promise<Answer> {
+  return await settingsView(page)
 }
 
 /** Keeps the bound of the low-balance alert; an empty field switches it off. */
-export async function submitAlert(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, z.object({ below: fieldSchemas.roubles(page.language) }))
-  if (!sent.isValid) return context.html(await settingsView(page, { alert: sent.state }), 422)
+export async function submitAlert(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, z.object({ below: fieldSchemas.roubles(page.language) }))
+  if (!sent.isValid) return page.context.html(await settingsView(page, { alert: sent.state }), 422)
   const { below } = sent.value
   await page.site.settings.setAlertBelow(page.account.accountId, below)
-  return seeOther(context, `/settings?notice=${below === undefined ? 'alert-off' : 'alert-on'}`)
+  return seeOther(page, `/settings?notice=${below === undefined ? 'alert-off' : 'alert-on'}`)
 }
 
 /** Keeps name and language. */
-export async function submitProfile(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, profileSchema)
-  if (!sent.isValid) return context.html(await settingsView(page, { profile: sent.state }), 422)
+export async function submitProfile(page: OwnPage): Promise<Answer> {
+  const sent = await readForm(page, profileSchema)
+  if (!sent.isValid) return page.context.html(await settingsView(page, { profile: sent.state }), 422)
   const { name, language } = sent.value
   const { site, session } = page
   const own = { column: 'id', operator: '=', value: session.user.id } as const
   await site.users.update('users', [own], { set: { name, language } })
-  setCookie(context, lookCookies(page.site).language, language, lookCookie(site))
-  return seeOther(context, '/settings?notice=profile-saved')
+  setCookie(page.context, lookCookies(page.site).language, language, keptCookie(site))
+  return seeOther(page, '/settings?notice=profile-saved')
 }
 
 /** Sends an email to the new address. */
-export async function submitEmail(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitEmail(page: OwnPage): Promise<Answer> {
   const { site, session, caller, language } = page
-  const sent = await readForm(context, page, emailSchema)
-  if (!sent.isValid) return context.html(await settingsView(page, { email: sent.state }), 422)
+  const sent = await readForm(page, emailSchema)
+  if (!sent.isValid) return page.context.html(await settingsView(page, { email: sent.state }), 422)
   const { newEmail, currentPassword } = sent.value
   if (newEmail === session.user.email) {
     const email = withError(page, sent.state, 'newEmail', 'emailSame')
-    return context.html(await settingsView(page, { email }), 422)
+    return page.context.html(await settingsView(page, { email }), 422)
   }
   if (!(await isOwnPassword(page, currentPassword))) {
     const email = withError(page, sent.state, 'currentPassword', 'passwordWrong')
-    return context.html(await settingsView(page, { email }), 422)
+    return page.context.html(await settingsView(page, { email }), 422)
   }
   await site.emailChange.ask(session.user, newEmail, language, caller)
-  return seeOther(context, '/settings?notice=email-letter-sent')
+  return seeOther(page, '/settings?notice=email-letter-sent')
 }
 
 const deletionSchema = z.object({ currentPassword: fieldSchemas.password, understood: z.string().optional() })
@@ -214,8 +214,8 @@ async function deletionView(page: OwnPage, state: FormState): Promise<Html> {
 }
 
 /** Says what deleting means, and asks for the password. */
-export async function showDeleteAccount(context: PageContext, page: OwnPage): Promise<Response> {
-  return context.html(await deletionView(page, emptyForm))
+export async function showDeleteAccount(page: OwnPage): Promise<Answer> {
+  return await deletionView(page, emptyForm)
 }
 
 async function revokeKeys({ site, account }: OwnPage): Promise<void> {
@@ -225,19 +225,19 @@ async function revokeKeys({ site, account }: OwnPage): Promise<void> {
 }
 
 /** Revokes the keys, removes the user and writes a last email. */
-export async function submitDeleteAccount(context: PageContext, page: OwnPage): Promise<Response> {
+export async function submitDeleteAccount(page: OwnPage): Promise<Answer> {
   const { site, session, account, caller, language } = page
-  const sent = await readForm(context, page, deletionSchema)
-  if (!sent.isValid) return context.html(await deletionView(page, sent.state), 422)
+  const sent = await readForm(page, deletionSchema)
+  if (!sent.isValid) return page.context.html(await deletionView(page, sent.state), 422)
   const balanceMicros = await balanceOf(page)
   if (balanceMicros > 0 && sent.value.understood !== 'yes') {
-    return context.html(
+    return page.context.html(
       await deletionView(page, withError(page, sent.state, 'understood', 'understoodMissing')),
       422,
     )
   }
   if (!(await isOwnPassword(page, sent.value.currentPassword))) {
-    return context.html(
+    return page.context.html(
       await deletionView(page, withError(page, sent.state, 'currentPassword', 'passwordWrong')),
       422,
     )
@@ -250,5 +250,5 @@ export async function submitDeleteAccount(context: PageContext, page: OwnPage): 
   await revokeKeys(page)
   if (isDeletedHere)
     site.settingsLetters.deleted({ email: session.user.email, language }, account.accountId, balanceMicros)
-  return seeOther(context, '/sign-in?notice=account-deleted', await site.sessions.end(caller))
+  return seeOther(page, '/sign-in?notice=account-deleted', await site.sessions.end(caller))
 }

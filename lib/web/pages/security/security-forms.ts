@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm, withError } from '../../http/read-form.ts'
 import { seeOther } from '../../http/redirect.ts'
-import type { Html, SignedInPage, PageContext, PageEnv } from '../../web-page.ts'
+import type { Answer, Html, SignedInPage, PageContext, PageEnv } from '../../web-page.ts'
 import type { Hono } from 'hono'
 import type { FactorSetup } from '../../sign-in/second-factor.ts'
 import { copyButton, emptyForm, field, form, formProblems, type FormState } from '../../view/form.ts'
@@ -91,8 +91,8 @@ function setUpView(page: SignedInPage, setup: FactorSetup | undefined, state: Fo
 }
 
 /** Shows the page once more, with what was wrong with one of its forms. */
-async function refuse(context: PageContext, page: SignedInPage, forms: SecurityForms): Promise<Response> {
-  return context.html(await securityView(page, forms), 422)
+async function refuse(page: SignedInPage, forms: SecurityForms): Promise<Answer> {
+  return page.context.html(await securityView(page, forms), 422)
 }
 
 /**
@@ -115,56 +115,57 @@ export async function isOwnPassword(page: SignedInPage, password: string): Promi
 }
 
 /** Password, code and sessions. */
-async function showSecurity(context: PageContext, page: SignedInPage): Promise<Response> {
-  return context.html(await securityView(page))
+async function showSecurity(page: SignedInPage): Promise<Answer> {
+  return await securityView(page)
 }
 
 /** Changes the password; every other session ends, and this one goes on under a new token. */
-async function submitPassword(context: PageContext, page: SignedInPage): Promise<Response> {
+async function submitPassword(page: SignedInPage): Promise<Answer> {
   const { site, session, caller, language } = page
-  const sent = await readForm(context, page, passwordSchema)
-  if (!sent.isValid) return refuse(context, page, { password: sent.state })
+  const sent = await readForm(page, passwordSchema)
+  if (!sent.isValid) return refuse(page, { password: sent.state })
   const { currentPassword, newPassword } = sent.value
   const cookies = await byPassword(page, () =>
     site.sessions.changePassword(caller, currentPassword, newPassword),
   )
   if (cookies === undefined) {
     const password = withError(page, sent.state, 'currentPassword', 'passwordWrong')
-    return refuse(context, page, { password })
+    return refuse(page, { password })
   }
   await endLinks(site.users, site.tables, session.user.id)
   site.securityEmails.passwordChanged({ email: session.user.email, language })
-  return seeOther(context, '/security?notice=password-changed', cookies)
+  return seeOther(page, '/security?notice=password-changed', cookies)
 }
 
 /** Ends one of the user's own sessions; the id of another's does nothing. */
-async function submitEndSession(context: PageContext, page: SignedInPage): Promise<Response> {
-  const sent = await readForm(context, page, z.object({ id: z.string().max(100) }))
+async function submitEndSession(page: SignedInPage): Promise<Answer> {
+  const sent = await readForm(page, z.object({ id: z.string().max(100) }))
   if (sent.isValid) await page.site.sessions.endOne(page.caller, sent.value.id)
-  return seeOther(context, '/security?notice=session-ended')
+  return seeOther(page, '/security?notice=session-ended')
 }
 
 /** Ends all of the user's sessions but this one. */
-async function submitEndOtherSessions(context: PageContext, page: SignedInPage): Promise<Response> {
+async function submitEndOtherSessions(page: SignedInPage): Promise<Answer> {
   await page.site.sessions.endOthers(page.caller)
-  return seeOther(context, '/security?notice=sessions-ended')
+  return seeOther(page, '/security?notice=sessions-ended')
 }
 
-type Show = (context: PageContext, page: SignedInPage) => Response | Promise<Response>
+/** Answers a request for a page of somebody who is signed in. */
+export type ShowSignedIn = (page: SignedInPage) => Answer | Promise<Answer>
 
 /** Takes a form that asks for the password alone, and does something with it that answers undefined when it is wrong. */
 function withPassword<T>(
   form: 'twoFactor' | 'backupCodes',
   act: (page: SignedInPage, password: string) => Promise<T | undefined>,
-  answer: (context: PageContext, page: SignedInPage, done: T) => Response | Promise<Response>,
-): Show {
-  return async (context, page) => {
-    const sent = await readForm(context, page, ownPasswordSchema)
-    if (!sent.isValid) return refuse(context, page, { [form]: sent.state })
+  answer: (page: SignedInPage, done: T) => Answer | Promise<Answer>,
+): ShowSignedIn {
+  return async page => {
+    const sent = await readForm(page, ownPasswordSchema)
+    if (!sent.isValid) return refuse(page, { [form]: sent.state })
     const done = await byPassword(page, () => act(page, sent.value.password))
     return done === undefined
-      ? refuse(context, page, { [form]: withError(page, sent.state, 'password', 'passwordWrong') })
-      : answer(context, page, done)
+      ? refuse(page, { [form]: withError(page, sent.state, 'password', 'passwordWrong') })
+      : answer(page, done)
   }
 }
 
@@ -172,17 +173,15 @@ function withPassword<T>(
 const submitTwoFactor = withPassword(
   'twoFactor',
   ({ site, caller }, password) => site.secondFactor.setUp(caller, password),
-  (context, page, setup) =>
-    setup === 'on'
-      ? seeOther(context, '/security?notice=two-factor-on')
-      : context.html(setUpView(page, setup, emptyForm)),
+  (page, setup) =>
+    setup === 'on' ? seeOther(page, '/security?notice=two-factor-on') : setUpView(page, setup, emptyForm),
 )
 
 /** Switches it on by a first code. */
-async function submitTwoFactorCode(context: PageContext, page: SignedInPage): Promise<Response> {
-  const sent = await readForm(context, page, codeSchema)
+async function submitTwoFactorCode(page: SignedInPage): Promise<Answer> {
+  const sent = await readForm(page, codeSchema)
   const setup = shownSetup(sent.state.typed['setup'] ?? '')
-  if (!sent.isValid) return context.html(setUpView(page, setup, sent.state), 422)
+  if (!sent.isValid) return page.context.html(setUpView(page, setup, sent.state), 422)
   const { site, session, caller, language } = page
   const others = (await site.sessions.list(caller)).map(({ id }) => id).filter(id => id !== session.id)
   const cookies = await site.secondFactor.confirm(caller, sent.value.code)
@@ -190,19 +189,20 @@ async function submitTwoFactorCode(context: PageContext, page: SignedInPage): Pr
     // Whoever got in by the password alone must show a code, too.
     await site.sessions.endOf(session.user.id, others)
     site.securityEmails.twoFactorChanged({ email: session.user.email, language }, true)
-    return seeOther(context, '/security?notice=two-factor-on', cookies)
+    return seeOther(page, '/security?notice=two-factor-on', cookies)
   }
   const state = withError(page, sent.state, 'code', 'codeWrong')
-  return context.html(setUpView(page, setup, state), 422)
+  return page.context.html(setUpView(page, setup, state), 422)
 }
 
 /** Takes the password and switches it off. */
 const submitRemoveTwoFactor = withPassword(
   'twoFactor',
   ({ site, caller }, password) => site.secondFactor.remove(caller, password),
-  (context, { site, session, language }, cookies) => {
+  (page, cookies) => {
+    const { site, session, language } = page
     site.securityEmails.twoFactorChanged({ email: session.user.email, language }, false)
-    return seeOther(context, '/security?notice=two-factor-off', cookies)
+    return seeOther(page, '/security?notice=two-factor-off', cookies)
   },
 )
 
@@ -210,19 +210,17 @@ const submitRemoveTwoFactor = withPassword(
 const submitBackupCodes = withPassword(
   'backupCodes',
   ({ site, caller }, password) => site.secondFactor.newBackupCodes(caller, password),
-  (context, page, made) => {
-    if (made === 'off') return seeOther(context, '/security?notice=two-factor-off')
+  (page, made) => {
+    if (made === 'off') return seeOther(page, '/security?notice=two-factor-off')
     const { site, session, language } = page
     site.securityEmails.backupCodesMade({ email: session.user.email, language })
     const { security } = page.texts
-    return context.html(
-      titledPage(
-        page,
-        { title: security.backupCodes },
-        html`<p class="notice" role="status">${security.backupMade}</p>
-          ${codes(page, made)}
-          <p><a class="button plain" href="/security">${security.title}</a></p>`,
-      ),
+    return titledPage(
+      page,
+      { title: security.backupCodes },
+      html`<p class="notice" role="status">${security.backupMade}</p>
+        ${codes(page, made)}
+        <p><a class="button plain" href="/security">${security.title}</a></p>`,
     )
   },
 )
@@ -233,7 +231,7 @@ const submitBackupCodes = withPassword(
  */
 export function routeSecurity(
   router: Hono<PageEnv>,
-  signedIn: (show: Show) => (context: PageContext) => Response | Promise<Response>,
+  signedIn: (show: ShowSignedIn) => (context: PageContext) => Promise<Response>,
 ): void {
   router.get('/security', signedIn(showSecurity))
   router.post('/security/password', signedIn(submitPassword))
