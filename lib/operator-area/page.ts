@@ -51,6 +51,8 @@ export interface Page extends WebPage {
 export interface DeskPage extends Page {
   readonly session: OpenSession
   readonly role: OperatorRole
+  /** The operator's email, by which the log names them. */
+  readonly operator: string
 }
 
 /** What may be done: look at everything, note something, move money, or everything else. */

@@ -12,7 +12,7 @@ import { routeSecurity, type ShowSignedIn } from '../web/pages/security/security
 import type { PageEnv, SignedInPage } from '../web/web-page.ts'
 import { areaRouter, open } from '../web/http/area-router.ts'
 import { may, type DeskPage, type DeskSite, type Page, type Permission, type ShowDeskPage } from './page.ts'
-import { alarmList, showAlarms, submitCloseAlarm, submitTake } from './pages/alarms.ts'
+import { alarmList, submitCloseAlarm, submitTake } from './pages/alarms.ts'
 import {
   submitBlock,
   submitCorrection,
@@ -73,7 +73,7 @@ function desk(permission: Permission, show: ShowDeskPage) {
     if (session === undefined || role === undefined) return toSignIn(page)
     if (!session.user.hasTwoFactor) return seeOther(page, '/security?notice=second-factor-needed')
     if (!may(role, permission)) return showFailure(page, 'denied')
-    return show({ ...page, session, role })
+    return show({ ...page, session, role, operator: session.user.email })
   })
 }
 
@@ -97,7 +97,7 @@ function routeDesk(router: Hono<PageEnv>): void {
     router.get(`${path}.csv`, desk('look', downloadList(makeList)))
   }
   router.get('/', desk('look', showToday))
-  list('/alarms', alarmList, showAlarms)
+  list('/alarms', alarmList)
   router.post('/alarms/:id/take', desk('note', submitTake))
   router.post('/alarms/:id/close', desk('note', submitCloseAlarm))
   list('/customers', customerList)

@@ -84,4 +84,4 @@ export interface PageEnv {
 export type PageContext = Context<PageEnv>
 
 /** What a page answers: its markup, or a response of another kind. */
-export type Answer = Awaited<Html> | Response
+export type Answer = Html | Response

@@ -4,12 +4,12 @@ import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { closeAlarm, listAlarms, takeAlarm } from '../../alarms/alarms.ts'
 import type { AlarmRow } from '../../stores/records/operator-tables.ts'
 import { count } from '../../web/format.ts'
-import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
+import { fieldSchemas, pathPart, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import { buttonForm, form, notice } from '../../web/view/form.ts'
+import { buttonForm, form } from '../../web/view/form.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
-import type { DeskPage, ShowDeskPage } from '../page.ts'
-import { alarmAdvice, alarmText, refusalOf, alarmReason } from '../view/shown-reason.ts'
+import type { DeskPage } from '../page.ts'
+import { alarmAdvice, alarmReason, alarmText, attempt } from '../view/shown-reason.ts'
 import { showList, shownTime, timeColumn, type DeskList } from '../view/desk-list.ts'
 
 const closeSchema = z.object({ reason: fieldSchemas.reason(textLengthsMax.reason) })
@@ -90,38 +90,25 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
   }
 }
 
-function answer(page: DeskPage, problem?: string): Promise<Answer> {
-  const above = html`${notice(page)}
-  ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}`
-  return showList(page, alarmList(page), { above, isWrong: problem !== undefined })
-}
-
-/** What has to be looked at. */
-export function showAlarms(page: DeskPage): Promise<Answer> {
-  return answer(page)
-}
-
 /** Does something about an alarm; what was wrong is said above the list, such as that somebody else was sooner. */
-function change(act: (page: DeskPage, id: string) => Promise<unknown>): ShowDeskPage {
-  return async page => {
-    const refused = await refusalOf(page, () => act(page, page.context.req.param('id') ?? ''))
-    return refused === undefined ? seeOther(page, '/alarms?notice=done') : answer(page, refused)
-  }
+async function change(page: DeskPage, act: (id: string) => Promise<unknown>): Promise<Answer> {
+  const { refused } = await attempt(page, () => act(pathPart(page)))
+  return refused === undefined
+    ? seeOther(page, '/alarms?notice=done')
+    : showList(page, alarmList(page), { refused })
 }
 
 /** The others see who looks at it. */
-export const submitTake = change((page, id) =>
-  takeAlarm(page.site.records, { id, operator: page.session.user.email, at: page.site.clock.now() }),
-)
+export function submitTake(page: DeskPage): Promise<Answer> {
+  const { site, operator } = page
+  return change(page, id => takeAlarm(site.records, { id, operator, at: site.clock.now() }))
+}
 
 /** What was done about it. */
 export async function submitCloseAlarm(page: DeskPage): Promise<Answer> {
+  const { site, operator } = page
   const sent = await readForm(page, closeSchema)
-  if (!sent.isValid) return answer(page, sent.state.errors['reason'])
-  const { site, session } = page
+  if (!sent.isValid) return showList(page, alarmList(page), { refused: sent.state.errors['reason'] })
   const { reason } = sent.value
-  const close = change((_, id) =>
-    closeAlarm(site.records, { id, reason, operator: session.user.email, at: site.clock.now() }),
-  )
-  return close(page)
+  return change(page, id => closeAlarm(site.records, { id, reason, operator, at: site.clock.now() }))
 }

@@ -4,23 +4,19 @@ import { AccountError } from '../../accounts/accounts.ts'
 import { correctCharge } from '../../administration/correct-charge.ts'
 import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { parseRoubles } from '../../money/amount.ts'
-import { fieldSchemas, idField, readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, idField, pathPart, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import type { FormState } from '../../web/view/form.ts'
 import type { Answer } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
-import { refusalText } from '../view/shown-reason.ts'
+import { attempt } from '../view/shown-reason.ts'
 import { customerView } from './customer.ts'
 import type { FormName } from './customer-forms.ts'
 
 const reason = fieldSchemas.reason(textLengthsMax.reason)
 const formId = idField
 const reasonSchema = z.object({ reason })
-
-function amount(page: DeskPage) {
-  return fieldSchemas.roubles(page.language).refine(micros => micros !== undefined, says('required'))
-}
 
 /** Does something for a customer and comes back to the page; what was wrong is said there. */
 function customerAction<Schema extends z.ZodObject>(
@@ -29,19 +25,17 @@ function customerAction<Schema extends z.ZodObject>(
   act: (page: DeskPage, accountId: string, value: z.output<Schema>) => Promise<'done' | 'done-before'>,
 ): ShowDeskPage {
   return async (page: DeskPage) => {
-    const accountId = page.context.req.param('id') ?? ''
+    const accountId = pathPart(page)
     const sent = await readForm(page, schemaOf(page))
     const refuse = async (state: FormState): Promise<Answer> => {
       const view = await customerView(page, accountId, { name, state })
       return view === undefined ? showFailure(page, 'notFound') : page.context.html(view, 422)
     }
     if (!sent.isValid) return refuse(sent.state)
-    try {
-      return seeOther(page, `/customers/${accountId}?notice=${await act(page, accountId, sent.value)}`)
-    } catch (error) {
-      if (!(error instanceof AccountError)) throw error
-      return refuse({ ...sent.state, errors: { reason: refusalText(page, error) } })
-    }
+    const { refused, done } = await attempt(page, () => act(page, accountId, sent.value))
+    return refused === undefined
+      ? seeOther(page, `/customers/${accountId}?notice=${done}`)
+      : refuse({ ...sent.state, errors: { reason: refused } })
   }
 }
 
@@ -49,10 +43,9 @@ function customerAction<Schema extends z.ZodObject>(
 export const submitNote = customerAction(
   'note',
   () => z.object({ formId, note: reason }),
-  async ({ site, session }, accountId, { formId: id, note }) => {
+  async ({ site, operator }, accountId, { formId: id, note }) => {
     if ((await site.reports.account(accountId)) === undefined)
       throw new AccountError('account_not_found', `there is no account ${accountId}`)
-    const operator = session.user.email
     return (await addNote(site.records, { id, accountId, operator, note }, site.clock.now()))
       ? 'done'
       : 'done-before'
@@ -62,17 +55,17 @@ export const submitNote = customerAction(
 function movement(kind: 'credit' | 'debit'): ShowDeskPage {
   return customerAction(
     kind,
-    page => z.object({ formId, rub: amount(page), reason }),
-    async ({ site, session }, accountId, value) => {
+    page => z.object({ formId, rub: fieldSchemas.someRoubles(page.language), reason }),
+    async ({ site, operator }, accountId, value) => {
       const { isNew } = await moveMoney(
         site.records,
         {
           id: value.formId,
           kind,
           accountId,
-          amountMicros: value.rub ?? 0,
+          amountMicros: value.rub,
           reason: value.reason,
-          operator: session.user.email,
+          operator,
         },
         site.clock.now(),
       )
@@ -107,14 +100,14 @@ export const submitCorrection = customerAction(
         .pipe(z.string().regex(/^\d{1,9}(?:\.\d{1,6})?$/, says('amountInvalid'))),
       reason,
     }),
-  async ({ site, session }, accountId, { request, turn, rub, reason: why }) => {
+  async ({ site, operator }, accountId, { request, turn, rub, reason: why }) => {
     const correction = {
       accountId,
       requestId: request,
       sequence: turn,
       costMicros: parseRoubles(rub),
       reason: why,
-      operator: session.user.email,
+      operator,
     }
     await correctCharge(site.records, correction, site.clock.now())
     return 'done'
@@ -125,8 +118,8 @@ function block(isBlocked: boolean): ShowDeskPage {
   return customerAction(
     isBlocked ? 'block' : 'unblock',
     () => reasonSchema,
-    async ({ site, session }, accountId, { reason: why }) => {
-      await site.accounts.setBlocked({ accountId, isBlocked, reason: why, operator: session.user.email })
+    async ({ site, operator }, accountId, { reason: why }) => {
+      await site.accounts.setBlocked({ accountId, isBlocked, reason: why, operator })
       return 'done'
     },
   )
@@ -142,8 +135,7 @@ export const submitUnblock = block(false)
 export const submitEndSessions = customerAction(
   'end-sessions',
   () => reasonSchema,
-  async ({ site, session }, accountId, { reason: why }) => {
-    const operator = session.user.email
+  async ({ site, operator }, accountId, { reason: why }) => {
     await endSessions(site.records, { accountId, reason: why, operator }, site.clock.now())
     return 'done'
   },

@@ -4,6 +4,7 @@ import { readActions } from '../../administration/operator-log.ts'
 import { currentCompany } from '../../documents/company-versions.ts'
 import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
 import { exactRoubles, longDay, money, smallMoney, time, named } from '../../web/format.ts'
+import { pathPart } from '../../web/http/read-form.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { formProblems, notice } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
@@ -242,6 +243,6 @@ export async function customerView(
 
 /** A customer: money, requests, payments, people, keys, and what was done. */
 export async function showCustomer(page: DeskPage): Promise<Answer> {
-  const view = await customerView(page, page.context.req.param('id') ?? '')
+  const view = await customerView(page, pathPart(page))
   return view === undefined ? showFailure(page, 'notFound') : view
 }

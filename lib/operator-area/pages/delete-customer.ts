@@ -5,14 +5,14 @@ import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { deleteAccount, deletionBlockers, type DeletionBlockers } from '../../payments/delete-account.ts'
 import { count, money } from '../../web/format.ts'
-import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
+import { fieldSchemas, pathPart, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
-import { emptyForm, field, form, formProblems, type FormState } from '../../web/view/form.ts'
+import { emptyForm, field, form, formProblems, refusal, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalOf } from '../view/shown-reason.ts'
+import { attempt } from '../view/shown-reason.ts'
 
 const schema = z.object({ reason: fieldSchemas.reason(textLengthsMax.reason) })
 
@@ -38,13 +38,9 @@ function points(title: string, all: readonly string[]): Html {
     </ul>`
 }
 
-/** Without the form there is no field that could say it. */
-function refusal({ errors: { reason } }: FormState): Html {
-  return reason === undefined ? html`` : html`<p class="notice bad" role="alert">${reason}</p>`
-}
-
-async function view(page: DeskPage, accountId: string, state: FormState): Promise<Html> {
+async function view(page: DeskPage, state: FormState): Promise<Html> {
   const { deletion, common } = page.texts
+  const accountId = pathPart(page)
   const blockers = blockerList(
     page,
     await deletionBlockers(page.site.records, accountId, page.site.clock.now()),
@@ -56,7 +52,7 @@ async function view(page: DeskPage, accountId: string, state: FormState): Promis
     html`<p>
         <a href="${path}"><code>${accountId}</code></a>
       </p>
-      ${blockers.length === 0 ? formProblems(page, state) : refusal(state)}
+      ${blockers.length === 0 ? formProblems(page, state) : refusal(state.errors['reason'])}
       <section class="card">
         ${blockers.length === 0 ? '' : points(deletion.inTheWay, blockers)}
         ${points(deletion.removed, deletion.removedPoints)} ${points(deletion.kept, deletion.keptPoints)}
@@ -75,13 +71,9 @@ async function view(page: DeskPage, accountId: string, state: FormState): Promis
 }
 
 /** Says what a deletion removes, what stays, and what is in its way. */
-export async function showDeleteCustomer(page: DeskPage): Promise<Answer> {
-  return answer(page, emptyForm, 200)
-}
-
-async function answer(page: DeskPage, state: FormState, status: 200 | 422): Promise<Answer> {
+export async function showDeleteCustomer(page: DeskPage, sent?: FormState): Promise<Answer> {
   try {
-    return page.context.html(await view(page, page.context.req.param('id') ?? '', state), status)
+    return page.context.html(await view(page, sent ?? emptyForm), sent === undefined ? 200 : 422)
   } catch (error) {
     // There is none, or none any more.
     if (!(error instanceof AccountError)) throw error
@@ -91,13 +83,13 @@ async function answer(page: DeskPage, state: FormState, status: 200 | 422): Prom
 
 /** Closes an account for good. */
 export async function submitDeleteCustomer(page: DeskPage): Promise<Answer> {
-  const { site, session } = page
-  const accountId = page.context.req.param('id') ?? ''
+  const { site, operator } = page
+  const accountId = pathPart(page)
   const sent = await readForm(page, schema)
-  if (!sent.isValid) return answer(page, sent.state, 422)
-  const deletion = { accountId, reason: sent.value.reason, operator: session.user.email }
-  const refused = await refusalOf(page, () => deleteAccount(site, deletion, site.clock.now()))
+  if (!sent.isValid) return showDeleteCustomer(page, sent.state)
+  const deletion = { accountId, reason: sent.value.reason, operator }
+  const { refused } = await attempt(page, () => deleteAccount(site, deletion, site.clock.now()))
   return refused === undefined
     ? seeOther(page, `/customers/${accountId}?notice=done`)
-    : answer(page, { ...sent.state, errors: { reason: refused } }, 422)
+    : showDeleteCustomer(page, { ...sent.state, errors: { reason: refused } })
 }

@@ -7,11 +7,11 @@ import { moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
-import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
+import { emptyForm, field, form, formProblems, type FormState } from '../../web/view/form.ts'
 import type { Answer } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { accountColumn, amountColumn, showList, textColumn, type DeskList } from '../view/desk-list.ts'
-import { reasonedText } from '../view/shown-reason.ts'
+import { attempt } from '../view/shown-reason.ts'
 
 const month = z
   .string(says('required'))
@@ -77,7 +77,8 @@ export function documentList(page: DeskPage): DeskList<ListedClosing> {
   }
 }
 
-async function answer(
+/** Closing documents, and where a month is closed. */
+export function showDocuments(
   page: DeskPage,
   { state = emptyForm, said }: { readonly state?: FormState; readonly said?: string } = {},
 ): Promise<Answer> {
@@ -85,8 +86,7 @@ async function answer(
   const { site } = page
   const lastMonth = shiftMonth(moscowDay(site.clock.now()).slice(0, 7), -1)
   const shown = state === emptyForm ? { typed: { month: lastMonth }, errors: {} } : state
-  const above = html`${notice(page)} ${formProblems(page, state, 'close-')}
-  ${said === undefined ? '' : html`<p class="notice" role="status">${said}</p>`}`
+  const above = formProblems(page, state, 'close-')
   const below = html`<section class="card">
     <h2>${documents.close}</h2>
     ${form(
@@ -98,35 +98,28 @@ async function answer(
   </section>`
   return showList(page, documentList(page), {
     above,
+    said,
     ...(may(page.role, 'money') && site.config.seller !== undefined && { below }),
     isWrong: Object.keys(state.errors).length > 0,
   })
 }
 
-/** Closing documents, and where a month is closed. */
-export function showDocuments(page: DeskPage): Promise<Answer> {
-  return answer(page)
-}
-
 /** Makes the documents of a month; done again it makes none. */
 export async function submitClose(page: DeskPage): Promise<Answer> {
-  const { site, session, texts } = page
+  const { site, operator, texts } = page
   const sent = await readForm(page, schema)
-  if (!sent.isValid) return answer(page, { state: sent.state })
+  if (!sent.isValid) return showDocuments(page, { state: sent.state })
+  const refuse = (reason: string) =>
+    showDocuments(page, { state: { ...sent.state, errors: { month: reason } } })
   const { seller } = site.config
-  if (seller === undefined)
-    return answer(page, { state: { ...sent.state, errors: { month: texts.transfers.noSeller } } })
+  if (seller === undefined) return refuse(texts.transfers.noSeller)
   const { month } = sent.value
-  const operator = session.user.email
-  try {
-    const at = site.clock.now()
-    const { made } = await closeMonth(site.records, seller, { month, at, operator })
-    const { closed, notOver } = texts.documents
-    const said = closed(made.length) + (month === moscowDay(at).slice(0, 7) ? ` ${notOver}` : '')
-    return await answer(page, { state: sent.state, said })
-  } catch (error) {
-    const reason = reasonedText(page, error)
-    if (reason === undefined) throw error
-    return answer(page, { state: { ...sent.state, errors: { month: reason } } })
-  }
+  const at = site.clock.now()
+  const { refused, done } = await attempt(page, () =>
+    closeMonth(site.records, seller, { month, at, operator }),
+  )
+  if (refused !== undefined) return refuse(refused)
+  const { closed, notOver } = texts.documents
+  const said = closed(done.made.length) + (month === moscowDay(at).slice(0, 7) ? ` ${notOver}` : '')
+  return showDocuments(page, { state: sent.state, said })
 }

@@ -5,20 +5,14 @@ import { keyListMax, textLengthsMax } from '../../administration/text-lengths.ts
 import { isAddressRange } from '../../config/scalars.ts'
 import { zonedTime } from '../../platform/clock.ts'
 import { standsForModel } from '../../models/model-directory.ts'
-import { fieldSchemas, readForm, says, roublesTyped } from '../../web/http/read-form.ts'
+import { fieldSchemas, pathPart, readForm, says, roublesTyped } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
-import { field, form, formProblems, type FormState } from '../../web/view/form.ts'
+import { choice, field, form, formProblems, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { refusalOf } from '../view/shown-reason.ts'
-
-const list = z
-  .string()
-  .max(10_000, says('tooLong'))
-  .default('')
-  .transform(text => [...new Set(text.split(/[\s,;]+/).filter(item => item !== ''))])
+import { attempt } from '../view/shown-reason.ts'
 
 function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
   // What a key has expired by may stay.
@@ -27,12 +21,8 @@ function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
     name: fieldSchemas.name.max(textLengthsMax.name, says('tooLong')),
     budget: fieldSchemas.roubles(language),
     period: z.enum(budgetPeriods).catch('total'),
-    models: list.pipe(
-      z.array(z.string().max(textLengthsMax.modelName, says('tooLong'))).max(keyListMax, says('listLong')),
-    ),
-    addresses: list.pipe(
-      z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(keyListMax, says('listLong')),
-    ),
+    models: fieldSchemas.list(z.string().max(textLengthsMax.modelName, says('tooLong')), keyListMax),
+    addresses: fieldSchemas.list(z.string().refine(isAddressRange, says('addressesInvalid')), keyListMax),
     expires: fieldSchemas.lastDay(from, site.config.timeZone),
     reason: fieldSchemas.reason(textLengthsMax.reason),
   })
@@ -54,21 +44,6 @@ function typedOf({ language, site }: DeskPage, key: KeyRecord) {
 /** The last day of a key in a zone; empty: it has none. */
 function lastDayOf(expiresAt: number | undefined, zone: string): string {
   return expiresAt === undefined ? '' : zonedTime(expiresAt - 1, zone).slice(0, 10)
-}
-
-function periodChoice({ texts: { editKey } }: DeskPage, { typed }: FormState): Html {
-  const period = typed['period'] ?? 'total'
-  return html`<div class="field">
-    <label for="period">${editKey.period}</label>
-    <select id="period" name="period">
-      ${budgetPeriods.map(
-        one =>
-          html`<option value="${one}" ${one === period ? html`selected` : ''}>
-            ${editKey.periods[one]}
-          </option>`,
-      )}
-    </select>
-  </div>`
 }
 
 function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
@@ -93,7 +68,7 @@ function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
               inputmode: 'decimal',
               isOptional: true,
             })}
-            ${periodChoice(page, state)}
+            ${choice(state, { name: 'period', label: editKey.period, options: editKey.periods })}
             ${field(state, { name: 'models', label: editKey.models, hint: editKey.noLimit, isOptional: true })}
             ${field(state, {
               name: 'addresses',
@@ -115,8 +90,8 @@ function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
   )
 }
 
-function keyOf({ context, site }: DeskPage): Promise<KeyRecord | undefined> {
-  return site.reports.key(context.req.param('id') ?? '', context.req.param('key') ?? '')
+function keyOf(page: DeskPage): Promise<KeyRecord | undefined> {
+  return page.site.reports.key(pathPart(page), pathPart(page, 'key'))
 }
 
 /** What a key is limited to. */
@@ -151,7 +126,7 @@ function changesOf(
 
 /** Changes what a key is limited to; requests that begin from then on meet it so. */
 export async function submitEditKey(page: DeskPage): Promise<Answer> {
-  const { site, session } = page
+  const { site, operator } = page
   const key = await keyOf(page)
   if (key === undefined) return showFailure(page, 'notFound')
   const sent = await readForm(page, schemaOf(page, key))
@@ -162,9 +137,9 @@ export async function submitEditKey(page: DeskPage): Promise<Answer> {
   if (unknown !== undefined)
     return refuse({ ...sent.state, errors: { models: page.texts.editKey.modelUnknown(unknown) } })
   const changes = changesOf(key, site.config.timeZone, sent.value)
-  const edit = { ...changes, id: key.id, reason, operator: session.user.email }
+  const edit = { ...changes, id: key.id, reason, operator }
   const isChanged = Object.keys(changes).length > 0
-  const refused = isChanged ? await refusalOf(page, () => site.accounts.editKey(edit)) : undefined
+  const { refused } = await attempt(page, async () => (isChanged ? site.accounts.editKey(edit) : undefined))
   return refused === undefined
     ? seeOther(page, `/customers/${key.accountId}?notice=done`)
     : refuse({ ...sent.state, errors: { reason: refused } })

@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { textLengthsMax } from '../../administration/text-lengths.ts'
 import type { Payment } from '../../payments/payment-reader.ts'
 import { money, named } from '../../web/format.ts'
-import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, pathPart, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
-import { refusalOf } from '../view/shown-reason.ts'
+import { attempt } from '../view/shown-reason.ts'
 import { dataTable } from '../../web/view/data-table.ts'
 import {
   dayFilters,
@@ -140,19 +140,19 @@ async function paymentView(page: DeskPage, id: string, state: FormState): Promis
 
 /** A payment with its refunds. */
 export async function showPayment(page: DeskPage): Promise<Answer> {
-  const view = await paymentView(page, page.context.req.param('id') ?? '', emptyForm)
+  const view = await paymentView(page, pathPart(page), emptyForm)
   return view === undefined ? showFailure(page, 'notFound') : view
 }
 
 /** Sends money back that is not spent. */
 export async function submitRefund(page: DeskPage): Promise<Answer> {
-  const { site, session, language } = page
-  const id = page.context.req.param('id') ?? ''
+  const { site, operator, language } = page
+  const id = pathPart(page)
   const { paymentActions: actions } = site
   if (actions === undefined || (await site.payments.payment(id)) === undefined)
     return showFailure(page, 'notFound')
   const schema = z.object({
-    rub: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
+    rub: fieldSchemas.someRoubles(language),
     reason: fieldSchemas.reason(textLengthsMax.refundReason),
   })
   const sent = await readForm(page, schema)
@@ -162,8 +162,8 @@ export async function submitRefund(page: DeskPage): Promise<Answer> {
   }
   if (!sent.isValid) return refuse(sent.state)
   const { rub: amountMicros, reason } = sent.value
-  const refund = { paymentId: id, amountMicros, reason, operator: session.user.email }
-  const refused = await refusalOf(page, () => actions.refundPayment(refund))
+  const refund = { paymentId: id, amountMicros, reason, operator }
+  const { refused } = await attempt(page, () => actions.refundPayment(refund))
   return refused === undefined
     ? seeOther(page, `/payments/${id}?notice=done`)
     : refuse({ ...sent.state, errors: { rub: refused } })

@@ -37,7 +37,8 @@ export function previewForm(page: DeskPage, state: FormState): Html {
     )}`
 }
 
-function view(page: DeskPage, state: FormState, found: Html | string): Html {
+/** The form, and what a preview has found. */
+export function showPreview(page: DeskPage, state = emptyForm, found: Html | string = ''): Html {
   const { preview, prices } = page.texts
   return titledPage(
     page,
@@ -47,11 +48,6 @@ function view(page: DeskPage, state: FormState, found: Html | string): Html {
       <section class="card">${previewForm(page, state)}</section>
       ${found}`,
   )
-}
-
-/** The form alone. */
-export function showPreview(page: DeskPage): Answer | Promise<Answer> {
-  return view(page, emptyForm, '')
 }
 
 /** What is wrong with what was typed, by the rules of the configuration. */
@@ -68,7 +64,7 @@ function problemsOf({ preview }: DeskPage['texts'], prices: PreviewedPrices): Fo
 export async function submitPreview(page: DeskPage): Promise<Answer> {
   const { site, texts } = page
   const sent = await readForm(page, schema)
-  const refuse = (state: FormState) => page.context.html(view(page, state, ''), 422)
+  const refuse = (state: FormState) => page.context.html(showPreview(page, state), 422)
   if (!sent.isValid) return refuse(sent.state)
   const { usdRub, coefficient } = sent.value
   const prices = { ...(usdRub !== '' && { usdRub }), ...(coefficient !== '' && { coefficient }) }
@@ -82,7 +78,7 @@ export async function submitPreview(page: DeskPage): Promise<Answer> {
     return refuse({ ...sent.state, errors: { [name]: refusalOf(page, found) } })
   }
   const { changes, costs } = found
-  return view(
+  return showPreview(
     page,
     sent.state,
     html`${howToWrite(page, prices)} ${effect(page, costs)} ${changed(page, changes, costs ?? [])}`,

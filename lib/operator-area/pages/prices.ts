@@ -5,12 +5,12 @@ import { acceptRate, readRates } from '../../prices/rate-book.ts'
 import { priceRows, type PriceRow } from '../../prices/list-price.ts'
 import { hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import { emptyForm, notice, buttonForm } from '../../web/view/form.ts'
+import { buttonForm, emptyForm, field, notice, refusal } from '../../web/view/form.ts'
 import { layout, titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
-import { reasonedText } from '../view/shown-reason.ts'
+import { attempt } from '../view/shown-reason.ts'
 import { dataTable, facts, type Column } from '../../web/view/data-table.ts'
 import { previewForm } from './preview-prices.ts'
 import type { ModelConfig } from '../../config/config.ts'
@@ -48,11 +48,7 @@ function modelTable(page: DeskPage, q: string): Html {
 }
 
 /** What models cost now, and the rates that they follow. */
-export function showPrices(page: DeskPage): Promise<Answer> {
-  return answer(page)
-}
-
-async function answer(page: DeskPage, refusal?: string): Promise<Answer> {
+export async function showPrices(page: DeskPage, refused?: string): Promise<Answer> {
   const { prices, preview, common } = page.texts
   const q = (page.context.req.query('q') ?? '').trim().toLowerCase()
   const rates = (await readRates(page.site.records)).slice(0, ratesShown)
@@ -64,18 +60,14 @@ async function answer(page: DeskPage, refusal?: string): Promise<Answer> {
     titledPage(
       page,
       { title: prices.title },
-      html`${notice(page)}
-        ${refusal === undefined ? '' : html`<p class="notice bad" role="alert">${refusal}</p>`}
+      html`${notice(page)} ${refusal(refused)}
         <section class="card">
           <h2>${prices.rates}</h2>
           ${rateTable(page, rates)}
         </section>
         ${may(page.role, 'manage') ? previewCard : ''}
         <form class="search card" action="/prices">
-          <div class="field">
-            <label for="q">${prices.model}</label>
-            <input id="q" name="q" type="search" value="${q}" />
-          </div>
+          ${field({ typed: { q }, errors: {} }, { name: 'q', label: prices.model, type: 'search', isOptional: true })}
           <button>${common.find}</button>
         </form>
         <section class="card">
@@ -83,23 +75,17 @@ async function answer(page: DeskPage, refusal?: string): Promise<Answer> {
           ${modelTable(page, q)}
         </section>`,
     ),
-    refusal === undefined ? 200 : 422,
+    refused === undefined ? 200 : 422,
   )
 }
 
 /** Has a held rate used. */
 export async function submitAcceptRate(page: DeskPage): Promise<Answer> {
-  const { site, session } = page
+  const { site, operator } = page
   const sent = await readForm(page, schema)
-  try {
-    const day = sent.isValid ? sent.value.day : ''
-    await acceptRate(site.records, { day, operator: session.user.email }, site.clock.now())
-  } catch (error) {
-    const refusal = reasonedText(page, error)
-    if (refusal === undefined) throw error
-    return answer(page, refusal)
-  }
-  return seeOther(page, '/prices?notice=done')
+  const day = sent.isValid ? sent.value.day : ''
+  const { refused } = await attempt(page, () => acceptRate(site.records, { day, operator }, site.clock.now()))
+  return refused === undefined ? seeOther(page, '/prices?notice=done') : showPrices(page, refused)
 }
 
 const lookedBackMs = 90 * 86_400_000

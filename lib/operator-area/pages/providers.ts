@@ -4,12 +4,12 @@ import { switchProvider, type ProviderAction } from '../../administration/provid
 import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { mergeHealth, type MergedProvider } from '../../upstream/provider-health.ts'
 import { count } from '../../web/format.ts'
-import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, pathPart, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
-import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
+import { choice, emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { Html } from '../../web/web-page.ts'
 import { may, type DeskPage, type ShowDeskPage } from '../page.ts'
 import { dataTable } from '../../web/view/data-table.ts'
 
@@ -77,23 +77,11 @@ function actions(page: DeskPage, { name, credentials }: MergedProvider, state: F
   const { providers, common } = page.texts
   if (!may(page.role, 'manage')) return html``
   const path = `/providers/${encodeURIComponent(name)}`
-  const id = `${name}-credential`
-  const chosen = state.typed['credential']
+  const options = { '': providers.whole, ...Object.fromEntries(credentials.map(one => [one.name, one.name])) }
   return form(
     page,
     `${path}/pause`,
-    html`<div class="field">
-        <label for="${id}">${providers.credential}</label>
-        <select id="${id}" name="credential">
-          <option value="">${providers.whole}</option>
-          ${credentials.map(
-            one =>
-              html`<option value="${one.name}" ${one.name === chosen ? html`selected` : ''}>
-                ${one.name}
-              </option>`,
-          )}
-        </select>
-      </div>
+    html`${choice(state, { name: 'credential', label: providers.credential, id: `${name}-credential`, options })}
       ${field(state, { name: 'reason', label: common.ownReason, id: `${name}-reason` })}
       <div class="row">
         <button class="danger">${providers.pause}</button>
@@ -103,7 +91,8 @@ function actions(page: DeskPage, { name, credentials }: MergedProvider, state: F
   )
 }
 
-async function view(page: DeskPage, refused?: Refused): Promise<Html> {
+/** Credentials and ways out as the processes of this node know them. */
+export async function showProviders(page: DeskPage, refused?: Refused): Promise<Html> {
   const { providers: texts } = page.texts
   const all = mergeHealth(await page.site.providers.health())
   const off = all.filter(one => one.isOff)
@@ -127,23 +116,18 @@ async function view(page: DeskPage, refused?: Refused): Promise<Html> {
   )
 }
 
-/** Credentials and ways out as the processes of this node know them. */
-export async function showProviders(page: DeskPage): Promise<Answer> {
-  return await view(page)
-}
-
 function order(action: ProviderAction): ShowDeskPage {
   return async page => {
-    const { site, session } = page
-    const provider = page.context.req.param('name') ?? ''
+    const { site, operator } = page
+    const provider = pathPart(page, 'name')
     const known = site.config.providers.get(provider)
     if (known === undefined) return showFailure(page, 'notFound')
     const sent = await readForm(page, schema)
-    if (!sent.isValid) return page.context.html(await view(page, { provider, state: sent.state }), 422)
+    if (!sent.isValid)
+      return page.context.html(await showProviders(page, { provider, state: sent.state }), 422)
     const { credential, reason } = sent.value
     if (credential !== '' && !known.credentials.some(one => one.name === credential))
       return showFailure(page, 'notFound')
-    const operator = session.user.email
     await switchProvider(site.records, { action, provider, credential, reason, operator }, site.clock.now())
     await site.providers.look()
     return seeOther(page, '/providers?notice=done')

@@ -1,24 +1,23 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { AccountError } from '../../accounts/accounts.ts'
 import { textLengthsMax } from '../../administration/text-lengths.ts'
 import { assignTransfer, returnTransfer, undoTransfer, findTransfers } from '../../documents/transfers.ts'
 import { DocumentError } from '../../documents/document.ts'
 import { listInvoices } from '../../documents/invoices.ts'
-import { importStatement, type ImportResult } from '../../documents/import-statement.ts'
+import { importStatement } from '../../documents/import-statement.ts'
 import { moscowDay } from '../../ledger/moscow-days.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { seenText } from '../../platform/seen-text.ts'
 import { comparableNumber } from '../../statements/match-payment.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
 import { named } from '../../web/format.ts'
-import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
+import { fieldSchemas, hiddenField, pathPart, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
+import { checkbox, emptyForm, form } from '../../web/view/form.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
-import { may, type DeskPage } from '../page.ts'
+import { may, type DeskPage, type ShowDeskPage } from '../page.ts'
 import { amountColumn, showList, textColumn, wordsColumn, type DeskList } from '../view/desk-list.ts'
-import { reasonedText, refusalText } from '../view/shown-reason.ts'
+import { attempt } from '../view/shown-reason.ts'
 
 const decisionSchema = z.object({
   account: hiddenField(60),
@@ -28,15 +27,17 @@ const decisionSchema = z.object({
 
 function decision(page: DeskPage, id: string, name: string, label: string, more: Html): Html {
   const { ownReason } = page.texts.common
-  return html`<form method="post" action="/transfers/${id}/${name}" class="row">
-    <input type="hidden" name="csrf" value="${page.csrf}" />
-    ${more}<input
-      name="note"
-      aria-label="${ownReason}"
-      placeholder="${ownReason}"
-      maxlength="${textLengthsMax.transferNote}"
-    /><button class="link">${label}</button>
-  </form>`
+  return form(
+    page,
+    `/transfers/${id}/${name}`,
+    html`${more}<input
+        name="note"
+        aria-label="${ownReason}"
+        placeholder="${ownReason}"
+        maxlength="${textLengthsMax.transferNote}"
+      /><button class="link">${label}</button>`,
+    { className: 'row' },
+  )
 }
 
 function decisions(page: DeskPage, { id, state, suggestions }: TransferRow): Html {
@@ -132,49 +133,33 @@ function importForm(page: DeskPage): Html {
   </section>`
 }
 
-interface Said {
-  readonly text: string
-  readonly isBad?: boolean
-}
-
-function answer(page: DeskPage, said?: Said): Promise<Answer> {
-  const { isBad = false } = said ?? {}
-  const above = html`${notice(page)}
-  ${said === undefined ? '' : html`<p class="notice ${isBad ? 'bad' : ''}" role="alert">${said.text}</p>`}
-  ${importForm(page)}`
-  return showList(page, transferList(page), { above, isWrong: isBad })
-}
-
 /** Bank transfers, and where statements of the bank are imported. */
-export function showTransfers(page: DeskPage): Promise<Answer> {
-  return answer(page)
+export function showTransfers(
+  page: DeskPage,
+  outcome: { readonly said?: string; readonly refused?: string } = {},
+): Promise<Answer> {
+  return showList(page, transferList(page), { above: importForm(page), ...outcome })
 }
 
 /** Credits what a statement of the bank shows, or says what would happen. */
 export async function submitStatement(page: DeskPage): Promise<Answer> {
-  const { site, session, texts } = page
+  const { site, operator, texts, context } = page
   const { seller } = site.config
-  const body = await page.context.req.parseBody()
-  const { file } = body
-  if (seller === undefined) return answer(page, { text: texts.transfers.noSeller, isBad: true })
+  const { file, dryRun } = await context.req.parseBody()
+  if (seller === undefined) return showTransfers(page, { refused: texts.transfers.noSeller })
   if (!(file instanceof File) || file.size === 0)
-    return answer(page, { text: texts.transfers.noFile, isBad: true })
-  const isDryRun = body['dryRun'] === 'yes'
+    return showTransfers(page, { refused: texts.transfers.noFile })
+  const isDryRun = dryRun === 'yes'
   const at = site.clock.now()
-  let result: ImportResult
-  try {
-    const bytes = new Uint8Array(await file.arrayBuffer())
-    const by = { operator: session.user.email, fileName: seenText(file.name) }
-    result = await importStatement(site.records, seller, { bytes, at, isDryRun, by })
-  } catch (error) {
-    const reason = reasonedText(page, error)
-    if (reason === undefined) throw error
-    return answer(page, { text: reason, isBad: true })
-  }
-  const { documents, credited, queued, repeated } = result
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  const by = { operator, fileName: seenText(file.name) }
+  const { refused, done } = await attempt(page, () =>
+    importStatement(site.records, seller, { bytes, at, isDryRun, by }),
+  )
+  if (refused !== undefined) return showTransfers(page, { refused })
+  const { documents, credited, queued, repeated } = done
   const found = texts.transfers.found(documents, credited.length, queued.length, repeated)
-  if (isDryRun) return answer(page, { text: `${texts.transfers.wouldBe} ${found}` })
-  return answer(page, { text: found })
+  return showTransfers(page, { said: isDryRun ? `${texts.transfers.wouldBe} ${found}` : found })
 }
 
 /** Where a transfer belongs: to an account, or to its newest invoice with a number where one is typed. */
@@ -196,23 +181,17 @@ async function destination(
 }
 
 /** Decides about a transfer and writes the log; what was wrong is said on the page. */
-function decide(run: typeof assignTransfer) {
-  return async (page: DeskPage): Promise<Answer> => {
-    const { site, session } = page
+function decide(run: typeof assignTransfer): ShowDeskPage {
+  return async page => {
+    const { site, operator, texts } = page
     const sent = await readForm(page, decisionSchema)
-    if (!sent.isValid) return answer(page, { text: page.texts.failures.summary, isBad: true })
-    try {
-      const { note } = sent.value
-      const id = page.context.req.param('id') ?? ''
-      const operator = session.user.email
+    if (!sent.isValid) return showTransfers(page, { refused: texts.failures.summary })
+    const { note } = sent.value
+    const { refused } = await attempt(page, async () => {
       const to = await destination(page, sent.value)
-      await run(site.records, { id, note, to, operator, at: site.clock.now() })
-      return seeOther(page, '/transfers?notice=done')
-    } catch (error) {
-      const text = error instanceof AccountError ? refusalText(page, error) : reasonedText(page, error)
-      if (text === undefined) throw error
-      return answer(page, { text, isBad: true })
-    }
+      await run(site.records, { id: pathPart(page), note, to, operator, at: site.clock.now() })
+    })
+    return refused === undefined ? seeOther(page, '/transfers?notice=done') : showTransfers(page, { refused })
   }
 }
 

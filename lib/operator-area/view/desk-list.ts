@@ -3,6 +3,7 @@ import { csvHeaders, csvTable, type CsvNumber } from '../../documents/csv-table.
 import { zonedDayEnd, zonedParse } from '../../platform/clock.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { isDay, isoDay, isoTime, money, time } from '../../web/format.ts'
+import { choice, field, notice, refusal, type FormState } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
@@ -187,19 +188,11 @@ function addressOf(
 function filterForm<Row>(page: DeskPage, { path, filters }: DeskList<Row>, asked: Asked): Html {
   const { common } = page.texts
   if (filters.length === 0) return html``
-  const fieldOf = ({ name, label, options, isDay: isOfDay = false }: ListFilter): Html => {
-    const value = asked.filters[name] ?? ''
-    const content =
-      options === undefined
-        ? html`<input id="${name}" name="${name}" type="${isOfDay ? 'date' : 'search'}" value="${value}" />`
-        : html`<select id="${name}" name="${name}">
-            ${Object.entries(options).map(
-              ([one, text]) =>
-                html`<option value="${one}" ${one === value ? html`selected` : ''}>${text}</option>`,
-            )}
-          </select>`
-    return html`<div class="field"><label for="${name}">${label}</label>${content}</div>`
-  }
+  const state: FormState = { typed: asked.filters, errors: {} }
+  const fieldOf = ({ name, label, options, isDay: isOfDay = false }: ListFilter): Html =>
+    options === undefined
+      ? field(state, { name, label, type: isOfDay ? 'date' : 'search', isOptional: true })
+      : choice(state, { name, label, options })
   return html`<form class="search" action="${path}">
     ${filters.map(fieldOf)}
     <button>${common.find}</button>
@@ -231,7 +224,11 @@ function pager<Row>(page: DeskPage, { path }: DeskList<Row>, asked: Asked, hasMo
 interface Beside {
   readonly above?: Html
   readonly below?: Html
-  /** Something was refused, which stands above. */
+  /** What was done with a form of the page. */
+  readonly said?: string | undefined
+  /** Why it was not done. */
+  readonly refused?: string | undefined
+  /** A form has something wrong in it, which stands there. */
   readonly isWrong?: boolean
 }
 
@@ -239,17 +236,18 @@ interface Beside {
 export async function showList<Row>(
   page: DeskPage,
   list: DeskList<Row>,
-  { above, below, isWrong = false }: Beside = {},
+  { above, below, said, refused, isWrong = refused !== undefined }: Beside = {},
 ): Promise<Response> {
   const asked = ask(page, list)
   const rows = asked.refused === undefined ? await list.read(asked) : []
   const shown = rows.slice(0, pageRows)
   const columns = list.columns.map(column => ({ ...column, name: head(list, column, asked) }))
   const content = html`<h1>${list.label}</h1>
-    ${list.hint === undefined ? '' : html`<p class="quiet">${list.hint}</p>`} ${above ?? ''}
+    ${list.hint === undefined ? '' : html`<p class="quiet">${list.hint}</p>`} ${notice(page)}
+    ${said === undefined ? '' : html`<p class="notice" role="status">${said}</p>`} ${refusal(refused)}
+    ${above ?? ''}
     <section class="card">
-      ${filterForm(page, list, asked)}
-      ${asked.refused === undefined ? '' : html`<p class="notice bad" role="alert">${asked.refused}</p>`}
+      ${filterForm(page, list, asked)} ${refusal(asked.refused)}
       ${dataTable({ label: list.label, empty: list.empty }, columns, shown)}
       ${pager(page, list, asked, rows.length > pageRows)}
     </section>

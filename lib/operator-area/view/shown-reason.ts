@@ -12,21 +12,16 @@ import { RateError } from '../../prices/rate-book.ts'
 import { StatementError } from '../../statements/statement.ts'
 import type { Language } from '../../web/texts/language.ts'
 
-/** Why something was refused, in the language of the page. A code of which no text tells has its own message. */
-export function refusalText({ texts, language }: DeskPage, { code, message, amounts }: AccountError): string {
-  const { refusals, refusalAmounts } = texts
-  if (!isKey(refusals, code)) return message
-  const said = Object.entries(amounts).flatMap(([name, micros]) =>
-    isKey(refusalAmounts, name) ? [`${refusalAmounts[name]}: ${money(micros, language)}.`] : [],
-  )
-  return [refusals[code], ...said].join(' ')
-}
-
-/** Why a document, a statement or a rate was refused, likewise; undefined for another error. */
-export function reasonedText({ texts, language }: DeskPage, error: unknown): string | undefined {
+/**
+ * Why something was refused, in the language of the page; undefined: it failed otherwise. A code of which no text tells
+ * has its own message.
+ */
+function refusalText(page: DeskPage, error: unknown): string | undefined {
+  const { texts, language } = page
   const { documentRefusals, statementRefusals, rateRefusals, atLine } = texts
   const filled = (text: string, details: ReasonDetails): string =>
     text.replaceAll(/\{(\w+)\}/g, (_, name: string) => shownDetail(name, details[name], language))
+  if (error instanceof AccountError) return accountRefusal(page, error)
   if (error instanceof DocumentError) return filled(documentRefusals[error.code], error.details)
   if (error instanceof RateError) return filled(rateRefusals[error.code], error.details)
   if (!(error instanceof StatementError)) return undefined
@@ -35,19 +30,33 @@ export function reasonedText({ texts, language }: DeskPage, error: unknown): str
   return line === undefined ? said : `${filled(atLine, { line })} ${said}`
 }
 
+function accountRefusal({ texts, language }: DeskPage, { code, message, amounts }: AccountError): string {
+  const { refusals, refusalAmounts } = texts
+  if (!isKey(refusals, code)) return message
+  const said = Object.entries(amounts).flatMap(([name, micros]) =>
+    isKey(refusalAmounts, name) ? [`${refusalAmounts[name]}: ${money(micros, language)}.`] : [],
+  )
+  return [refusals[code], ...said].join(' ')
+}
+
 function shownDetail(name: string, detail: string | number | undefined, language: Language): string {
   if (typeof detail === 'number' && name.endsWith('Kopecks')) return money(detail * microsPerKopeck, language)
   return String(detail ?? '')
 }
 
-/** Does something, and answers why it was refused; undefined: it was done. */
-export async function refusalOf(page: DeskPage, act: () => Promise<unknown>): Promise<string | undefined> {
+/** What became of something: why it was refused, or what it came to. */
+type Attempt<Done> =
+  | { readonly refused: string; readonly done?: undefined }
+  | { readonly refused?: undefined; readonly done: Done }
+
+/** Does something that may be refused. */
+export async function attempt<Done>(page: DeskPage, act: () => Promise<Done>): Promise<Attempt<Done>> {
   try {
-    await act()
-    return undefined
+    return { done: await act() }
   } catch (error) {
-    if (!(error instanceof AccountError)) throw error
-    return refusalText(page, error)
+    const refused = refusalText(page, error)
+    if (refused === undefined) throw error
+    return { refused }
   }
 }
 

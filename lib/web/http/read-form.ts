@@ -84,6 +84,20 @@ function note(lengthMax: number) {
     .refine(isSeenInLines, says('invalid'))
 }
 
+/** An amount as people of a language write it, in micro-roubles. Nothing typed is undefined, 0 is refused. */
+function roubles(language: Language) {
+  return z
+    .string()
+    .default('')
+    .transform((text, { issues }) => {
+      const micros = typedRoubles(text, language)
+      if (micros === 'empty') return undefined
+      if (micros !== undefined) return micros
+      issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
+      return z.NEVER
+    })
+}
+
 /** Schemas of fields that several forms have. */
 export const fieldSchemas = {
   email: z
@@ -103,18 +117,16 @@ export const fieldSchemas = {
     .min(1, says('required'))
     .min(passwordLength.min, says('passwordShort'))
     .max(passwordLength.max, says('passwordLong')),
-  /** An amount as people of a language write it, in micro-roubles. Nothing typed is undefined, 0 is refused. */
-  roubles: (language: Language) =>
+  roubles,
+  someRoubles: (language: Language) =>
+    roubles(language).refine(micros => micros !== undefined, says('required')),
+  /** What stands between commas, semicolons or white space, each once. */
+  list: <Item extends z.ZodType<string, string>>(item: Item, most: number) =>
     z
       .string()
       .default('')
-      .transform((text, { issues }) => {
-        const micros = typedRoubles(text, language)
-        if (micros === 'empty') return undefined
-        if (micros !== undefined) return micros
-        issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
-        return z.NEVER
-      }),
+      .transform(text => [...new Set(text.split(/[\s,;]+/).filter(one => one !== ''))])
+      .pipe(z.array(item).max(most, says('listLong'))),
   /** The last day on which something holds in a zone, as the moment when it is over. Nothing typed is undefined. */
   lastDay: (now: number, zone = 'Europe/Moscow') =>
     z
@@ -137,6 +149,11 @@ export function hiddenField(lengthMax: number) {
 
 /** The id of a row that a form names; what can be no id is as if it were empty. */
 export const idField = z.string().refine(isId).catch('')
+
+/** A part of a page's path by its name; the id of what the page is about unless said. */
+export function pathPart({ context }: WebPage, name = 'id'): string {
+  return context.req.param(name) ?? ''
+}
 
 /** A form that was sent: its values, or what to show again. */
 type SentForm<T> =

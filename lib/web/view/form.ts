@@ -26,39 +26,60 @@ export function form(
   </form>`
 }
 
-interface FieldOptions {
+interface ControlOptions {
   readonly name: string
   readonly label: string
-  readonly type?: 'text' | 'email' | 'password' | 'number' | 'date' | 'search'
   readonly hint?: string
+  /** Beside its name, where two forms of a page have a field of the same name. */
+  readonly id?: string
+}
+
+/** What a screen reader is told of a control, and that its value is wrong. */
+function described({ errors }: FormState, { name, hint, id = name }: ControlOptions): Html {
+  const error = errors[name]
+  const ids = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
+  return html`${error === undefined ? '' : html`aria-invalid="true"`}
+  aria-describedby="${ids.join(' ').trim()}"`
+}
+
+/** A control with its label, its hint and what is wrong with it. */
+function labelled(
+  { errors }: FormState,
+  { name, label, hint, id = name }: ControlOptions,
+  control: Html,
+): Html {
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    ${control} ${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</span>`}
+    ${problem(id, errors[name])}
+  </div>`
+}
+
+interface FieldOptions extends ControlOptions {
+  readonly type?: 'text' | 'email' | 'password' | 'date' | 'search'
   /** For password managers and keyboards: `email`, `new-password`, `one-time-code` ... */
   readonly autocomplete?: string
   readonly inputmode?: 'numeric' | 'decimal'
   readonly isOptional?: boolean
   /** The id of a datalist with what is often typed. */
   readonly list?: string
-  /** Beside its name, where two forms of a page have a field of the same name. */
-  readonly id?: string
 }
 
 /** A labelled field with its hint and error. What was typed is kept, except passwords. */
 export function field(state: FormState, options: FieldOptions): Html {
   const {
     name,
-    label,
+    id = name,
     type = 'text',
-    hint,
     autocomplete = 'off',
     inputmode,
     isOptional = false,
     list,
   } = options
-  const id = options.id ?? name
-  const error = state.errors[name]
-  const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
-  return html`<div class="field">
-    <label for="${id}">${label}</label>
-    <input
+  return labelled(
+    state,
+    options,
+    html`<input
       id="${id}"
       name="${name}"
       type="${type}"
@@ -67,11 +88,9 @@ export function field(state: FormState, options: FieldOptions): Html {
       ${list === undefined ? '' : html`list="${list}"`}
       ${inputmode === undefined ? '' : html`inputmode="${inputmode}"`}
       ${isOptional ? '' : html`required`}
-      ${error === undefined ? '' : html`aria-invalid="true"`}
-      aria-describedby="${described.join(' ').trim()}"
-    />
-    ${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</span>`} ${problem(id, error)}
-  </div>`
+      ${described(state, options)}
+    />`,
+  )
 }
 
 /** A field for the password that there is, or for a new one. */
@@ -133,18 +152,17 @@ export function pathWithoutNotice(path: string): string {
   return parameters.size === 0 ? pathname : `${pathname}?${parameters.toString()}`
 }
 
+/** Why something was not done; undefined: nothing was refused. */
+export function refusal(text: string | undefined): Html {
+  return text === undefined ? html`` : html`<p class="notice bad" role="alert">${text}</p>`
+}
+
 /** Says what was done on the page before, by `?notice=`; an unknown word says nothing. */
 export function notice(page: WebPage): Html {
   const word = new URLSearchParams(page.path.split('?')[1]).get('notice')
   const { notices } = page.texts
   if (word === null || !Object.hasOwn(notices, word)) return html``
   return html`<p class="notice" role="status">${notices[word as keyof typeof notices]}</p>`
-}
-
-interface ControlOptions {
-  readonly name: string
-  readonly label: string
-  readonly hint?: string
 }
 
 interface ButtonForm {
@@ -157,59 +175,38 @@ interface ButtonForm {
   readonly className?: '' | 'plain' | 'link' | 'danger'
 }
 
-function describedBy({ name, hint }: ControlOptions, error: string | undefined): string {
-  return [hint === undefined ? '' : `${name}-hint`, error === undefined ? '' : `${name}-error`]
-    .join(' ')
-    .trim()
-}
-
-function around(options: ControlOptions, error: string | undefined, control: Html): Html {
-  const { name, label, hint } = options
-  return html`<div class="field">
-    <label for="${name}">${label}</label>
-    ${control}${hint === undefined ? '' : html`<span class="hint" id="${name}-hint">${hint}</span>`}
-    ${problem(name, error)}
-  </div>`
-}
-
 /** A field of several lines, which may stay empty. */
 export function textArea(state: FormState, options: ControlOptions): Html {
-  const { name } = options
-  const error = state.errors[name]
-  return around(
+  const { name, id = name } = options
+  return labelled(
+    state,
     options,
-    error,
     // A line end right after the tag is dropped by browsers, so one stands there for what was typed.
     html`<textarea
-      id="${name}"
+      id="${id}"
       name="${name}"
       rows="2"
       autocomplete="off"
       autocapitalize="none"
       spellcheck="false"
-      ${error === undefined ? '' : html`aria-invalid="true"`}
-      aria-describedby="${describedBy(options, error)}"
+      ${described(state, options)}
     >
 ${state.typed[name] ?? ''}</textarea>`,
   )
 }
 
+/** What can be chosen, by its value. */
+interface ChoiceOptions extends ControlOptions {
+  readonly options: Readonly<Record<string, string>>
+}
+
 /** One of a few options. */
-export function choice(
-  state: FormState,
-  options: ControlOptions & { readonly options: Readonly<Record<string, string>> },
-): Html {
-  const { name } = options
-  const error = state.errors[name]
-  return around(
+export function choice(state: FormState, options: ChoiceOptions): Html {
+  const { name, id = name } = options
+  return labelled(
+    state,
     options,
-    error,
-    html`<select
-      id="${name}"
-      name="${name}"
-      ${error === undefined ? '' : html`aria-invalid="true"`}
-      aria-describedby="${describedBy(options, error)}"
-    >
+    html`<select id="${id}" name="${name}" ${described(state, options)}>
       ${Object.entries(options.options).map(
         ([value, label]) =>
           html`<option value="${value}" ${state.typed[name] === value ? html`selected` : ''}>
@@ -221,10 +218,7 @@ export function choice(
 }
 
 /** One of two or three options, all of them in sight; the first is chosen unless another was. */
-export function radios(
-  state: FormState,
-  { name, label, options }: ControlOptions & { readonly options: Readonly<Record<string, string>> },
-): Html {
+export function radios(state: FormState, { name, label, options }: ChoiceOptions): Html {
   const error = state.errors[name]
   const entries = Object.entries(options)
   const [first] = entries
