@@ -4,8 +4,17 @@ import type { Consent } from '../../accounts/user-rows.ts'
 import { fieldSchemas, readForm, says, hiddenField, withError } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import type { Answer, Html, Page, OwnPage } from '../page.ts'
-import { checkbox, emptyForm, field, notice, passwordField, type FormState } from '../../web/view/form.ts'
-import { formPage, titledPage, layout } from '../../web/view/layout.ts'
+import {
+  askedForm,
+  checkbox,
+  emailField,
+  emptyForm,
+  hidden,
+  notice,
+  passwordField,
+} from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { formPage, layout, messagePage } from '../../web/view/layout.ts'
 import { newPasswordPage } from '../../web/pages/sign-in.ts'
 
 /** Two boxes to tick, each for one text: the law wants the consents apart from each other and from the offer. */
@@ -16,7 +25,7 @@ const consentSchema = {
 
 const schema = z.object({ email: fieldSchemas.email, password: fieldSchemas.newPassword, ...consentSchema })
 
-const resendSchema = z.object({ email: fieldSchemas.email })
+const emailSchema = z.object({ email: fieldSchemas.email })
 
 /** What was agreed to by ticking both boxes. */
 function givenConsents({ site, language, caller }: Page): readonly Consent[] {
@@ -50,15 +59,14 @@ function consentFields({ site, texts: { signUp } }: Page, state: FormState): Htm
 }
 
 function view(page: Page, state: FormState): Html {
-  const { fields, signUp, shell } = page.texts
+  const { signUp, shell } = page.texts
   const above = html`<p class="quiet">${signUp.lead}</p>`
   const below = html`<p>${signUp.hasAccount} <a href="/sign-in">${shell.signIn}</a></p>`
   return formPage(
     page,
     { title: signUp.title, action: '/sign-up', state, above, below },
-    html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-      ${passwordField(page, state, 'password', { isNew: true })} ${consentFields(page, state)}
-      <button>${signUp.submit}</button>`,
+    html`${emailField(page, state)} ${passwordField(page, state, 'password', { isNew: true })}
+      ${consentFields(page, state)} <button>${signUp.submit}</button>`,
   )
 }
 
@@ -76,33 +84,24 @@ export async function submitSignUp(page: Page): Promise<Answer> {
   return seeOther(page, `/check-mail?email=${encodeURIComponent(email)}`)
 }
 
-function checkMailView(page: Page, state: FormState): Html {
-  const { checkMail, fields } = page.texts
-  const { title, text, spam, submit } = checkMail
+/** Says that an email is on its way, with the address to send it to once more. */
+export function showCheckMail(page: Page, state = askedForm(page, 'email')): Html {
+  const { title, text, spam, submit } = page.texts.checkMail
+  const above = html`${notice(page)}
+    <p>${text}</p>`
   return formPage(
     page,
-    {
-      title,
-      action: '/check-mail',
-      state,
-      above: html`${notice(page)}
-        <p>${text}</p>`,
-    },
+    { title, action: '/check-mail', state, above },
     html`<p class="quiet">${spam}</p>
-      ${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
+      ${emailField(page, state)}
       <button class="plain">${submit}</button>`,
   )
 }
 
-/** Says that an email is on its way, with the address to send it to once more. */
-export function showCheckMail(page: Page): Answer | Promise<Answer> {
-  return checkMailView(page, { typed: { email: page.context.req.query('email') ?? '' }, errors: {} })
-}
-
 /** Sends the email once more; whether there was somebody to send it to is not said. */
 export async function submitCheckMail(page: Page): Promise<Answer> {
-  const sent = await readForm(page, resendSchema)
-  if (!sent.isValid) return page.context.html(checkMailView(page, sent.state), 422)
+  const sent = await readForm(page, emailSchema)
+  if (!sent.isValid) return page.context.html(showCheckMail(page, sent.state), 422)
   const { email } = sent.value
   await page.site.identity.resendConfirmation(email, page.caller)
   return seeOther(page, `/check-mail?notice=letter-sent&email=${encodeURIComponent(email)}`)
@@ -140,71 +139,50 @@ export async function submitConsents(page: OwnPage): Promise<Answer> {
 
 const confirmSchema = z.object({ token: hiddenField(2000), password: fieldSchemas.password })
 
-function confirmView(page: Page, token: string, state: FormState): Html {
+/** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
+export function showConfirm(page: Page, state = askedForm(page, 'token')): Html {
   const { confirm, signIn } = page.texts
   const above = html`<p>${confirm.text}</p>`
   const below = html`<p><a href="/forgot-password">${signIn.forgot}</a></p>`
   return formPage(
     page,
     { title: confirm.title, action: '/confirm', state, above, below },
-    html`<input type="hidden" name="token" value="${token}" />
-      ${passwordField(page, state, 'password')}
+    html`${hidden(state, 'token')} ${passwordField(page, state, 'password')}
       <button>${confirm.submit}</button>`,
   )
 }
 
-function deadConfirmLink(page: Page): Html {
-  const { confirm, shell } = page.texts
-  return titledPage(
-    page,
-    { title: confirm.title, isNarrow: true },
-    html`<p>${confirm.dead}</p>
-      <p><a class="button" href="/sign-in">${shell.signIn}</a></p>`,
-  )
-}
-
-/** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
-export function showConfirm(page: Page): Answer | Promise<Answer> {
-  return confirmView(page, page.context.req.query('token') ?? '', emptyForm)
-}
-
 /** Confirms the address and signs in. */
 export async function submitConfirm(page: Page): Promise<Answer> {
+  const { site, caller, context, texts } = page
   const sent = await readForm(page, confirmSchema)
+  if (!sent.isValid) return context.html(showConfirm(page, sent.state), 422)
   const token = sent.state.typed['token'] ?? ''
-  if (!sent.isValid) return page.context.html(confirmView(page, token, sent.state), 422)
-  const result = await page.site.identity.confirm(token, sent.value.password, page.caller)
-  if (result === undefined) return page.context.html(deadConfirmLink(page), 410)
+  const result = await site.identity.confirm(token, sent.value.password, caller)
+  if (result === undefined) {
+    const { title, dead } = texts.confirm
+    const message = { title, text: html`<p>${dead}</p>`, path: '/sign-in', label: texts.shell.signIn }
+    return context.html(messagePage(page, message), 410)
+  }
   if (result.kind === 'signed-in') return seeOther(page, '/', result.cookies)
   if (result.kind === 'code-needed') return seeOther(page, '/sign-in/code', result.cookies)
-  return page.context.html(
-    confirmView(page, token, withError(page, sent.state, 'password', 'passwordWrong')),
-    422,
-  )
-}
-
-const forgotSchema = z.object({ email: fieldSchemas.email })
-
-function forgotView(page: Page, state: FormState): Html {
-  const { fields, forgotPassword } = page.texts
-  const { title, text, submit } = forgotPassword
-  return formPage(
-    page,
-    { title, action: '/forgot-password', state, above: html`<p>${text}</p>` },
-    html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
-      <button>${submit}</button>`,
-  )
+  return context.html(showConfirm(page, withError(page, sent.state, 'password', 'passwordWrong')), 422)
 }
 
 /** The form of who has forgotten the password. */
-export function showForgotPassword(page: Page): Answer | Promise<Answer> {
-  return forgotView(page, emptyForm)
+export function showForgotPassword(page: Page, state = emptyForm): Html {
+  const { title, text, submit } = page.texts.forgotPassword
+  return formPage(
+    page,
+    { title, action: '/forgot-password', state, above: html`<p>${text}</p>` },
+    html`${emailField(page, state)}<button>${submit}</button>`,
+  )
 }
 
 /** Sends an email where there is such a user, and says the same where there is none. */
 export async function submitForgotPassword(page: Page): Promise<Answer> {
-  const sent = await readForm(page, forgotSchema)
-  if (!sent.isValid) return page.context.html(forgotView(page, sent.state), 422)
+  const sent = await readForm(page, emailSchema)
+  if (!sent.isValid) return page.context.html(showForgotPassword(page, sent.state), 422)
   await page.site.identity.forgotPassword(sent.value.email, page.caller)
   return seeOther(page, '/forgot-password/sent')
 }

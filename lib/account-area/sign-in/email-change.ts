@@ -6,9 +6,9 @@ import type { UserRows } from '../../accounts/user-rows.ts'
 import { html } from 'hono/html'
 import { readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import { emptyForm } from '../../web/view/form.ts'
-import { formPage, titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html, OwnPage } from '../page.ts'
+import { askedForm, hidden } from '../../web/view/form.ts'
+import { formPage, messagePage } from '../../web/view/layout.ts'
+import type { Answer, OwnPage } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'
 import type { Caller } from '../../web/sign-in/auth.ts'
@@ -69,32 +69,31 @@ export class EmailChange {
 
 const tokenSchema = z.object({ token: z.string().max(2000) })
 
-function deadEmailLink(page: OwnPage): Html {
+function deadEmailLink(page: OwnPage): Response | Promise<Response> {
   const { emailChange, settings } = page.texts
-  return titledPage(
-    page,
-    { title: emailChange.title, isNarrow: true },
-    html`<p>${emailChange.dead}</p>
-      <p><a class="button" href="/settings">${settings.title}</a></p>`,
-  )
+  const { title, dead } = emailChange
+  const message = { title, text: html`<p>${dead}</p>`, path: '/settings', label: settings.title }
+  return page.context.html(messagePage(page, message), 410)
 }
 
 /** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
 export async function showConfirmEmail(page: OwnPage): Promise<Answer> {
   const { emailChange } = page.texts
-  const token = page.context.req.query('token') ?? ''
-  const email = await page.site.emailChange.find(page.session.user, token)
-  if (email === undefined) return page.context.html(deadEmailLink(page), 410)
+  const state = askedForm(page, 'token')
+  const email = await page.site.emailChange.find(page.session.user, state.typed['token'] ?? '')
+  if (email === undefined) return deadEmailLink(page)
   const { title, text, submit } = emailChange
-  const fields = html`<input type="hidden" name="token" value="${token}" /><button>${submit}</button>`
-  const above = html`<p>${text(email)}</p>`
-  return formPage(page, { title, action: '/settings/email/confirm', state: emptyForm, above }, fields)
+  return formPage(
+    page,
+    { title, action: '/settings/email/confirm', state, above: html`<p>${text(email)}</p>` },
+    html`${hidden(state, 'token')}<button>${submit}</button>`,
+  )
 }
 
 /** Makes the new address the user's. */
 export async function submitConfirmEmail(page: OwnPage): Promise<Answer> {
   const sent = await readForm(page, tokenSchema)
   const isChanged = sent.isValid && (await page.site.emailChange.confirm(page.session.user, sent.value.token))
-  if (!isChanged) return page.context.html(deadEmailLink(page), 410)
+  if (!isChanged) return deadEmailLink(page)
   return seeOther(page, '/settings?notice=email-changed')
 }

@@ -8,11 +8,16 @@ import { callerHeaders, type Auth, type Caller } from './auth.ts'
 import { consentsOfSignUp } from './user-rows-adapter.ts'
 import { verifyJWT } from 'better-auth/crypto'
 
-/** How a sign-in ended. `cookies` are `set-cookie` values for the answer. */
+/** The password is right; `cookies` are `set-cookie` values for the answer. */
+export interface RightPassword {
+  /** Whether a code is still to be shown. */
+  readonly kind: 'signed-in' | 'code-needed'
+  readonly cookies: readonly string[]
+}
+
+/** How a sign-in ended. */
 export type SignInResult =
-  | { readonly kind: 'signed-in'; readonly cookies: readonly string[] }
-  /** The password is right, a code is still to be shown. */
-  | { readonly kind: 'code-needed'; readonly cookies: readonly string[] }
+  | RightPassword
   /** The password is right, the email was never confirmed. */
   | { readonly kind: 'unconfirmed' }
   /** Wrong, or locked out: which of the two is not said. */

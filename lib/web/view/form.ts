@@ -13,6 +13,11 @@ export interface FormState {
 /** A form that nobody has filled in yet. */
 export const emptyForm: FormState = { typed: {}, errors: {} }
 
+/** A form that has in a field what the address of its page says. */
+export function askedForm({ context }: WebPage, name: string): FormState {
+  return { typed: { [name]: context.req.query(name) ?? '' }, errors: {} }
+}
+
 /** A form that is posted, with the token that says it is ours. */
 export function form(
   page: WebPage,
@@ -105,6 +110,16 @@ export function passwordField(
     ? { hint: fields.passwordHint, autocomplete: 'new-password' }
     : { autocomplete: 'current-password' }
   return field(state, { name, label, type: 'password', ...kind, ...more })
+}
+
+/** What a form sends without anybody typing it. */
+export function hidden({ typed }: Pick<FormState, 'typed'>, name: string): Html {
+  return html`<input type="hidden" name="${name}" value="${typed[name] ?? ''}" />`
+}
+
+/** The field of a user's email. */
+export function emailField({ texts: { fields } }: WebPage, state: FormState): Html {
+  return field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })
 }
 
 /** What is wrong with a field, where its `aria-describedby` points: `<id>-error`. */

@@ -133,6 +133,24 @@ export function titledPage(page: WebPage, options: LayoutOptions, content: Html)
   )
 }
 
+interface Message {
+  readonly title: string
+  readonly text: Html
+  /** Where to go from there. */
+  readonly path: string
+  readonly label: string
+}
+
+/** A narrow page that says one thing. */
+export function messagePage(page: WebPage, { title, text, path, label }: Message): Html {
+  return titledPage(
+    page,
+    { title, isNarrow: true },
+    html`${text}
+      <p><a class="button" href="${path}">${label}</a></p>`,
+  )
+}
+
 interface FormPageOptions {
   readonly title: string
   readonly action: string

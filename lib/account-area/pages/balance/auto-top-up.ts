@@ -84,7 +84,7 @@ export async function autoTopUpCard(page: OwnPage, payments: PaymentService): Pr
 const proposed = { below: 200_000_000, amount: 1_000_000_000, monthMax: 10_000_000_000 }
 
 function schema(language: Language) {
-  const roubles = fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required'))
+  const roubles = fieldSchemas.someRoubles(language)
   return z.object({
     card: z.string(says('required')).max(26, says('invalid')),
     below: roubles,

@@ -195,7 +195,7 @@ export async function showBalance(page: OwnPage): Promise<Answer> {
 
 function topUpSchema(language: Language) {
   return z.object({
-    amount: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
+    amount: fieldSchemas.someRoubles(language),
     method: z.enum(['bank_card', 'sbp'], says('methodMissing')),
     email: fieldSchemas.email,
     saveCard: z.literal('yes').optional().catch(undefined),

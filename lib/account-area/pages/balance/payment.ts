@@ -7,6 +7,7 @@ import type { Answer, Html, OwnPage, Site } from '../../page.ts'
 import type { PageContext } from '../../../web/web-page.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { qrCode } from '../../../web/view/qr-code.ts'
+import { pathPart } from '../../../web/http/read-form.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { receiptList } from './receipts.ts'
 import type { Texts } from '../../texts/texts.ts'
@@ -187,7 +188,7 @@ function stateOf({ state }: Payment, receipts: readonly Receipt[], isProviderDow
 export async function showPayment(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const { payments } = site
-  const id = page.context.req.param('id') ?? ''
+  const id = pathPart(page)
   const found = isId(id) ? await payments?.rows.payment(id) : undefined
   // Another's payment is as unknown as none.
   if (payments === undefined || found?.account_id !== account.accountId) return showFailure(page, 'notFound')

@@ -5,6 +5,7 @@ import { facts } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
 import type { Receipt } from '../../../payments/payment-reader.ts'
 import { money, time } from '../../../web/format.ts'
+import { pathPart } from '../../../web/http/read-form.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 
 const receiptsShown = 50
@@ -58,7 +59,7 @@ export function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
 /** A fiscal receipt of one's own. */
 export async function showReceipt(page: OwnPage): Promise<Answer> {
   const { site, account, texts, language } = page
-  const id = page.context.req.param('id') ?? ''
+  const id = pathPart(page)
   const found = isId(id) ? await site.payments?.rows.receipt(id) : undefined
   if (found?.account_id !== account.accountId) return showFailure(page, 'notFound')
   const payment = await site.payments?.rows.payment(found.payment_id)

@@ -8,6 +8,7 @@ import { isId } from '../../../platform/new-id.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
+import { pathPart } from '../../../web/http/read-form.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { keyLabel, outcomeBadge } from './charges.ts'
 import type { ChargeLine } from '../../../ledger/price-charge.ts'
@@ -204,7 +205,7 @@ function otherParts(
 export async function showCharge(page: OwnPage): Promise<Answer> {
   const { site, account } = page
   const { accountId } = account
-  const requestId = page.context.req.param('requestId') ?? ''
+  const requestId = pathPart(page, 'requestId')
   const from = readFrom(page)
   const found = isId(requestId)
     ? await site.reports.exchangeCharges(accountId, requestId, { from, limit: partsShown })

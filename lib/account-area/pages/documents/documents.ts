@@ -10,7 +10,7 @@ import { reconcile } from '../../../documents/reconcile-account.ts'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
 import { isId } from '../../../platform/new-id.ts'
 import { money } from '../../../web/format.ts'
-import { readQuery, says } from '../../../web/http/read-form.ts'
+import { pathPart, readQuery, says } from '../../../web/http/read-form.ts'
 import type { Answer, Html, OwnPage, Page } from '../../page.ts'
 import { emptyForm, field, formProblems, notice, type FormState } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
@@ -199,7 +199,7 @@ export async function showDocuments(page: OwnPage): Promise<Answer> {
 /** An act or universal transfer document as PDF. */
 export async function downloadClosing(page: OwnPage): Promise<Answer> {
   const { site, account } = page
-  const id = page.context.req.param('id') ?? ''
+  const id = pathPart(page)
   const { accountId } = account
   const found = isId(id)
     ? (await listClosing(site.records, { accountId })).find(one => one.id === id)
@@ -211,7 +211,7 @@ export async function downloadClosing(page: OwnPage): Promise<Answer> {
 export async function downloadMonth(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const { accountId } = account
-  const month = page.context.req.param('month') ?? ''
+  const month = pathPart(page, 'month')
   const found = isMonth(month) ? await listClosing(site.records, { accountId, month }) : []
   if (found.length === 0) return showFailure(page, 'notFound')
   return sendPrinted(page, accountId, async () => ({

@@ -13,7 +13,7 @@ import { currentCompany } from '../../../documents/company-versions.ts'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
 import { isId, newId } from '../../../platform/new-id.ts'
 import { money, shownDay } from '../../../web/format.ts'
-import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
+import { fieldSchemas, idField, pathPart, readForm, withError } from '../../../web/http/read-form.ts'
 import type { FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Answer, Html, OwnPage, Page } from '../../page.ts'
@@ -74,8 +74,9 @@ export async function submitInvoice(page: OwnPage): Promise<Answer> {
   return seeOther(page, `/balance/invoices/${made.id}`)
 }
 
-async function ownInvoice({ context, site, account }: OwnPage): Promise<StoredInvoice | undefined> {
-  const id = context.req.param('id') ?? ''
+async function ownInvoice(page: OwnPage): Promise<StoredInvoice | undefined> {
+  const { site, account } = page
+  const id = pathPart(page)
   if (!isId(id)) return undefined
   const [found] = await listInvoices(site.records, moscowDay(site.clock.now()), {
     id,
@@ -84,8 +85,9 @@ async function ownInvoice({ context, site, account }: OwnPage): Promise<StoredIn
   return found
 }
 
-async function linkedInvoice({ context, site }: Page): Promise<StoredInvoice | undefined> {
-  const token = context.req.param('token') ?? ''
+async function linkedInvoice(page: Page): Promise<StoredInvoice | undefined> {
+  const { site } = page
+  const token = pathPart(page, 'token')
   if (!/^[\w-]{43,64}$/.test(token)) return undefined
   const [found] = await listInvoices(site.records, moscowDay(site.clock.now()), { token })
   return found

@@ -6,6 +6,7 @@ import { notice, form } from '../../../web/view/form.ts'
 import { dataTable, facts, type Column } from '../../../web/view/data-table.ts'
 import { layout, titledPage } from '../../../web/view/layout.ts'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
+import { pathPart } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import { isId } from '../../../platform/new-id.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
@@ -148,8 +149,9 @@ export function keyName({ texts }: OwnPage, { name }: Pick<KeyRecord, 'name'>): 
 }
 
 /** The key of the address, if it is the account's own. */
-async function ownKey({ context, site, account }: OwnPage): Promise<KeyRecord | undefined> {
-  const id = context.req.param('id') ?? ''
+async function ownKey(page: OwnPage): Promise<KeyRecord | undefined> {
+  const id = pathPart(page)
+  const { site, account } = page
   return isId(id) ? site.reports.key(account.accountId, id) : undefined
 }
 

@@ -109,7 +109,7 @@ function accessFields(page: OwnPage, state: FormState): Html {
 }
 
 /** The form for a new key, empty or as it was sent. */
-function newKeyForm(page: OwnPage, state: FormState): Html {
+export function showNewKey(page: OwnPage, state = emptyForm): Html {
   const { newKey } = page.texts
   return titledPage(
     page,
@@ -132,10 +132,6 @@ function newKeyForm(page: OwnPage, state: FormState): Html {
         )}
       </section>`,
   )
-}
-
-export async function showNewKey(page: OwnPage): Promise<Answer> {
-  return newKeyForm(page, emptyForm)
 }
 
 function shownOnce(page: OwnPage, name: string, value: string): Html {
@@ -161,10 +157,7 @@ function shownOnce(page: OwnPage, name: string, value: string): Html {
 }
 
 const listMax = 100
-
-function list(text: string): string[] {
-  return [...new Set(text.split(/[\s,;]+/).filter(item => item !== ''))]
-}
+const modelName = z.string().max(200, says('tooLong'))
 
 /** The fields of a new key; `now` is what an expiry must be after. */
 function newKeySchema(now: number, language: Language) {
@@ -172,22 +165,12 @@ function newKeySchema(now: number, language: Language) {
     name: fieldSchemas.name.min(1, says('required')).max(60, says('tooLong')),
     /** Which showing of the form was sent. */
     form: hiddenField(26),
-    models: z.array(z.string().max(200, says('tooLong'))).max(1000, says('tooLong')),
-    patterns: z
-      .string()
-      .default('')
-      .transform(list)
-      .pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
+    models: z.array(modelName).max(1000, says('tooLong')),
+    patterns: fieldSchemas.list(modelName, listMax),
     budget: fieldSchemas.roubles(language),
     period: z.enum(budgetPeriods, says('invalid')).default('total'),
     expires: fieldSchemas.lastDay(now),
-    addresses: z
-      .string()
-      .default('')
-      .transform(list)
-      .pipe(
-        z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
-      ),
+    addresses: fieldSchemas.list(z.string().refine(isAddressRange, says('addressesInvalid')), listMax),
   })
 }
 
@@ -202,7 +185,7 @@ export async function submitNewKey(page: OwnPage): Promise<Answer> {
   const { site, account, texts } = page
   const sent = await readForm(page, newKeySchema(site.clock.now(), page.language))
   const refuse = (state: FormState): Answer | Promise<Answer> =>
-    page.context.html(newKeyForm(page, state), 422)
+    page.context.html(showNewKey(page, state), 422)
   if (!sent.isValid) return refuse(sent.state)
   const { value, state } = sent
   const unknown = (names: readonly string[]): string | undefined =>

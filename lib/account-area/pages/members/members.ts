@@ -15,7 +15,6 @@ import {
   formProblems,
   notice,
 } from '../../../web/view/form.ts'
-import type { FormState } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
@@ -78,7 +77,8 @@ function openInvitations(page: OwnPage, invitations: readonly Invitation[]): Htm
   </section>`
 }
 
-async function view(page: OwnPage, state: FormState): Promise<Html> {
+/** Who has access to the account, and a form to invite an accountant. */
+export async function showMembers(page: OwnPage, state = emptyForm): Promise<Html> {
   const { members } = page.texts
   const { accountId } = page.account
   const [list, invitations] = await Promise.all([
@@ -108,16 +108,11 @@ async function view(page: OwnPage, state: FormState): Promise<Html> {
   )
 }
 
-/** Who has access to the account, and a form to invite an accountant. */
-export async function showMembers(page: OwnPage): Promise<Answer> {
-  return await view(page, emptyForm)
-}
-
 /** Invites an accountant by email. */
 export async function submitInvitation(page: OwnPage): Promise<Answer> {
   const { site, account, session, caller, language } = page
   const sent = await readForm(page, invitationSchema)
-  if (!sent.isValid) return page.context.html(await view(page, sent.state), 422)
+  if (!sent.isValid) return page.context.html(await showMembers(page, sent.state), 422)
   const { email } = sent.value
   const mayByAddress = await site.emailAttempts.lettersFrom.begin(networkOf(caller.address))
   const isAllowed = mayByAddress && (await site.emailAttempts.lettersTo.begin(email))
@@ -126,7 +121,7 @@ export async function submitInvitation(page: OwnPage): Promise<Answer> {
     : 'tooMany'
   if (result !== 'invited') {
     const key = { member: 'memberAlready', full: 'membersFull', tooMany: 'emailsTooMany' } as const
-    return page.context.html(await view(page, withError(page, sent.state, 'email', key[result])), 422)
+    return page.context.html(await showMembers(page, withError(page, sent.state, 'email', key[result])), 422)
   }
   // The name of a company could say anything to a stranger; an address was confirmed.
   site.sendInvitation({ email, language }, session.user.email)

@@ -105,8 +105,8 @@ function deletion(page: OwnPage): Html {
   )
 }
 
-/** The page with its forms, also after one was sent and refused. */
-async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<Html> {
+/** Profile, email, alert, and the way out; also after one of the forms was refused. */
+export async function showSettings(page: OwnPage, forms: SettingsForms = {}): Promise<Html> {
   const { settings } = page.texts
   const { user } = page.session
   const below = await page.site.settings.alertBelow(page.account.accountId)
@@ -123,15 +123,10 @@ async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<H
   )
 }
 
-/** Profile, email, alert, and the way out. */
-export async function showSettings(page: OwnPage): Promise<Answer> {
-  return await settingsView(page)
-}
-
 /** Keeps the bound of the low-balance alert; an empty field switches it off. */
 export async function submitAlert(page: OwnPage): Promise<Answer> {
   const sent = await readForm(page, z.object({ below: fieldSchemas.roubles(page.language) }))
-  if (!sent.isValid) return page.context.html(await settingsView(page, { alert: sent.state }), 422)
+  if (!sent.isValid) return page.context.html(await showSettings(page, { alert: sent.state }), 422)
   const { below } = sent.value
   await page.site.settings.setAlertBelow(page.account.accountId, below)
   return seeOther(page, `/settings?notice=${below === undefined ? 'alert-off' : 'alert-on'}`)
@@ -140,7 +135,7 @@ export async function submitAlert(page: OwnPage): Promise<Answer> {
 /** Keeps name and language. */
 export async function submitProfile(page: OwnPage): Promise<Answer> {
   const sent = await readForm(page, profileSchema)
-  if (!sent.isValid) return page.context.html(await settingsView(page, { profile: sent.state }), 422)
+  if (!sent.isValid) return page.context.html(await showSettings(page, { profile: sent.state }), 422)
   const { name, language } = sent.value
   const { site, session } = page
   const own = { column: 'id', operator: '=', value: session.user.id } as const
@@ -153,16 +148,12 @@ export async function submitProfile(page: OwnPage): Promise<Answer> {
 export async function submitEmail(page: OwnPage): Promise<Answer> {
   const { site, session, caller, language } = page
   const sent = await readForm(page, emailSchema)
-  if (!sent.isValid) return page.context.html(await settingsView(page, { email: sent.state }), 422)
+  const refuse = async (email: FormState) => page.context.html(await showSettings(page, { email }), 422)
+  if (!sent.isValid) return refuse(sent.state)
   const { newEmail, currentPassword } = sent.value
-  if (newEmail === session.user.email) {
-    const email = withError(page, sent.state, 'newEmail', 'emailSame')
-    return page.context.html(await settingsView(page, { email }), 422)
-  }
-  if (!(await isOwnPassword(page, currentPassword))) {
-    const email = withError(page, sent.state, 'currentPassword', 'passwordWrong')
-    return page.context.html(await settingsView(page, { email }), 422)
-  }
+  if (newEmail === session.user.email) return refuse(withError(page, sent.state, 'newEmail', 'emailSame'))
+  if (!(await isOwnPassword(page, currentPassword)))
+    return refuse(withError(page, sent.state, 'currentPassword', 'passwordWrong'))
   await site.emailChange.ask(session.user, newEmail, language, caller)
   return seeOther(page, '/settings?notice=email-letter-sent')
 }
@@ -183,7 +174,8 @@ async function balanceOf({ site, account }: OwnPage): Promise<number> {
   return (await site.reports.balance(account.accountId))?.balanceMicros ?? 0
 }
 
-async function deletionView(page: OwnPage, state: FormState): Promise<Html> {
+/** Says what deleting means, and asks for the password. */
+export async function showDeleteAccount(page: OwnPage, state = emptyForm): Promise<Html> {
   const { deletion } = page.texts
   const balanceMicros = await balanceOf(page)
   const understood = { name: 'understood', label: deletion.understood }
@@ -213,11 +205,6 @@ async function deletionView(page: OwnPage, state: FormState): Promise<Html> {
   )
 }
 
-/** Says what deleting means, and asks for the password. */
-export async function showDeleteAccount(page: OwnPage): Promise<Answer> {
-  return await deletionView(page, emptyForm)
-}
-
 async function revokeKeys({ site, account }: OwnPage): Promise<void> {
   for (const { id, revokedAt } of await site.reports.keys(account.accountId)) {
     if (revokedAt === undefined) await site.accounts.revokeKey(id)
@@ -228,20 +215,13 @@ async function revokeKeys({ site, account }: OwnPage): Promise<void> {
 export async function submitDeleteAccount(page: OwnPage): Promise<Answer> {
   const { site, session, account, caller, language } = page
   const sent = await readForm(page, deletionSchema)
-  if (!sent.isValid) return page.context.html(await deletionView(page, sent.state), 422)
+  const refuse = async (state: FormState) => page.context.html(await showDeleteAccount(page, state), 422)
+  if (!sent.isValid) return refuse(sent.state)
   const balanceMicros = await balanceOf(page)
-  if (balanceMicros > 0 && sent.value.understood !== 'yes') {
-    return page.context.html(
-      await deletionView(page, withError(page, sent.state, 'understood', 'understoodMissing')),
-      422,
-    )
-  }
-  if (!(await isOwnPassword(page, sent.value.currentPassword))) {
-    return page.context.html(
-      await deletionView(page, withError(page, sent.state, 'currentPassword', 'passwordWrong')),
-      422,
-    )
-  }
+  if (balanceMicros > 0 && sent.value.understood !== 'yes')
+    return refuse(withError(page, sent.state, 'understood', 'understoodMissing'))
+  if (!(await isOwnPassword(page, sent.value.currentPassword)))
+    return refuse(withError(page, sent.state, 'currentPassword', 'passwordWrong'))
   await revokeKeys(page)
   // Nothing is charged for an account that is gone.
   await site.autoTopUps.write(site.autoTopUps.unlinkAll(account.accountId, site.clock.now()))

@@ -8,7 +8,7 @@ import type { FactorSetup } from '../../sign-in/second-factor.ts'
 import { copyButton, emptyForm, field, form, formProblems, type FormState } from '../../view/form.ts'
 import { titledPage } from '../../view/layout.ts'
 import { qrCode } from '../../view/qr-code.ts'
-import { securityView, type SecurityForms } from './security.ts'
+import { showSecurity, type SecurityForms } from './security.ts'
 import { endLinks } from '../../sign-in/auth.ts'
 
 const passwordSchema = z.object({
@@ -92,7 +92,7 @@ function setUpView(page: SignedInPage, setup: FactorSetup | undefined, state: Fo
 
 /** Shows the page once more, with what was wrong with one of its forms. */
 async function refuse(page: SignedInPage, forms: SecurityForms): Promise<Answer> {
-  return page.context.html(await securityView(page, forms), 422)
+  return page.context.html(await showSecurity(page, forms), 422)
 }
 
 /**
@@ -112,11 +112,6 @@ export async function isOwnPassword(page: SignedInPage, password: string): Promi
     (await page.site.sessions.isPassword(page.caller, password)) ? true : undefined,
   )
   return isRight === true
-}
-
-/** Password, code and sessions. */
-async function showSecurity(page: SignedInPage): Promise<Answer> {
-  return await securityView(page)
 }
 
 /** Changes the password; every other session ends, and this one goes on under a new token. */

@@ -118,8 +118,8 @@ function sessionTable(page: SignedInPage, sessions: readonly ListedSession[]): H
   </section>`
 }
 
-/** The page with its forms, also after one was sent and refused. */
-export async function securityView(page: SignedInPage, forms: SecurityForms = {}): Promise<Html> {
+/** Password, code and sessions; also after one of the forms was refused. */
+export async function showSecurity(page: SignedInPage, forms: SecurityForms = {}): Promise<Html> {
   const { security } = page.texts
   const { password = emptyForm, twoFactor = emptyForm, backupCodes = emptyForm } = forms
   const sessions = await page.site.sessions.list(page.caller)
