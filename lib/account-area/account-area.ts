@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
@@ -7,7 +6,6 @@ import { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import { Movements } from '../payments/movements.ts'
 import { StartingCredits } from '../payments/starting-credit.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
-import type { Records } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './pages/legal-texts.ts'
 import { Members } from '../administration/members.ts'
@@ -46,74 +44,48 @@ const limits = {
 /** Begins the names of the area's cookies. */
 const cookiePrefix = 'account'
 
-interface SignInParts {
-  readonly records: Records
-  readonly publicUrl: URL
-  readonly secret: string
-  readonly mailer: Mailer
-}
-
-/** How customers sign in; who confirms an address gets the starting credit. */
-function openCustomerSignIn(
-  { settings: { name }, store: { users }, failures, passwordCost, clock, log }: AccountAreaOptions,
-  { records, publicUrl, secret, mailer }: SignInParts,
-  current: { readonly config: Config },
-): ReturnType<typeof openSignIn> {
-  const settings = () => current.config.startingCredit
-  const startingCredits = new StartingCredits({ records, clock, log, settings })
-  return openSignIn({
-    cookiePrefix,
-    tables: customerTables,
-    users,
-    publicUrl,
-    secret,
-    name,
-    letters: signInLetters({ mailer, publicUrl, name }),
-    onConfirmed: email => startingCredits.welcome(users, email),
-    failures,
-    passwordCost,
-    log,
-  })
-}
-
 async function openSite(
   options: AccountAreaOptions,
   publicUrl: URL,
   { mailer, printer }: { readonly mailer: Mailer; readonly printer: DocumentPrinter },
   current: { readonly config: Config },
 ): Promise<Site> {
-  const { settings, store, failures, clock, log } = options
+  const { settings, store, failures, passwordCost, clock, log } = options
   const { users, accounts, reports } = store
-  const { name } = settings
+  const { name, support } = settings
   const records = await store.records()
-  const secret =
-    settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
-  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: settings.support })
-  const signIn = openCustomerSignIn(options, { records, publicUrl, secret, mailer }, current)
+  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: support })
+  const startingCredits = new StartingCredits({
+    records,
+    clock,
+    log,
+    settings: () => current.config.startingCredit,
+  })
+  const signIn = await openSignIn({
+    cookiePrefix,
+    tables: customerTables,
+    users,
+    publicUrl,
+    secret: settings.secret,
+    name,
+    letters: signInLetters({ mailer, publicUrl, name }),
+    onConfirmed: email => startingCredits.welcome(users, email),
+    failures,
+    passwordCost,
+    clock,
+    log,
+  })
   return {
     get config() {
       return current.config
     },
-    cookiePrefix,
-    name,
-    support: settings.support,
-    publicUrl,
-    secret,
     ...signIn,
-    emailChange: new EmailChange({
-      users,
-      settings: store.settings,
-      letters: settingsLetters,
-      attempts: signIn.attempts,
-      secret,
-    }),
+    support,
+    emailChange: new EmailChange({ ...signIn, settings: store.settings, letters: settingsLetters }),
     settingsLetters,
     securityEmails: settingsLetters,
-    emailAttempts: signIn.attempts,
     sendInvitation: invitationEmails({ mailer, publicUrl, name }),
     ...attemptsOf(failures, cookiePrefix, limits),
-    users,
-    tables: customerTables,
     settings: store.settings,
     accounts,
     reports,
@@ -127,8 +99,6 @@ async function openSite(
     assets: areaAssets(new URL('view/style.css', import.meta.url)),
     textsOf,
     frame: accountFrame,
-    clock,
-    log,
   }
 }
 

@@ -29,7 +29,7 @@ export interface Site extends WebSite {
   readonly emailChange: EmailChange
   readonly settingsLetters: SettingsLetters
   /** Emails that a user has sent to others, by the user's network and by the address. */
-  readonly emailAttempts: { readonly lettersFrom: Attempts; readonly lettersTo: Attempts }
+  readonly attempts: { readonly lettersFrom: Attempts; readonly lettersTo: Attempts }
   readonly sendInvitation: (to: Recipient, inviter: string) => void
   /** New keys, by account. */
   readonly newKeyAttempts: Attempts

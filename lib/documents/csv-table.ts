@@ -1,4 +1,4 @@
-/** Excel reads the file as UTF-8 only with it. */
+/** Excel reads the file as UTF-8 only with it, at its beginning. */
 export const byteOrderMark = '\uFEFF'
 
 /**
@@ -20,12 +20,15 @@ export interface CsvNumber {
   readonly number: string
 }
 
-/** A table as Excel reads it in Russia: semicolons, commas in decimals, UTF-8 with a mark. */
+/** A row as Excel reads it in Russia: semicolons, and commas in decimals. */
+export function csvRow(row: readonly (string | CsvNumber)[]): string {
+  const cells = row.map(cell => (typeof cell === 'string' ? csvCell(cell) : cell.number.replace('.', ',')))
+  return `${cells.join(';')}\r\n`
+}
+
+/** A whole table of such rows. */
 export function csvTable(rows: readonly (readonly (string | CsvNumber)[])[]): string {
-  const lines = rows.map(row =>
-    row.map(cell => (typeof cell === 'string' ? csvCell(cell) : cell.number.replace('.', ','))).join(';'),
-  )
-  return `${byteOrderMark}${lines.join('\r\n')}\r\n`
+  return byteOrderMark + rows.map(csvRow).join('')
 }
 
 /** The head of a response that a browser keeps as a table: `charges-2026-11-20.csv`. */

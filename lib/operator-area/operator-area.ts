@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { Members } from '../administration/members.ts'
 import type { Config, OperatorAreaConfig } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
@@ -24,9 +23,6 @@ interface OperatorAreaOptions extends AreaParts {
   readonly payments?: PaymentActions | undefined
   readonly providers: DeskProviders
 }
-
-/** Begins the names of the area's cookies. */
-const cookiePrefix = 'operator'
 
 /** Operators get no emails: the command line makes their links. */
 const nothing = (): void => undefined
@@ -64,36 +60,27 @@ async function openSite(
   publicUrl: URL,
   current: { readonly config: Config },
 ): Promise<DeskSite> {
-  const { users, accounts, reports } = store
-  const { name } = settings
+  const { accounts, reports } = store
   const records = await store.records()
-  const secret =
-    settings.secret ?? (await users.secret('operator-area', randomBytes(32).toString('base64url')))
-  const signIn = openSignIn({
-    cookiePrefix,
-    tables: operatorTables,
-    users,
-    publicUrl,
-    secret,
-    name,
-    letters,
-    onConfirmed: () => Promise.resolve(),
-    failures,
-    passwordCost,
-    log,
-  })
   return {
     get config() {
       return current.config
     },
-    cookiePrefix,
-    name,
-    publicUrl,
-    secret,
-    ...signIn,
+    ...(await openSignIn({
+      cookiePrefix: 'operator',
+      tables: operatorTables,
+      users: store.users,
+      publicUrl,
+      secret: settings.secret,
+      name: settings.name,
+      letters,
+      onConfirmed: () => Promise.resolve(),
+      failures,
+      passwordCost,
+      clock,
+      log,
+    })),
     securityEmails,
-    users,
-    tables: operatorTables,
     records,
     accounts,
     reports,
@@ -106,8 +93,6 @@ async function openSite(
     assets: areaAssets(new URL('view/style.css', import.meta.url)),
     textsOf,
     frame: (page: WebPage) => deskFrame(page as Page),
-    clock,
-    log,
   }
 }
 

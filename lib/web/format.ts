@@ -98,13 +98,8 @@ export function alignDecimals(amounts: readonly string[]): readonly string[] {
   return amounts.map(amount => amount + figureSpace.repeat(most - decimalsOf(amount)))
 }
 
-/** A whole number: `1 234 567`, `1,234,567`. */
+/** A number, which may have a fraction where it is of units of usage: `1 234 567`, `12,5`. */
 export function count(value: number, language: Language): string {
-  return grouped(String(value), language)
-}
-
-/** Units of usage, which may have a fraction: `1 234`, `12,5`. */
-export function units(value: number, language: Language): string {
   return decimal(String(value), language)
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { searchClosing, type ListedClosing } from '../../documents/closing-documents.ts'
 import { documentName } from '../../documents/document.ts'
 import { closeMonth } from '../../documents/month-close.ts'
-import { moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
+import { isMonth, moscowDay, shiftMonth } from '../../ledger/moscow-days.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
@@ -13,11 +13,7 @@ import { may, type DeskPage } from '../page.ts'
 import { accountColumn, amountColumn, showList, textColumn, type DeskList } from '../view/desk-list.ts'
 import { attempt } from '../view/shown-reason.ts'
 
-const month = z
-  .string(says('required'))
-  .trim()
-  .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, says('invalid'))
-const schema = z.object({ month })
+const schema = z.object({ month: z.string(says('required')).trim().refine(isMonth, says('invalid')) })
 
 const states = ['issued', 'sent', 'signed'] as const
 

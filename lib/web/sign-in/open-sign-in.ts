@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../platform/clock.ts'
+import type { Log } from '../../platform/log.ts'
 import type { FailureCounts } from '../../rate-limits/failure-counts.ts'
 import { attemptsOf } from './attempts.ts'
 import { createAuth, type AuthOptions } from './auth.ts'
@@ -5,11 +8,15 @@ import { Identity } from './identity.ts'
 import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
 
-interface SignInOptions extends Omit<AuthOptions, 'onPasswordReset'> {
+interface SignInOptions extends Omit<AuthOptions, 'onPasswordReset' | 'secret'> {
+  /** Of the settings; absent: one of the store's. */
+  readonly secret: string | undefined
   /** Called with the address of a user who has just confirmed it. */
   readonly onConfirmed: (email: string) => Promise<void>
   /** Counts what fails, for all processes of this area. */
   readonly failures: FailureCounts
+  readonly clock: Clock
+  readonly log: Log
 }
 
 const minute = 60_000
@@ -25,20 +32,21 @@ const limits = {
   usedCode: { slowFrom: Infinity, lockFrom: 1, forgetMs: 2 * minute },
 }
 
-/** How the users of an area sign in. */
-export function openSignIn(options: SignInOptions) {
-  const { users, tables, onConfirmed, failures, cookiePrefix } = options
+/** How the users of an area sign in: what of a `WebSite` depends on it. */
+export async function openSignIn(options: SignInOptions) {
+  const { users, tables, onConfirmed, failures, cookiePrefix, name, publicUrl, clock, log } = options
+  const secret =
+    options.secret ?? (await users.secret(`${cookiePrefix}-area`, randomBytes(32).toString('base64url')))
   const attempts = attemptsOf(failures, cookiePrefix, limits)
   const onPasswordReset = async (email: string, isFirst: boolean): Promise<void> => {
     if (isFirst) await onConfirmed(email)
   }
-  const auth = createAuth({ ...options, onPasswordReset })
+  const auth = createAuth({ ...options, secret, onPasswordReset })
   return {
-    attempts,
+    ...{ cookiePrefix, name, publicUrl, secret, users, tables, clock, log, attempts },
     identity: new Identity({ auth, users, onConfirmed, attempts }),
     sessions: new Sessions({ auth, users, tables }),
     secondFactor: new SecondFactor(auth, attempts.usedCode),
-    /** Passwords asked for again inside, by user. */
     passwordAttempts: attempts.ownPassword,
   }
 }

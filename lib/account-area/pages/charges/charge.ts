@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { shownProvider } from '../../../config/config.ts'
 import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
-import { count, smallMoney, time, units, decimal, exactRoubles, named } from '../../../web/format.ts'
+import { count, smallMoney, time, decimal, exactRoubles, named } from '../../../web/format.ts'
 import { cardTable, facts } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
@@ -22,9 +22,9 @@ function measured({ texts, language }: OwnPage, { usageSource, details }: Charge
   const { charge } = texts
   const { estimatedByTiktoken, estimatedByBytes, reasoning } = details
   return html`${named(charge.sources, usageSource)}
-  ${estimatedByTiktoken === undefined ? '' : html`<span class="quiet small">${charge.estimatedByTiktoken(units(estimatedByTiktoken, language))}</span>`}
-  ${estimatedByBytes === undefined ? '' : html`<span class="quiet small">${charge.estimatedByBytes(units(estimatedByBytes, language))}</span>`}
-  ${reasoning === undefined ? '' : html`<span class="quiet small">${charge.details}: ${charge.reasoning(units(reasoning, language))}</span>`}`
+  ${estimatedByTiktoken === undefined ? '' : html`<span class="quiet small">${charge.estimatedByTiktoken(count(estimatedByTiktoken, language))}</span>`}
+  ${estimatedByBytes === undefined ? '' : html`<span class="quiet small">${charge.estimatedByBytes(count(estimatedByBytes, language))}</span>`}
+  ${reasoning === undefined ? '' : html`<span class="quiet small">${charge.details}: ${charge.reasoning(count(reasoning, language))}</span>`}`
 }
 
 function flags({ texts }: OwnPage, charge: ChargeRecord): Html {
@@ -65,7 +65,7 @@ function partRow({ texts, language }: OwnPage, part: ExplainedLine['parts'][numb
       ${meters[meter]}${above === undefined ? '' : html` <span class="quiet small">${charge.above(count(above, language))}</span>`}
     </td>
     <td role="cell" class="number">
-      <span class="in-card">${charge.units}: </span>${units(part.units, language)}
+      <span class="in-card">${charge.units}: </span>${count(part.units, language)}
     </td>
     <td role="cell" class="number">
       ${price === undefined ? charge.noPrice : html`<span class="sign">×</span> ${exactRoubles(price.rub, language)} <span class="quiet">${per}</span>`}
@@ -99,7 +99,7 @@ function chargeFormula(page: OwnPage, line: ChargeLine, price: Price | undefined
     return html`${name}
       <p class="quiet">${charge.priceUnknown}</p>
       <p>
-        ${Object.entries(line.meters).map(([meter, used]) => html`${meters[meter as keyof typeof meters]}: ${units(used, language)} `)}
+        ${Object.entries(line.meters).map(([meter, used]) => html`${meters[meter as keyof typeof meters]}: ${count(used, language)} `)}
       </p>
       <p><strong>${smallMoney(line.amountMicros, language)}</strong></p>`
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
-import { byteOrderMark, csvCell, csvHeaders } from '../../../documents/csv-table.ts'
+import { byteOrderMark, csvHeaders, csvRow } from '../../../documents/csv-table.ts'
 import { shownProvider, type Config } from '../../../config/config.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
 import { formatRoubles } from '../../../money/amount.ts'
@@ -9,57 +9,38 @@ import { isoDay, isoTime } from '../../../web/format.ts'
 import type { Answer, OwnPage } from '../../page.ts'
 import { showCharges, readFilter } from './charges.ts'
 
-function decimal(text: string): string {
-  return text.replace('.', ',')
-}
-
 function headRow({ texts }: OwnPage): string {
-  const { chargesTable: head, meters: meterNames } = texts
-  const cells = [
-    head.time,
-    head.requestId,
-    head.sequence,
-    head.keyId,
-    head.keyName,
-    head.model,
-    head.provider,
-    head.dialect,
-    head.operation,
-    head.outcome,
+  const { chargesTable: head, meters: names } = texts
+  const { time, requestId, sequence, keyId, keyName, model, provider, dialect, operation, outcome } = head
+  return csvRow([
+    ...[time, requestId, sequence, keyId, keyName, model, provider, dialect, operation, outcome],
     head.usageSource,
-    ...meters.map(meter => meterNames[meter]),
-    head.amount,
-    head.overrun,
-    head.returned,
-    head.tiers,
-    head.flags,
-  ]
-  return `${cells.map(csvCell).join(';')}\r\n`
+    ...meters.map(meter => names[meter]),
+    ...[head.amount, head.overrun, head.returned, head.tiers, head.flags],
+  ])
 }
 
 function row(config: Config, charge: ChargeRecord, keyNames: ReadonlyMap<string, string>): string {
   const { keyId, usage, lines } = charge
   const tiers = new Set(lines.flatMap(({ tier }) => (tier === undefined ? [] : [tier])))
-  const cells = [
+  const { amountMicros, overrunMicros, returnedMicros } = charge
+  return csvRow([
     isoTime(charge.at),
-    csvCell(charge.requestId),
+    charge.requestId,
     String(charge.sequence),
-    csvCell(keyId),
-    csvCell(keyNames.get(keyId) ?? ''),
-    csvCell(charge.model),
-    csvCell(shownProvider(config, charge.provider) ?? ''),
-    csvCell(charge.dialect),
-    csvCell(charge.operation),
-    csvCell(charge.outcome),
-    csvCell(charge.usageSource),
-    ...meters.map(meter => decimal(String(usage[meter] ?? ''))),
-    decimal(formatRoubles(charge.amountMicros)),
-    decimal(formatRoubles(charge.overrunMicros)),
-    decimal(formatRoubles(charge.returnedMicros)),
-    csvCell([...tiers].join(' ')),
-    csvCell(charge.flags.join(' ')),
-  ]
-  return `${cells.join(';')}\r\n`
+    keyId,
+    keyNames.get(keyId) ?? '',
+    charge.model,
+    shownProvider(config, charge.provider) ?? '',
+    charge.dialect,
+    charge.operation,
+    charge.outcome,
+    charge.usageSource,
+    ...meters.map(meter => ({ number: String(usage[meter] ?? '') })),
+    ...[amountMicros, overrunMicros, returnedMicros].map(micros => ({ number: formatRoubles(micros) })),
+    [...tiers].join(' '),
+    charge.flags.join(' '),
+  ])
 }
 
 /** A table that is made as it is taken, a few hundred rows at a time, so that a million need no memory. */

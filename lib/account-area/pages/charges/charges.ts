@@ -1,16 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeSearch, ChargeRecord } from '../../../ledger/charge-records.ts'
-import {
-  count,
-  spentMoney,
-  alignDecimals,
-  named,
-  smallMoney,
-  time,
-  units,
-  isDay,
-} from '../../../web/format.ts'
+import { count, isDay, spentMoney, alignDecimals, named, smallMoney, time } from '../../../web/format.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { formProblems, choice, field, type FormState } from '../../../web/view/form.ts'
@@ -160,15 +151,15 @@ function usageSummary({ texts, language }: Pick<OwnPage, 'texts' | 'language'>, 
   let sumOut = 0
   const others: string[] = []
   for (const meter of allMeters) {
-    const count = usage[meter]
-    if (count === undefined || count === 0) continue
-    if (tokensIn.has(meter)) sumIn += count
-    else if (tokensOut.has(meter)) sumOut += count
-    else others.push(`${meters[meter]}: ${units(count, language)}`)
+    const used = usage[meter]
+    if (used === undefined || used === 0) continue
+    if (tokensIn.has(meter)) sumIn += used
+    else if (tokensOut.has(meter)) sumOut += used
+    else others.push(`${meters[meter]}: ${count(used, language)}`)
   }
   const parts = [
-    ...(sumIn === 0 ? [] : [`${charges.tokensIn}\u00a0${units(sumIn, language)}`]),
-    ...(sumOut === 0 ? [] : [`${charges.tokensOut}\u00a0${units(sumOut, language)}`]),
+    ...(sumIn === 0 ? [] : [`${charges.tokensIn}\u00a0${count(sumIn, language)}`]),
+    ...(sumOut === 0 ? [] : [`${charges.tokensOut}\u00a0${count(sumOut, language)}`]),
     ...others,
   ]
   return parts.length === 0 ? '—' : parts.join(' · ')

@@ -114,8 +114,8 @@ export async function submitInvitation(page: OwnPage): Promise<Answer> {
   const sent = await readForm(page, invitationSchema)
   if (!sent.isValid) return page.context.html(await showMembers(page, sent.state), 422)
   const { email } = sent.value
-  const mayByAddress = await site.emailAttempts.lettersFrom.begin(networkOf(caller.address))
-  const isAllowed = mayByAddress && (await site.emailAttempts.lettersTo.begin(email))
+  const mayByAddress = await site.attempts.lettersFrom.begin(networkOf(caller.address))
+  const isAllowed = mayByAddress && (await site.attempts.lettersTo.begin(email))
   const result = isAllowed
     ? await site.members.invite({ accountId: account.accountId, email, invitedBy: session.user.id })
     : 'tooMany'
