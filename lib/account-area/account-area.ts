@@ -11,7 +11,7 @@ import { readLegalTexts } from './pages/legal-texts.ts'
 import { Members } from '../administration/members.ts'
 import { tellLowBalances, SettingsLetters, invitationEmails, signInLetters } from './mail/letters.ts'
 import type { Repeated } from '../platform/repeat.ts'
-import { DocumentEmails } from './mail/document-emails.ts'
+import { emailDocuments } from './mail/email-documents.ts'
 import { tellNotices } from './mail/payment-emails.ts'
 import { openMailer, type Mailer } from './mail/mailer.ts'
 import type { Site } from './page.ts'
@@ -124,7 +124,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Open
         tellers.push(
           tellLowBalances({ ...site, mailer }),
           tellNotices({ ...site, mailer }),
-          new DocumentEmails({ ...site, mailer }),
+          emailDocuments({ ...site, mailer }),
         )
         return createRouter(site, addressList(config.trustedProxies))
       },

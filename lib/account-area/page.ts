@@ -10,7 +10,7 @@ import type { PaymentService } from '../payments/payment-service.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { LegalTexts } from './pages/legal-texts.ts'
 import type { SettingsLetters } from './mail/letters.ts'
-import type { Attempts } from '../web/sign-in/attempts.ts'
+import type { Attempts, EmailAttempts } from '../web/sign-in/attempts.ts'
 import type { Recipient } from '../web/sign-in/auth.ts'
 import type { EmailChange } from './sign-in/email-change.ts'
 import type { OpenSession } from '../web/sign-in/sessions.ts'
@@ -29,7 +29,7 @@ export interface Site extends WebSite {
   readonly emailChange: EmailChange
   readonly settingsLetters: SettingsLetters
   /** Emails that a user has sent to others, by the user's network and by the address. */
-  readonly attempts: { readonly lettersFrom: Attempts; readonly lettersTo: Attempts }
+  readonly attempts: EmailAttempts
   readonly sendInvitation: (to: Recipient, inviter: string) => void
   /** New keys, by account. */
   readonly newKeyAttempts: Attempts

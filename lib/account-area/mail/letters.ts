@@ -1,10 +1,10 @@
-import type { LowBalance, AccountSettings } from '../../accounts/accounts.ts'
+import type { LowBalance } from '../../accounts/accounts.ts'
 import { money } from '../../web/format.ts'
 import type { Recipient, SignInLetters } from '../../web/sign-in/auth.ts'
 import { textsOf, type Texts } from '../texts/texts.ts'
 import { chooseLanguage, type Language } from '../../web/texts/language.ts'
+import type { Site } from '../page.ts'
 import type { Letter, Mailer } from './mailer.ts'
-import type { Log } from '../../platform/log.ts'
 import { repeat, type Repeated } from '../../platform/repeat.ts'
 
 interface LettersOptions {
@@ -132,11 +132,8 @@ export function signInLetters({ mailer, publicUrl, name }: LettersOptions): Sign
   }
 }
 
-interface BalanceAlertsOptions {
-  readonly settings: Pick<AccountSettings, 'takeAlerts' | 'endAlert'>
-  readonly settingsLetters: Pick<SettingsLetters, 'lowBalance'>
-  readonly mailer: Pick<Mailer, 'deliver'>
-  readonly log: Pick<Log, 'error'>
+interface BalanceAlertsOptions extends Pick<Site, 'settings' | 'settingsLetters' | 'log'> {
+  readonly mailer: Mailer
 }
 
 /** How often the store is asked, which costs it next to nothing while there are none. */

@@ -1,9 +1,6 @@
-import type { Reports } from '../../ledger/reports.ts'
-import type { AutoTopUp, AutoTopUpRows } from '../../payments/auto-top-up-rows.ts'
+import type { AutoTopUp } from '../../payments/auto-top-up-rows.ts'
 import { failureMeaning } from '../../payments/auto-top-up-rules.ts'
 import { PaymentReader, type Payment } from '../../payments/payment-reader.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { Log } from '../../platform/log.ts'
 import { repeat, type Repeated } from '../../platform/repeat.ts'
 import type { NoticeRow } from '../../stores/records/payment-tables.ts'
 import { RecordConflictError, type Records } from '../../stores/records/records.ts'
@@ -11,19 +8,15 @@ import { money } from '../../web/format.ts'
 import type { Recipient } from '../../web/sign-in/auth.ts'
 import { chooseLanguage, type Language } from '../../web/texts/language.ts'
 import { cardLabel, failureText } from '../pages/balance/payment.ts'
+import type { Site } from '../page.ts'
 import { textsOf } from '../texts/texts.ts'
 import type { Letter, Mailer } from './mailer.ts'
 
-interface PaymentEmailsOptions {
-  readonly records: Records
-  readonly autoTopUps: AutoTopUpRows
-  readonly reports: Pick<Reports, 'balance'>
-  readonly publicUrl: URL
-  /** Of the service. */
-  readonly name: string
-  readonly mailer: Pick<Mailer, 'deliver'>
-  readonly clock: Clock
-  readonly log: Pick<Log, 'error'>
+interface PaymentEmailsOptions extends Pick<
+  Site,
+  'records' | 'autoTopUps' | 'reports' | 'publicUrl' | 'name' | 'clock' | 'log'
+> {
+  readonly mailer: Mailer
 }
 
 /** What an email tells of, read once for all its readers. */

@@ -1,4 +1,3 @@
-import { networkOf } from '../../http/client-address.ts'
 import { signJWT, verifyJWT } from 'better-auth/crypto'
 import { z } from 'zod'
 import type { AccountSettings } from '../../accounts/accounts.ts'
@@ -10,7 +9,7 @@ import { askedForm, hidden } from '../../web/view/form.ts'
 import { formPage, messagePage } from '../../web/view/layout.ts'
 import type { Answer, OwnPage } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
-import type { Attempts } from '../../web/sign-in/attempts.ts'
+import { mayWrite, type EmailAttempts } from '../../web/sign-in/attempts.ts'
 import type { Caller } from '../../web/sign-in/auth.ts'
 import type { SignedInUser } from '../../web/sign-in/sessions.ts'
 
@@ -18,7 +17,7 @@ interface EmailChangeOptions {
   readonly users: Pick<UserRows, 'count'>
   readonly settings: Pick<AccountSettings, 'changeEmail'>
   readonly letters: Pick<SettingsLetters, 'confirmEmail' | 'emailTaken' | 'emailChanged'>
-  readonly attempts: { readonly lettersTo: Attempts; readonly lettersFrom: Attempts }
+  readonly attempts: EmailAttempts
   readonly secret: string
 }
 
@@ -38,8 +37,7 @@ export class EmailChange {
   /** Sends an email to the new address. Whether it is somebody's already is told to that somebody only. */
   async ask(user: SignedInUser, to: string, language: string, caller: Caller): Promise<void> {
     const { users, letters, attempts, secret } = this.#options
-    const mayByAddress = await attempts.lettersFrom.begin(networkOf(caller.address))
-    if (!mayByAddress || !(await attempts.lettersTo.begin(to))) return
+    if (!(await mayWrite(attempts, to, caller))) return
     const isTaken = (await users.count('users', [{ column: 'email', operator: '=', value: to }])) > 0
     if (isTaken) letters.emailTaken({ email: to, language })
     else {

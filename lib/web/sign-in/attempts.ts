@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { networkOf } from '../../http/client-address.ts'
 import type { FailureCounts } from '../../rate-limits/failure-counts.ts'
 
 /** How often something may fail before it is slowed down and then locked. */
@@ -56,6 +57,21 @@ export class Attempts {
   async takeBack(name: string): Promise<void> {
     await this.#options.counts.takeBack(this.#options.kind, name)
   }
+}
+
+/** Attempts to have emails sent: by the address they go to, and by the network they are asked for from. */
+export interface EmailAttempts {
+  readonly lettersTo: Attempts
+  readonly lettersFrom: Attempts
+}
+
+/** Whether an email may be sent: nobody's mailbox is to be filled from here. */
+export async function mayWrite(
+  { lettersTo, lettersFrom }: EmailAttempts,
+  to: string,
+  { address }: { readonly address: string },
+): Promise<boolean> {
+  return (await lettersFrom.begin(networkOf(address))) && lettersTo.begin(to)
 }
 
 /** Attempts of several kinds, by their limits; `area` keeps them apart from those of other pages. */

@@ -3,7 +3,7 @@ import { APIError } from 'better-auth/api'
 import { systemClock } from '../../platform/clock.ts'
 import type { Consent, UserRows } from '../../accounts/user-rows.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
-import type { Attempts } from './attempts.ts'
+import { mayWrite, type Attempts, type EmailAttempts } from './attempts.ts'
 import { callerHeaders, type Auth, type Caller } from './auth.ts'
 import { consentsOfSignUp } from './user-rows-adapter.ts'
 import { verifyJWT } from 'better-auth/crypto'
@@ -40,9 +40,7 @@ interface IdentityOptions {
     readonly byEmail: Attempts
     readonly byEmailAnywhere: Attempts
     readonly byAddress: Attempts
-    readonly lettersTo: Attempts
-    readonly lettersFrom: Attempts
-  }
+  } & EmailAttempts
 }
 
 /** What no email had in it may be what a store cannot even be asked for. */
@@ -93,7 +91,7 @@ export class Identity {
    */
   async signUp(user: NewUser, caller: Caller): Promise<boolean> {
     const { email, password, language, consents } = user
-    if (!(await this.#mayWrite(email, caller))) return false
+    if (!(await mayWrite(this.#attempts, email, caller))) return false
     try {
       await consentsOfSignUp.run(consents, () =>
         this.#auth.api.signUpEmail({
@@ -156,14 +154,14 @@ export class Identity {
 
   /** Sends the letter to confirm once more, where there is something to confirm. */
   async resendConfirmation(email: string, caller: Caller): Promise<void> {
-    if (!(await this.#mayWrite(email, caller))) return
+    if (!(await mayWrite(this.#attempts, email, caller))) return
     await this.#auth.api.sendVerificationEmail({ body: { email } })
   }
 
   /** Sends a letter to set a new password, where there is such a user; which is not said. */
   async forgotPassword(email: string, caller: Caller): Promise<void> {
     // Counted apart: signing up with another's address must not use up the emails that let its owner in.
-    if (!(await this.#mayWrite(`${email} reset`, caller))) return
+    if (!(await mayWrite(this.#attempts, `${email} reset`, caller))) return
     await this.#auth.api.requestPasswordReset({ body: { email } })
   }
 
@@ -207,12 +205,6 @@ export class Identity {
     await this.#attempts.byEmailAnywhere.takeBack(email)
     // Who guesses others' passwords may well have one account of their own.
     await this.#attempts.byAddress.takeBack(networkOf(caller.address))
-  }
-
-  /** Nobody's mailbox is to be filled from here. */
-  async #mayWrite(to: string, caller: Caller): Promise<boolean> {
-    const mayByAddress = await this.#attempts.lettersFrom.begin(networkOf(caller.address))
-    return mayByAddress && this.#attempts.lettersTo.begin(to)
   }
 }
 

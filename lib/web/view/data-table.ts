@@ -68,6 +68,35 @@ export function cardTable(
   </div>`
 }
 
+/** An amount that is to be seen at once: of several beside each other, or the main one. */
+export function figure(label: string, value: string, { isMain = false, note = '' } = {}): Html {
+  return html`<div class="figure ${isMain ? 'main' : ''}">
+    <dt>${label}</dt>
+    <dd>${value}</dd>
+    ${note === '' ? '' : html`<dd class="note">${note}</dd>`}
+  </div>`
+}
+
+/** A line of a list: what it is, when and how, and its amount or what can be done. */
+interface Entry {
+  readonly name: Html | string
+  readonly note: string
+  readonly beside: Html | string
+}
+
+/** A list without columns. */
+export function entryList(entries: readonly Entry[]): Html {
+  return html`<ul class="plain-list entries">
+    ${entries.map(
+      ({ name, note, beside }) =>
+        html`<li>
+          <span>${name} <span class="quiet small">${note}</span></span>
+          <div class="number">${beside}</div>
+        </li>`,
+    )}
+  </ul>`
+}
+
 /** Names with their values, side by side; what is null is not there. */
 export function facts(
   all: readonly (readonly [name: string, value: Html | string | null])[],

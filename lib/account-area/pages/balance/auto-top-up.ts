@@ -16,7 +16,16 @@ import {
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import type { Language } from '../../../web/texts/language.ts'
-import { choice, field, form, formProblems, notice, type FormState } from '../../../web/view/form.ts'
+import {
+  buttonForm,
+  choice,
+  field,
+  form,
+  formProblems,
+  notice,
+  type FormState,
+} from '../../../web/view/form.ts'
+import { entryList } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { cardLabel } from './payment.ts'
@@ -127,21 +136,23 @@ function cardList(page: OwnPage, { cards }: AutoTopUpState): Html {
   const { autoTopUp } = page.texts
   return html`<section class="card">
     <h2>${autoTopUp.cards}</h2>
-    <ul class="plain-list receipts">
-      ${cards.map(({ id, title, saved_at: at }) => {
+    ${entryList(
+      cards.map(({ id, title, saved_at: at }) => {
         const label = cardLabel(page.texts, title)
-        return html`<li>
-          <span> ${label} <span class="quiet small">${autoTopUp.saved(time(at, page.language))}</span> </span>
-          ${form(
-            page,
-            '/balance/auto/unlink',
-            html`<input type="hidden" name="card" value="${id}" />
-              <button class="link" aria-label="${autoTopUp.unlinkCard(label)}">${autoTopUp.unlink}</button>`,
-            { className: '' },
-          )}
-        </li>`
-      })}
-    </ul>
+        const unlink = {
+          action: '/balance/auto/unlink',
+          fields: { card: id },
+          label: autoTopUp.unlink,
+          spoken: autoTopUp.unlinkCard(label),
+          className: 'link',
+        } as const
+        return {
+          name: label,
+          note: autoTopUp.saved(time(at, page.language)),
+          beside: buttonForm(page, unlink),
+        }
+      }),
+    )}
     <p class="quiet small">${autoTopUp.unlinkHint}</p>
   </section>`
 }

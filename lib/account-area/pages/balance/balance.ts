@@ -7,6 +7,7 @@ import { debtMoney, money, time } from '../../../web/format.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { formProblems, notice, checkbox, field, form, radios } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
+import { entryList, figure } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { invoiceSection } from '../documents/invoices.ts'
 import { autoTopUpCard } from './auto-top-up.ts'
@@ -34,17 +35,10 @@ const paymentsLookedAt = 20
 
 function figures({ texts, language }: OwnPage, { availableMicros, heldMicros, debtMicros }: Balance): Html {
   const { balance, overview } = texts
-  const held = html`<div class="figure">
-    <dt>${balance.held}</dt>
-    <dd>${money(heldMicros, language)}</dd>
-  </div>`
   return html`<section class="card">
     <dl class="figures">
-      <div class="figure main">
-        <dt>${balance.available}</dt>
-        <dd>${money(Math.max(0, availableMicros), language)}</dd>
-      </div>
-      ${heldMicros > 0 ? held : ''}
+      ${figure(balance.available, money(Math.max(0, availableMicros), language), { isMain: true })}
+      ${heldMicros > 0 ? figure(balance.held, money(heldMicros, language)) : ''}
     </dl>
     ${debtMicros === 0 ? '' : html`<p class="notice bad"><strong>${overview.debt(debtMoney(debtMicros, language))}</strong></p>`}
   </section>`
@@ -57,18 +51,13 @@ function openPayments({ texts, language }: OwnPage, payments: readonly Payment[]
   const { balance } = texts
   return html`<section class="card">
     <h2>${balance.open}</h2>
-    <ul class="plain-list receipts">
-      ${open.map(
-        ({ id, amount_micros: amount, created_at: at }) =>
-          html`<li>
-            <span>
-              <a href="/balance/payments/${id}">${balance.goOn}</a>
-              <span class="quiet small">${time(at, language)}</span>
-            </span>
-            <span class="number">${money(amount, language)}</span>
-          </li>`,
-      )}
-    </ul>
+    ${entryList(
+      open.map(({ id, amount_micros: amount, created_at: at }) => ({
+        name: html`<a href="/balance/payments/${id}">${balance.goOn}</a>`,
+        note: time(at, language),
+        beside: money(amount, language),
+      })),
+    )}
   </section>`
 }
 

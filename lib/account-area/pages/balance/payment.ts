@@ -5,6 +5,7 @@ import type { PaymentService } from '../../../payments/payment-service.ts'
 import { money, time } from '../../../web/format.ts'
 import type { Answer, Html, OwnPage, Site } from '../../page.ts'
 import type { PageContext } from '../../../web/web-page.ts'
+import { entryList } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { qrCode } from '../../../web/view/qr-code.ts'
 import { pathPart } from '../../../web/http/read-form.ts'
@@ -117,30 +118,18 @@ async function afterwards(
   receipts: readonly Receipt[],
 ): Promise<Html> {
   const { texts, language } = page
-  const refunds = await rows.refundsOf(id)
-  return html`${
-    refunds.length === 0
-      ? ''
-      : html`<h3>${texts.payment.refunds}</h3>
-          <ul class="plain-list receipts">
-            ${refunds.map(
-              ({ created_at: at, state, reason, amount_micros: amount }) =>
-                html`<li>
-                  <span>
-                    ${texts.payment.refundStates[state]}
-                    <span class="quiet small">${time(at, language)}, ${reason}</span>
-                  </span>
-                  <span class="number">${money(amount, language)}</span>
-                </li>`,
-            )}
-          </ul>`
-  }
-  ${
-    receipts.length === 0
-      ? ''
-      : html`<h3>${texts.balance.receipts}</h3>
-          ${receiptList(page, receipts)}`
-  }`
+  const refunds = (await rows.refundsOf(id)).map(
+    ({ created_at: at, state, reason, amount_micros: amount }) => ({
+      name: texts.payment.refundStates[state],
+      note: `${time(at, language)}, ${reason}`,
+      beside: money(amount, language),
+    }),
+  )
+  const part = (title: string, list: Html): Html =>
+    html`<h3>${title}</h3>
+      ${list}`
+  return html`${refunds.length === 0 ? '' : part(texts.payment.refunds, entryList(refunds))}
+  ${receipts.length === 0 ? '' : part(texts.balance.receipts, receiptList(page, receipts))}`
 }
 
 /** What became of a payment so far: the part of its page that changes by itself. */

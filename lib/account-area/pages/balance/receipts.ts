@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { isId } from '../../../platform/new-id.ts'
 import type { Answer, OwnPage, Html } from '../../page.ts'
-import { facts } from '../../../web/view/data-table.ts'
+import { entryList, facts } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
 import type { Receipt } from '../../../payments/payment-reader.ts'
 import { money, time } from '../../../web/format.ts'
@@ -40,20 +40,13 @@ function receiptState({ texts }: OwnPage, { state, next_poll_at: nextPollAt }: R
 /** Receipts, each with a way to its page. */
 export function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
   const { balance } = page.texts
-  return html`<ul class="plain-list receipts">
-    ${receipts.map(
-      receipt =>
-        html`<li>
-          <span>
-            <a href="/balance/receipts/${receipt.id}">${balance.receiptKinds[receipt.kind]}</a>
-            <span class="quiet small"
-              >${time(receipt.created_at, page.language)}, ${receiptState(page, receipt)}</span
-            >
-          </span>
-          <span class="number">${money(receipt.amount_micros, page.language)}</span>
-        </li>`,
-    )}
-  </ul>`
+  return entryList(
+    receipts.map(receipt => ({
+      name: html`<a href="/balance/receipts/${receipt.id}">${balance.receiptKinds[receipt.kind]}</a>`,
+      note: `${time(receipt.created_at, page.language)}, ${receiptState(page, receipt)}`,
+      beside: money(receipt.amount_micros, page.language),
+    })),
+  )
 }
 
 /** A fiscal receipt of one's own. */

@@ -3,7 +3,7 @@ import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { shownProvider } from '../../../config/config.ts'
 import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
 import { count, smallMoney, time, decimal, exactRoubles, named } from '../../../web/format.ts'
-import { cardTable, facts } from '../../../web/view/data-table.ts'
+import { cardTable, facts, figure } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
@@ -167,10 +167,7 @@ function summary(page: OwnPage, requestId: string, { total }: ExchangeCharges): 
   </p>`
   return html`<section class="card">
     <dl class="figures">
-      <div class="figure main">
-        <dt>${charge.total}</dt>
-        <dd>${smallMoney(total.amountMicros, page.language)}</dd>
-      </div>
+      ${figure(charge.total, smallMoney(total.amountMicros, page.language), { isMain: true })}
     </dl>
     <div class="row">
       <span class="quiet">${charge.requestId}</span>

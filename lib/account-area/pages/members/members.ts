@@ -1,7 +1,7 @@
-import { networkOf } from '../../../http/client-address.ts'
 import { html } from 'hono/html'
 import { z } from 'zod'
 import type { Invitation, Member } from '../../../administration/members.ts'
+import { mayWrite } from '../../../web/sign-in/attempts.ts'
 import { longDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
@@ -114,9 +114,7 @@ export async function submitInvitation(page: OwnPage): Promise<Answer> {
   const sent = await readForm(page, invitationSchema)
   if (!sent.isValid) return page.context.html(await showMembers(page, sent.state), 422)
   const { email } = sent.value
-  const mayByAddress = await site.attempts.lettersFrom.begin(networkOf(caller.address))
-  const isAllowed = mayByAddress && (await site.attempts.lettersTo.begin(email))
-  const result = isAllowed
+  const result = (await mayWrite(site.attempts, email, caller))
     ? await site.members.invite({ accountId: account.accountId, email, invitedBy: session.user.id })
     : 'tooMany'
   if (result !== 'invited') {

@@ -5,7 +5,7 @@ import type { ChargeReport } from '../../../ledger/reports.ts'
 import { count, debtMoney, money, spentMoney, alignDecimals, smallMoney, time } from '../../../web/format.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { notice } from '../../../web/view/form.ts'
-import { dataTable } from '../../../web/view/data-table.ts'
+import { dataTable, figure } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { spendingChart, spendingByDay, sum, type Spending } from './spending-chart.ts'
 import { parseRoubles } from '../../../money/amount.ts'
@@ -19,20 +19,11 @@ function balanceCard({ texts, language }: OwnPage, shown: ShownBalance): Html {
   const { balanceMicros, debtMicros, heldMicros, availableMicros } = shown
   const { overview } = texts
   // What is the same as the rest, or nothing, tells nothing.
-  const held = html`<div class="figure">
-      <dt>${overview.balance}</dt>
-      <dd>${money(balanceMicros, language)}</dd>
-    </div>
-    <div class="figure">
-      <dt>${overview.held}</dt>
-      <dd>${money(heldMicros, language)}</dd>
-    </div>`
+  const held = html`${figure(overview.balance, money(balanceMicros, language))}
+  ${figure(overview.held, money(heldMicros, language))}`
   return html`<section class="card">
     <dl class="figures">
-      <div class="figure main">
-        <dt>${overview.available}</dt>
-        <dd>${money(Math.max(0, availableMicros), language)}</dd>
-      </div>
+      ${figure(overview.available, money(Math.max(0, availableMicros), language), { isMain: true })}
       ${heldMicros === 0 ? '' : held}
     </dl>
     ${debtMicros === 0 ? '' : html`<p class="notice"><strong>${overview.debt(debtMoney(debtMicros, language))}</strong></p>`}
@@ -43,18 +34,14 @@ function balanceCard({ texts, language }: OwnPage, shown: ShownBalance): Html {
 
 function spendingCard(page: OwnPage, spending: Spending): Html {
   const { overview } = page.texts
-  const figure = (label: string, days: number): Html =>
-    html`<div class="figure">
-      <dt>${label}</dt>
-      <dd>${spentMoney(sum(spending.microsByDay.slice(-days)), page.language)}</dd>
-      <dd class="note">
-        ${overview.requests(count(sum(spending.chargesByDay.slice(-days)), page.language))}
-      </dd>
-    </div>`
+  const last = (label: string, days: number): Html =>
+    figure(label, spentMoney(sum(spending.microsByDay.slice(-days)), page.language), {
+      note: overview.requests(count(sum(spending.chargesByDay.slice(-days)), page.language)),
+    })
   return html`<section class="card">
     <h2>${overview.spending}</h2>
     <dl class="figures">
-      ${figure(overview.today, 1)}${figure(overview.days(7), 7)}${figure(overview.days(30), 30)}
+      ${last(overview.today, 1)}${last(overview.days(7), 7)}${last(overview.days(30), 30)}
     </dl>
     ${spendingChart(page, spending)}
   </section>`
