@@ -21,8 +21,8 @@ import {
   submitEndSessions,
   submitNote,
   submitUnblock,
-} from './pages/customer-actions.ts'
-import { showCustomer } from './pages/customer.ts'
+  showCustomer,
+} from './pages/customer.ts'
 import { customerList, movementList, requestList, actionList } from './pages/lists.ts'
 import { showDeleteCustomer, submitDeleteCustomer } from './pages/delete-customer.ts'
 import { documentList, showDocuments, submitClose } from './pages/documents.ts'

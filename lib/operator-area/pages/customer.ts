@@ -1,131 +1,25 @@
 import { html } from 'hono/html'
-import type { KeyRecord } from '../../accounts/accounts.ts'
-import { readActions } from '../../administration/operator-log.ts'
+import { AccountError } from '../../accounts/accounts.ts'
 import { currentCompany } from '../../documents/company-versions.ts'
-import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
-import { exactRoubles, longDay, money, smallMoney, time, named } from '../../web/format.ts'
-import { pathPart } from '../../web/http/read-form.ts'
+import type { AccountReport } from '../../ledger/reports.ts'
+import { longDay, money } from '../../web/format.ts'
+import { pathPart, fieldSchemas, idField, readForm, says } from '../../web/http/read-form.ts'
 import { showFailure } from '../../web/pages/failure.ts'
-import { formProblems, notice } from '../../web/view/form.ts'
+import { formProblems, notice, emptyForm, field, form, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
-import { may, type DeskPage } from '../page.ts'
+import { may, type DeskPage, type ShowDeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
-import { dataTable, facts } from '../../web/view/data-table.ts'
-import { customerActions, type SentForm } from './customer-forms.ts'
-import { closingState } from './documents.ts'
-import { actionTable, movementColumns } from './lists.ts'
-import { paymentTable } from './payments.ts'
-import { readConsents, readNotes } from '../../administration/account-acts.ts'
-import { listClosing } from '../../documents/closing-documents.ts'
-import { documentName } from '../../documents/document.ts'
-import { microsPerKopeck } from '../../money/kopecks.ts'
-
-const shownMax = 20
-
-function section(title: string, content: Html): Html {
-  return html`<section class="card">
-    <h2>${title}</h2>
-    ${content}
-  </section>`
-}
-
-/** The latest rows, and the way to all of them. */
-function latest(page: DeskPage, title: string, content: Html, path: string): Html {
-  return section(
-    title,
-    html`${content}
-      <p class="row"><a href="${path}">${page.texts.common.all}</a></p>`,
-  )
-}
-
-function requestTable(page: DeskPage, charges: readonly ChargeReport[]): Html {
-  const { customer, common } = page.texts
-  const { language } = page
-  return dataTable(
-    { label: customer.requests, empty: common.none },
-    [
-      { name: common.at, cell: one => shownTime(page, Date.parse(one.at)) },
-      { name: customer.request, cell: one => html`<code>${one.requestId}</code>` },
-      { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>` },
-      { name: customer.provider, cell: one => one.provider },
-      {
-        name: customer.outcome,
-        cell: one => [named(page.texts.requests.outcomes, one.outcome), ...one.flags].join(', '),
-      },
-      { name: common.amount, cell: one => exactRoubles(one.amount, language), isNumber: true },
-      {
-        name: customer.returned,
-        cell: one => (one.returned === undefined ? '' : exactRoubles(one.returned, language)),
-        isNumber: true,
-      },
-    ],
-    charges,
-  )
-}
-
-async function movementTable(page: DeskPage, accountId: string): Promise<Html> {
-  const { customer, common } = page.texts
-  return dataTable(
-    { label: customer.movements, empty: common.none },
-    movementColumns(page),
-    await page.site.movements.page(accountId, { limit: shownMax }),
-  )
-}
-
-/** What a key is limited to: `100,00 ₽ each day; gpt-5; 10.0.0.0/8; until 31.01.2027, 00:00 MSK`. */
-function limitsOf(
-  { language, texts, site }: DeskPage,
-  { budgetMicros, budgetPeriod = 'total', models, ipAddresses, expiresAt }: KeyRecord,
-): string {
-  const { customer, editKey } = texts
-  const period = budgetPeriod === 'total' ? customer.inAll : editKey.periods[budgetPeriod]
-  const budget = budgetMicros === undefined ? [] : [`${smallMoney(budgetMicros, language)} ${period}`]
-  return [
-    ...budget,
-    ...[models, ipAddresses].flatMap(list => (list === undefined ? [] : [list.join(', ')])),
-    ...(expiresAt === undefined ? [] : [customer.until(time(expiresAt, language, site.config.timeZone))]),
-  ].join('; ')
-}
-
-function stateOf({ texts, site }: DeskPage, { revokedAt, expiresAt }: KeyRecord): string {
-  const { customer } = texts
-  if (revokedAt !== undefined) return customer.revoked
-  return expiresAt !== undefined && expiresAt <= site.clock.now() ? customer.expired : customer.active
-}
-
-async function people(page: DeskPage, accountId: string): Promise<Html> {
-  const { customer, common } = page.texts
-  const { site } = page
-  const [members, keys] = await Promise.all([site.members.list(accountId), site.reports.keys(accountId)])
-  const memberTable = dataTable(
-    { label: customer.people, empty: common.none },
-    [
-      { name: common.email, cell: one => one.email },
-      { name: customer.role, cell: one => customer.roles[one.role] },
-    ],
-    members,
-  )
-  const keyTable = dataTable(
-    { label: customer.keys, empty: common.none },
-    [
-      { name: common.name, cell: one => html`<bdi>${one.name}</bdi>` },
-      { name: common.id, cell: one => html`<code>${one.id}</code>` },
-      { name: customer.ending, cell: one => one.lastFour },
-      { name: common.state, cell: one => stateOf(page, one) },
-      { name: customer.limits, cell: one => html`<bdi>${limitsOf(page, one)}</bdi>` },
-      {
-        name: '',
-        cell: one =>
-          may(page.role, 'manage') && one.revokedAt === undefined
-            ? html`<a href="/customers/${accountId}/keys/${one.id}">${page.texts.editKey.open}</a>`
-            : '',
-      },
-    ],
-    keys,
-  )
-  return html`${section(customer.people, memberTable)} ${section(customer.keys, keyTable)}`
-}
+import { facts } from '../../web/view/data-table.ts'
+import { addNote, endSessions, moveMoney } from '../../administration/account-acts.ts'
+import { z } from 'zod'
+import { correctCharge } from '../../administration/correct-charge.ts'
+import { textLengthsMax } from '../../administration/text-lengths.ts'
+import { parseRoubles } from '../../money/amount.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { attempt } from '../view/shown-reason.ts'
+import { newId } from '../../platform/new-id.ts'
+import { customerTables } from './customer-tables.ts'
 
 function summary(page: DeskPage, account: AccountReport, blockedAt: number | null): Html {
   const { customer } = page.texts
@@ -149,100 +43,250 @@ function summary(page: DeskPage, account: AccountReport, blockedAt: number | nul
     </section>`
 }
 
-const notesMax = 100
-
-/** What operators noted about a customer. */
-async function noteTable(page: DeskPage, accountId: string): Promise<Html> {
-  const { customer, common, log } = page.texts
-  return dataTable(
-    { label: customer.notes, empty: common.none },
-    [
-      { name: common.at, cell: one => shownTime(page, one.at) },
-      { name: log.who, cell: one => one.operator },
-      { name: customer.note, cell: one => html`<div class="words"><bdi>${one.note}</bdi></div>` },
-    ],
-    await readNotes(page.site.records, accountId, notesMax),
-  )
-}
-
-/** The closing documents of a customer, the newest first. */
-async function documentTable(page: DeskPage, accountId: string): Promise<Html> {
-  const { customer, common, documents } = page.texts
-  const all = await listClosing(page.site.records, { accountId })
-  return dataTable(
-    { label: customer.documents, empty: common.none },
-    [
-      { name: documents.document, cell: one => documentName(one.document) },
-      { name: common.at, cell: one => html`<span class="day">${one.document.date}</span>` },
-      {
-        name: common.amount,
-        cell: one => money(one.document.amount * microsPerKopeck, page.language),
-        isNumber: true,
-      },
-      { name: common.state, cell: one => closingState(page, one) },
-    ],
-    all.toReversed(),
-  )
-}
-
-/** What the users of a customer agreed to. */
-async function consentTable(page: DeskPage, accountId: string): Promise<Html> {
-  const { customer, common } = page.texts
-  return dataTable(
-    { label: customer.consents, empty: common.none },
-    [
-      { name: common.at, cell: one => shownTime(page, one.at) },
-      { name: common.email, cell: one => one.email },
-      { name: customer.consent, cell: one => customer.consentKinds[one.kind] },
-      { name: customer.version, cell: one => one.version },
-      { name: customer.address, cell: one => one.address },
-    ],
-    await readConsents(page.site.records, accountId),
-  )
-}
-
-/** The page of a customer; undefined when there is no such account. */
-export async function customerView(
-  page: DeskPage,
-  accountId: string,
-  sent?: SentForm,
-): Promise<Html | undefined> {
-  const { site, texts } = page
-  const { customer } = texts
+/** A customer: money, requests, payments, people, keys, and what was done; also after a form was refused. */
+export async function showCustomer(page: DeskPage, sent?: SentForm): Promise<Answer> {
+  const { site, texts, context } = page
+  const accountId = pathPart(page)
   const account = await site.reports.account(accountId)
-  if (account === undefined) return undefined
+  if (account === undefined) return showFailure(page, 'notFound')
   const { build } = site.records
-  const [company, charges, payments, actions, [row]] = await Promise.all([
+  const [company, [row]] = await Promise.all([
     currentCompany(site.records, accountId),
-    site.reports.latestCharges(accountId, shownMax),
-    site.payments.payments({ accountId, limit: shownMax }),
-    readActions(site.records, { accountId, limit: shownMax }),
     site.records.all(build.selectFrom('accounts').select('blocked_at').where('id', '=', accountId)),
   ])
   const blockedAt = row?.blocked_at ?? null
-  return titledPage(
+  const companyCard = html`<section class="card">
+    <h2>${texts.customer.company}</h2>
+    <p>${company?.details.name}, ИНН ${company?.details.inn}</p>
+  </section>`
+  const view = titledPage(
     page,
     { title: account.email },
     html`${notice(page)} ${sent === undefined ? '' : formProblems(page, sent.state, `${sent.name}-`)}
-    ${summary(page, account, blockedAt)}
-    ${
-      company === undefined
-        ? ''
-        : section(customer.company, html`<p>${company.details.name}, ИНН ${company.details.inn}</p>`)
-    }
+    ${summary(page, account, blockedAt)} ${company === undefined ? '' : companyCard}
     ${customerActions(page, { accountId, isBlocked: blockedAt !== null }, sent)}
-    ${section(customer.notes, await noteTable(page, accountId))}
-    ${latest(page, customer.movements, await movementTable(page, accountId), `/movements?account=${accountId}`)}
-    ${latest(page, customer.requests, requestTable(page, charges), `/requests?account=${accountId}`)}
-    ${latest(page, customer.payments, paymentTable(page, payments), `/payments?account=${accountId}`)}
-    ${section(customer.documents, await documentTable(page, accountId))} ${await people(page, accountId)}
-    ${section(customer.consents, await consentTable(page, accountId))}
-    ${latest(page, customer.log, actionTable(page, actions), `/log?account=${accountId}`)}`,
+    ${await customerTables(page, accountId)}`,
+  )
+  return context.html(view, sent === undefined ? 200 : 422)
+}
+
+/** What can be done, by the last part of its path. */
+type FormName = 'note' | 'credit' | 'debit' | 'correct' | 'block' | 'unblock' | 'end-sessions'
+
+/** A form that was sent and refused: what was typed is kept there and nowhere else. */
+interface SentForm {
+  readonly name: FormName
+  readonly state: FormState
+}
+
+interface Customer {
+  readonly accountId: string
+  readonly isBlocked: boolean
+}
+
+interface ActionTexts {
+  readonly title: string
+  readonly hint?: string
+}
+
+/** Makes the forms of a customer's page. */
+function formsOf(page: DeskPage, { accountId }: Customer, sent: SentForm | undefined) {
+  const { common } = page.texts
+  const stateOf = (name: FormName): FormState => (sent?.name === name ? sent.state : emptyForm)
+  const typed = (
+    name: FormName,
+    one: { readonly name: string; readonly label: string; readonly inputmode?: 'decimal' | 'numeric' },
+  ): Html => field(stateOf(name), { ...one, id: `${name}-${one.name}` })
+  return {
+    roubles: (name: FormName, label = common.roubles): Html =>
+      typed(name, { name: 'rub', label, inputmode: 'decimal' }),
+    reason: (name: FormName, label = common.shownReason): Html => typed(name, { name: 'reason', label }),
+    typed,
+    action: (name: FormName, { title, hint }: ActionTexts, fields: Html): Html =>
+      html`<section class="card">
+        <h3>${title}</h3>
+        ${hint === undefined ? '' : html`<p class="quiet">${hint}</p>`}
+        ${form(
+          page,
+          `/customers/${accountId}/${name}`,
+          html`<input type="hidden" name="formId" value="${newId()}" />
+            ${fields}
+            <div><button class="plain">${common.send}</button></div>`,
+        )}
+      </section>`,
+  }
+}
+
+function moneyForms(page: DeskPage, { roubles, reason, typed, action }: ReturnType<typeof formsOf>): Html {
+  const { customer: texts } = page.texts
+  return html`${action('credit', { title: texts.credit }, html`${roubles('credit')} ${reason('credit')}`)}
+  ${action('debit', { title: texts.debit }, html`${roubles('debit')} ${reason('debit')}`)}
+  ${action(
+    'correct',
+    { title: texts.correct },
+    html`${typed('correct', { name: 'request', label: texts.request })}
+    ${typed('correct', { name: 'turn', label: texts.turn, inputmode: 'numeric' })}
+    ${roubles('correct', texts.cost)} ${reason('correct')}`,
+  )}`
+}
+
+function accessForms(
+  page: DeskPage,
+  { accountId, isBlocked }: Customer,
+  { reason, action }: ReturnType<typeof formsOf>,
+): Html {
+  const { common, customer: texts } = page.texts
+  const block = isBlocked
+    ? action('unblock', { title: texts.unblock }, reason('unblock', common.ownReason))
+    : action('block', { title: texts.block, hint: texts.blockHint }, reason('block', common.ownReason))
+  return html`${block}
+    ${action('end-sessions', { title: texts.endSessions }, reason('end-sessions', common.ownReason))}
+    <section class="card">
+      <h3>${page.texts.deletion.title}</h3>
+      <p class="quiet">${page.texts.deletion.hint}</p>
+      <p><a href="/customers/${accountId}/delete">${page.texts.deletion.open}</a></p>
+    </section>`
+}
+
+function noteForm(page: DeskPage, { typed, action }: ReturnType<typeof formsOf>): Html {
+  const { customer: texts } = page.texts
+  return action(
+    'note',
+    { title: texts.note, hint: texts.noteHint },
+    typed('note', { name: 'note', label: texts.note }),
   )
 }
 
-/** A customer: money, requests, payments, people, keys, and what was done. */
-export async function showCustomer(page: DeskPage): Promise<Answer> {
-  const view = await customerView(page, pathPart(page))
-  return view === undefined ? showFailure(page, 'notFound') : view
+/** What an operator can do with a customer. */
+function customerActions(page: DeskPage, customer: Customer, sent: SentForm | undefined): Html {
+  const forms = formsOf(page, customer, sent)
+  return html`<h2>${page.texts.customer.actions}</h2>
+    <div class="cards">
+      ${may(page.role, 'note') ? noteForm(page, forms) : ''}
+      ${may(page.role, 'money') ? moneyForms(page, forms) : ''}
+      ${may(page.role, 'manage') ? accessForms(page, customer, forms) : ''}
+    </div>`
 }
+
+const reason = fieldSchemas.reason(textLengthsMax.reason)
+const formId = idField
+const reasonSchema = z.object({ reason })
+
+/** Does something for a customer and comes back to the page; what was wrong is said there. */
+function customerAction<Schema extends z.ZodObject>(
+  name: FormName,
+  schemaOf: (page: DeskPage) => Schema,
+  act: (page: DeskPage, accountId: string, value: z.output<Schema>) => Promise<'done' | 'done-before'>,
+): ShowDeskPage {
+  return async (page: DeskPage) => {
+    const accountId = pathPart(page)
+    const sent = await readForm(page, schemaOf(page))
+    if (!sent.isValid) return showCustomer(page, { name, state: sent.state })
+    const { refused, done } = await attempt(page, () => act(page, accountId, sent.value))
+    return refused === undefined
+      ? seeOther(page, `/customers/${accountId}?notice=${done}`)
+      : showCustomer(page, { name, state: { ...sent.state, errors: { reason: refused } } })
+  }
+}
+
+/** Notes something about the customer, for operators alone. */
+export const submitNote = customerAction(
+  'note',
+  () => z.object({ formId, note: reason }),
+  async ({ site, operator }, accountId, { formId: id, note }) => {
+    if ((await site.reports.account(accountId)) === undefined)
+      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+    return (await addNote(site.records, { id, accountId, operator, note }, site.clock.now()))
+      ? 'done'
+      : 'done-before'
+  },
+)
+
+function movement(kind: 'credit' | 'debit'): ShowDeskPage {
+  return customerAction(
+    kind,
+    page => z.object({ formId, rub: fieldSchemas.someRoubles(page.language), reason }),
+    async ({ site, operator }, accountId, value) => {
+      const { isNew } = await moveMoney(
+        site.records,
+        {
+          id: value.formId,
+          kind,
+          accountId,
+          amountMicros: value.rub,
+          reason: value.reason,
+          operator,
+        },
+        site.clock.now(),
+      )
+      return isNew ? 'done' : 'done-before'
+    },
+  )
+}
+
+/** Books money in. */
+export const submitCredit = movement('credit')
+
+/** Takes money out that is available. */
+export const submitDebit = movement('debit')
+
+/** Says what a request was to cost. */
+export const submitCorrection = customerAction(
+  'correct',
+  () =>
+    z.object({
+      request: z.string(says('required')).trim().min(1, says('required')).max(60, says('tooLong')),
+      turn: z
+        .string()
+        .default('')
+        .transform(text => (text.trim() === '' ? '0' : text.trim()))
+        .pipe(z.string().regex(/^\d{1,9}$/, says('invalid')))
+        .transform(Number),
+      // Nothing is an amount here, and is typed as 0.
+      rub: z
+        .string(says('required'))
+        .trim()
+        .transform(text => text.replaceAll(/[\s\u00A0]/g, '').replace(',', '.'))
+        .pipe(z.string().regex(/^\d{1,9}(?:\.\d{1,6})?$/, says('amountInvalid'))),
+      reason,
+    }),
+  async ({ site, operator }, accountId, { request, turn, rub, reason: why }) => {
+    const correction = {
+      accountId,
+      requestId: request,
+      sequence: turn,
+      costMicros: parseRoubles(rub),
+      reason: why,
+      operator,
+    }
+    await correctCharge(site.records, correction, site.clock.now())
+    return 'done'
+  },
+)
+
+function block(isBlocked: boolean): ShowDeskPage {
+  return customerAction(
+    isBlocked ? 'block' : 'unblock',
+    () => reasonSchema,
+    async ({ site, operator }, accountId, { reason: why }) => {
+      await site.accounts.setBlocked({ accountId, isBlocked, reason: why, operator })
+      return 'done'
+    },
+  )
+}
+
+/** Refuses all keys of the account. */
+export const submitBlock = block(true)
+
+/** Ends a block. */
+export const submitUnblock = block(false)
+
+/** Signs everybody of the account out. */
+export const submitEndSessions = customerAction(
+  'end-sessions',
+  () => reasonSchema,
+  async ({ site, operator }, accountId, { reason: why }) => {
+    await endSessions(site.records, { accountId, reason: why, operator }, site.clock.now())
+    return 'done'
+  },
+)

@@ -2,7 +2,6 @@ import { html } from 'hono/html'
 import { formatRoubles } from '../../money/amount.ts'
 import { searchAccounts, type FoundAccount } from '../../stores/records/find-accounts.ts'
 import { smallMoney, named, exactRoubles } from '../../web/format.ts'
-import type { Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import {
   accountColumn,
@@ -19,7 +18,6 @@ import type { Movement } from '../../payments/movements.ts'
 import { searchCharges, type ListedCharge } from '../../stores/records/desk-queries.ts'
 import { findActions } from '../../administration/operator-log.ts'
 import type { OperatorActionRow } from '../../stores/records/operator-tables.ts'
-import { dataTable } from '../../web/view/data-table.ts'
 
 /** Customers, those that came last first. */
 export function customerList(page: DeskPage): DeskList<FoundAccount> {
@@ -129,7 +127,8 @@ export function requestList(page: DeskPage): DeskList<ListedCharge> {
   }
 }
 
-function actionColumns(page: DeskPage): DeskList<OperatorActionRow>['columns'] {
+/** What the log says of an action. */
+export function actionColumns(page: DeskPage): DeskList<OperatorActionRow>['columns'] {
   const { log, common } = page.texts
   return [
     timeColumn(page, one => one.at, { sort: 'at' }),
@@ -138,12 +137,6 @@ function actionColumns(page: DeskPage): DeskList<OperatorActionRow>['columns'] {
     accountColumn(page, one => one.account_id),
     wordsColumn(common.reason, one => actionReason(page, one)),
   ]
-}
-
-/** What operators did, as a table. */
-export function actionTable(page: DeskPage, actions: readonly OperatorActionRow[]): Html {
-  const { log, common } = page.texts
-  return dataTable({ label: log.title, empty: common.none }, actionColumns(page), actions)
 }
 
 /** What operators did, the latest first. */

@@ -8,7 +8,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { Answer } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { attempt } from '../view/shown-reason.ts'
 import { dataTable } from '../../web/view/data-table.ts'
@@ -20,12 +20,14 @@ import {
   textColumn,
   timeColumn,
   momentsOf,
+  tableCard,
 } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 
-function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
+/** What a payment shows. */
+export function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
   const { payments: texts, common } = page.texts
   return [
     timeColumn(page, one => one.created_at, { sort: 'at' }),
@@ -50,11 +52,6 @@ function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
           : '',
     },
   ]
-}
-
-export function paymentTable(page: DeskPage, payments: readonly Payment[]): Html {
-  const { payments: texts, common } = page.texts
-  return dataTable({ label: texts.title, empty: common.none }, paymentColumns(page), payments)
 }
 
 /** Payments, the latest first. */
@@ -95,32 +92,35 @@ export function paymentList(page: DeskPage): DeskList<Payment> {
   }
 }
 
-async function paymentView(page: DeskPage, id: string, state: FormState): Promise<Html | undefined> {
+/** A payment with its refunds, and where money is sent back. */
+export async function showPayment(page: DeskPage, sent?: FormState): Promise<Answer> {
+  const id = pathPart(page)
+  const state = sent ?? emptyForm
   const { payments: texts, common } = page.texts
   const { site, language } = page
   const payment = await site.payments.payment(id)
-  if (payment === undefined) return undefined
+  if (payment === undefined) return showFailure(page, 'notFound')
   const refunds = await site.payments.refundsOf(id)
   const mayRefund =
     may(page.role, 'money') && site.paymentActions !== undefined && payment.state === 'succeeded'
-  return titledPage(
+  const view = titledPage(
     page,
     { title: texts.title },
     html`${notice(page)} ${formProblems(page, state)}
-      <section class="card">${paymentTable(page, [payment])}</section>
       <section class="card">
-        <h2>${texts.refunded}</h2>
-        ${dataTable(
-          { label: texts.refunded, empty: common.none },
-          [
-            { name: common.at, cell: one => shownTime(page, one.created_at) },
-            { name: common.state, cell: one => texts.states[one.state] },
-            { name: common.reason, cell: one => one.reason },
-            { name: common.amount, cell: one => money(one.amount_micros, language), isNumber: true },
-          ],
-          refunds,
-        )}
+        ${dataTable({ label: texts.title, empty: common.none }, paymentColumns(page), [payment])}
       </section>
+      ${tableCard(
+        page,
+        { title: texts.refunded },
+        [
+          { name: common.at, cell: one => shownTime(page, one.created_at) },
+          { name: common.state, cell: one => texts.states[one.state] },
+          { name: common.reason, cell: one => one.reason },
+          { name: common.amount, cell: one => money(one.amount_micros, language), isNumber: true },
+        ],
+        refunds,
+      )}
       ${
         mayRefund
           ? html`<section class="card">
@@ -136,12 +136,7 @@ async function paymentView(page: DeskPage, id: string, state: FormState): Promis
           : ''
       }`,
   )
-}
-
-/** A payment with its refunds. */
-export async function showPayment(page: DeskPage): Promise<Answer> {
-  const view = await paymentView(page, pathPart(page), emptyForm)
-  return view === undefined ? showFailure(page, 'notFound') : view
+  return page.context.html(view, sent === undefined ? 200 : 422)
 }
 
 /** Sends money back that is not spent. */
@@ -156,15 +151,11 @@ export async function submitRefund(page: DeskPage): Promise<Answer> {
     reason: fieldSchemas.reason(textLengthsMax.refundReason),
   })
   const sent = await readForm(page, schema)
-  const refuse = async (state: FormState): Promise<Answer> => {
-    const view = await paymentView(page, id, state)
-    return view === undefined ? showFailure(page, 'notFound') : page.context.html(view, 422)
-  }
-  if (!sent.isValid) return refuse(sent.state)
+  if (!sent.isValid) return showPayment(page, sent.state)
   const { rub: amountMicros, reason } = sent.value
   const refund = { paymentId: id, amountMicros, reason, operator }
   const { refused } = await attempt(page, () => actions.refundPayment(refund))
   return refused === undefined
     ? seeOther(page, `/payments/${id}?notice=done`)
-    : refuse({ ...sent.state, errors: { rub: refused } })
+    : showPayment(page, { ...sent.state, errors: { rub: refused } })
 }

@@ -11,7 +11,8 @@ import { emptyForm, field, form, formProblems, type FormState } from '../../web/
 import { titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable, facts } from '../../web/view/data-table.ts'
+import { facts } from '../../web/view/data-table.ts'
+import { tableCard } from '../view/desk-list.ts'
 
 const shownMax = 300
 
@@ -110,7 +111,8 @@ function signed(micros: number, language: DeskPage['language']): string {
 }
 
 /** What the last 30 days were charged, and what they would have come to. */
-function effect({ texts, language }: DeskPage, costs: readonly ModelCost[] | undefined): Html {
+function effect(page: DeskPage, costs: readonly ModelCost[] | undefined): Html {
+  const { texts, language } = page
   const { preview, prices } = texts
   if (costs === undefined)
     return html`<section class="card">
@@ -124,30 +126,28 @@ function effect({ texts, language }: DeskPage, costs: readonly ModelCost[] | und
     sum(one => one.afterMicros),
   ]
   const shown = costs.toSorted(bySize).slice(0, shownMax)
-  return html`<section class="card">
-    <h2>${preview.effect}</h2>
-    ${facts([
-      [preview.lines, count(lines, language)],
-      [preview.charged, spentMoney(charged, language)],
-      [preview.wouldBe, spentMoney(after, language)],
-      [preview.difference, signed(after - charged, language)],
-    ])}
-    ${dataTable(
-      { label: preview.effect, empty: preview.unused },
-      [
-        { name: prices.model, cell: one => html`<bdi>${one.model}</bdi>` },
-        { name: preview.lines, cell: one => count(one.lines, language), isNumber: true },
-        { name: preview.charged, cell: one => spentMoney(one.chargedMicros, language), isNumber: true },
-        { name: preview.wouldBe, cell: one => spentMoney(one.afterMicros, language), isNumber: true },
-        {
-          name: preview.difference,
-          cell: one => signed(one.afterMicros - one.chargedMicros, language),
-          isNumber: true,
-        },
-      ],
-      shown,
-    )}
-  </section>`
+  const above = facts([
+    [preview.lines, count(lines, language)],
+    [preview.charged, spentMoney(charged, language)],
+    [preview.wouldBe, spentMoney(after, language)],
+    [preview.difference, signed(after - charged, language)],
+  ])
+  return tableCard(
+    page,
+    { title: preview.effect, empty: preview.unused, above },
+    [
+      { name: prices.model, cell: one => html`<bdi>${one.model}</bdi>` },
+      { name: preview.lines, cell: one => count(one.lines, language), isNumber: true },
+      { name: preview.charged, cell: one => spentMoney(one.chargedMicros, language), isNumber: true },
+      { name: preview.wouldBe, cell: one => spentMoney(one.afterMicros, language), isNumber: true },
+      {
+        name: preview.difference,
+        cell: one => signed(one.afterMicros - one.chargedMicros, language),
+        isNumber: true,
+      },
+    ],
+    shown,
+  )
 }
 
 function bySize(one: ModelCost, other: ModelCost): number {
@@ -156,11 +156,8 @@ function bySize(one: ModelCost, other: ModelCost): number {
 }
 
 /** The prices that change: first those of models that were used most, by what they were charged. */
-function changed(
-  { texts, language }: DeskPage,
-  changes: readonly PreviewedChange[],
-  costs: readonly ModelCost[],
-): Html {
+function changed(page: DeskPage, changes: readonly PreviewedChange[], costs: readonly ModelCost[]): Html {
+  const { texts, language } = page
   const { preview, prices } = texts
   const used = new Map(costs.map(one => [one.model, one.chargedMicros]))
   const sorted = changes.toSorted(
@@ -168,26 +165,24 @@ function changed(
       (used.get(other.model) ?? -1) - (used.get(one.model) ?? -1) || (one.model < other.model ? -1 : 1),
   )
   const more = sorted.length - shownMax
-  return html`<section class="card">
-    <h2>${preview.changes}</h2>
-    ${dataTable(
-      { label: preview.changes, empty: preview.same },
-      [
-        { name: prices.model, cell: one => html`<bdi>${one.model}</bdi>` },
-        { name: prices.meter, cell: one => one.meter },
-        { name: preview.before, cell: one => decimal(one.before, language), isNumber: true },
-        { name: preview.after, cell: one => decimal(one.after, language), isNumber: true },
-        { name: preview.change, cell: one => percentOf(one, language), isNumber: true },
-        {
-          name: '',
-          cell: one =>
-            html`<span class="whole">${one.unit === 'million' ? prices.perMillion : prices.perUnit}</span>`,
-        },
-      ],
-      sorted.slice(0, shownMax),
-    )}
-    ${more > 0 ? html`<p class="quiet">${preview.more(count(more, language))}</p>` : ''}
-  </section>`
+  const below = more > 0 ? html`<p class="quiet">${preview.more(count(more, language))}</p>` : html``
+  return tableCard(
+    page,
+    { title: preview.changes, empty: preview.same, below },
+    [
+      { name: prices.model, cell: one => html`<bdi>${one.model}</bdi>` },
+      { name: prices.meter, cell: one => one.meter },
+      { name: preview.before, cell: one => decimal(one.before, language), isNumber: true },
+      { name: preview.after, cell: one => decimal(one.after, language), isNumber: true },
+      { name: preview.change, cell: one => percentOf(one, language), isNumber: true },
+      {
+        name: '',
+        cell: one =>
+          html`<span class="whole">${one.unit === 'million' ? prices.perMillion : prices.perUnit}</span>`,
+      },
+    ],
+    sorted.slice(0, shownMax),
+  )
 }
 
 function percentOf({ before, after }: PreviewedChange, language: DeskPage['language']): string {

@@ -9,7 +9,7 @@ import { buttonForm, emptyForm, field, notice, refusal } from '../../web/view/fo
 import { layout, titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
-import { shownTime } from '../view/desk-list.ts'
+import { shownTime, tableCard } from '../view/desk-list.ts'
 import { attempt } from '../view/shown-reason.ts'
 import { dataTable, facts, type Column } from '../../web/view/data-table.ts'
 import { previewForm } from './preview-prices.ts'
@@ -25,7 +25,7 @@ const schema = z.object({ day: hiddenField(10) })
 /** What models cost now, those whose name has a text in it. */
 function modelTable(page: DeskPage, q: string): Html {
   const { site, texts } = page
-  const { prices, common } = texts
+  const { prices } = texts
   const now = site.clock.now()
   const lines = [...site.config.models.values(), ...site.config.modelPatterns]
     .filter(({ name }) => name.toLowerCase().includes(q))
@@ -36,8 +36,9 @@ function modelTable(page: DeskPage, q: string): Html {
     })
   const link = (model: string): Html =>
     html`<a href="/prices/history?model=${encodeURIComponent(model)}"><bdi>${model}</bdi></a>`
-  return dataTable(
-    { label: prices.models, empty: common.none },
+  return tableCard(
+    page,
+    { title: prices.models },
     [
       { name: prices.model, cell: one => link(one.model) },
       { name: prices.provider, cell: one => one.provider },
@@ -70,10 +71,7 @@ export async function showPrices(page: DeskPage, refused?: string): Promise<Answ
           ${field({ typed: { q }, errors: {} }, { name: 'q', label: prices.model, type: 'search', isOptional: true })}
           <button>${common.find}</button>
         </form>
-        <section class="card">
-          <h2>${prices.models}</h2>
-          ${modelTable(page, q)}
-        </section>`,
+        ${modelTable(page, q)}`,
     ),
     refused === undefined ? 200 : 422,
   )
@@ -103,23 +101,19 @@ function configured(page: DeskPage, { prices: versions }: ModelConfig): Html {
   const rows = versions
     .toSorted((one, other) => (startOf(one.from) > startOf(other.from) ? -1 : 1))
     .flatMap(price => priceRows(price).map(row => ({ ...row, price })))
-  return html`<section class="card">
-    <h2>${history.configured}</h2>
-    ${dataTable(
-      { label: history.configured, empty: common.none },
-      [
-        {
-          name: history.from,
-          cell: ({ price: { from } }) =>
-            from === undefined ? history.always : shownTime(page, startOf(from)),
-        },
-        { name: common.state, cell: one => stateOf(one.price) },
-        ...priceColumns(page),
-      ],
-      rows,
-    )}
-    <p class="quiet">${prices.historyHint}</p>
-  </section>`
+  return tableCard(
+    page,
+    { title: history.configured, below: html`<p class="quiet">${prices.historyHint}</p>` },
+    [
+      {
+        name: history.from,
+        cell: ({ price: { from } }) => (from === undefined ? history.always : shownTime(page, startOf(from))),
+      },
+      { name: common.state, cell: one => stateOf(one.price) },
+      ...priceColumns(page),
+    ],
+    rows,
+  )
 }
 
 /** How the price in dollars becomes the price, and the rates by day where it follows them. */
@@ -152,23 +146,21 @@ async function charged(page: DeskPage, name: string): Promise<Html> {
   const { texts, language, site } = page
   const { history } = texts
   const versions = await site.reports.chargedPrices(name, site.clock.now() - lookedBackMs)
-  return html`<section class="card">
-    <h2>${history.charged}</h2>
-    <p class="quiet">${history.chargedHint}</p>
-    ${dataTable(
-      { label: history.charged, empty: history.unused },
-      [
-        { name: history.firstCharge, cell: one => shownTime(page, one.firstAt) },
-        {
-          name: history.lastCharge,
-          cell: one => (one.lastAt === undefined ? '' : shownTime(page, one.lastAt)),
-        },
-        { name: history.uses, cell: one => count(one.lines, language), isNumber: true },
-        ...priceColumns(page),
-      ],
-      versions.flatMap(version => priceRows(version.price).map(row => ({ ...version, ...row }))),
-    )}
-  </section>`
+  const above = html`<p class="quiet">${history.chargedHint}</p>`
+  return tableCard(
+    page,
+    { title: history.charged, empty: history.unused, above },
+    [
+      { name: history.firstCharge, cell: one => shownTime(page, one.firstAt) },
+      {
+        name: history.lastCharge,
+        cell: one => (one.lastAt === undefined ? '' : shownTime(page, one.lastAt)),
+      },
+      { name: history.uses, cell: one => count(one.lines, language), isNumber: true },
+      ...priceColumns(page),
+    ],
+    versions.flatMap(version => priceRows(version.price).map(row => ({ ...version, ...row }))),
+  )
 }
 
 /** What a model costs, cost and will cost. */

@@ -10,8 +10,8 @@ import { notice } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { shownTime } from '../view/desk-list.ts'
-import { dataTable, facts } from '../../web/view/data-table.ts'
+import { shownTime, tableCard } from '../view/desk-list.ts'
+import { facts } from '../../web/view/data-table.ts'
 import { alarmText } from '../view/shown-reason.ts'
 
 const alarmsShownMax = 10
@@ -20,22 +20,21 @@ const alarmsShownMax = 10
 async function alarmTable(page: DeskPage): Promise<Html> {
   const { alarms, common } = page.texts
   const { language, site } = page
-  const rows = await listAlarms(site.records, { limit: alarmsShownMax })
-  return html`${dataTable(
-      { label: alarms.title, empty: alarms.empty },
-      [
-        { name: alarms.last, cell: one => shownTime(page, one.last_at) },
-        {
-          name: alarms.alarm,
-          cell: one => html`<a href="/alarms"><code>${one.kind}</code></a> ${alarmText(page, one.kind)}`,
-        },
-        { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>` },
-        { name: alarms.times, cell: one => count(one.count, language), isNumber: true },
-        { name: common.state, cell: one => alarms.states[one.state] },
-      ],
-      rows,
-    )}
-    <p class="row"><a href="/alarms">${common.all}</a></p>`
+  return tableCard(
+    page,
+    { title: alarms.title, empty: alarms.empty, all: '/alarms' },
+    [
+      { name: alarms.last, cell: one => shownTime(page, one.last_at) },
+      {
+        name: alarms.alarm,
+        cell: one => html`<a href="/alarms"><code>${one.kind}</code></a> ${alarmText(page, one.kind)}`,
+      },
+      { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>` },
+      { name: alarms.times, cell: one => count(one.count, language), isNumber: true },
+      { name: common.state, cell: one => alarms.states[one.state] },
+    ],
+    await listAlarms(site.records, { limit: alarmsShownMax }),
+  )
 }
 
 /** What of a provider does not serve clients: `openai#1: paused`, `direct: fails (1 of 2 processes)`. */
@@ -56,14 +55,15 @@ function problemsOf({ texts }: DeskPage, { credentials, routes }: MergedProvider
 
 /** Providers of which something is paused, refused or not reached. */
 async function providerTable(page: DeskPage): Promise<Html> {
-  const { providers, today, common } = page.texts
+  const { today, common } = page.texts
   const all = mergeHealth(await page.site.providers.health())
   const ill = all
     .filter(({ isOff }) => !isOff)
     .map(one => ({ name: one.name, problems: problemsOf(page, one) }))
     .filter(({ problems }) => problems.length > 0)
-  return dataTable(
-    { label: providers.title, empty: today.allWork },
+  return tableCard(
+    page,
+    { title: today.providers, empty: today.allWork },
     [
       { name: today.provider, cell: one => html`<a href="/providers">${one.name}</a>` },
       { name: common.state, cell: one => html`<span class="badge bad">${one.problems.join('; ')}</span>` },
@@ -75,8 +75,9 @@ async function providerTable(page: DeskPage): Promise<Html> {
 function outcomeTable(page: DeskPage, outcomes: Awaited<ReturnType<typeof readSpenders>>) {
   const { texts, language } = page
   const { today, common } = texts
-  return dataTable(
-    { label: today.outcomes, empty: common.none },
+  return tableCard(
+    page,
+    { title: today.outcomes },
     [
       {
         name: today.outcome,
@@ -90,24 +91,17 @@ function outcomeTable(page: DeskPage, outcomes: Awaited<ReturnType<typeof readSp
   )
 }
 
-function errorTable({ texts, language }: DeskPage, errors: Awaited<ReturnType<typeof readErrorCounts>>) {
-  const { today } = texts
-  return html`${dataTable(
-      { label: today.errors, empty: today.noErrors },
-      [
-        { name: today.code, cell: one => html`<code>${one.code}</code>` },
-        { name: today.requests, cell: one => count(one.count, language), isNumber: true },
-      ],
-      errors,
-    )}
-    <p class="quiet">${today.errorsHint}</p>`
-}
-
-function card(title: string, content: Html | Promise<Html>): Html | Promise<Html> {
-  return html`<section class="card">
-    <h2>${title}</h2>
-    ${content}
-  </section>`
+function errorTable(page: DeskPage, errors: Awaited<ReturnType<typeof readErrorCounts>>) {
+  const { today } = page.texts
+  return tableCard(
+    page,
+    { title: today.errors, empty: today.noErrors, below: html`<p class="quiet">${today.errorsHint}</p>` },
+    [
+      { name: today.code, cell: one => html`<code>${one.code}</code>` },
+      { name: today.requests, cell: one => count(one.count, page.language), isNumber: true },
+    ],
+    errors,
+  )
 }
 
 /** Money in and out, requests, errors, alarms, providers, and what waits for a person. */
@@ -152,7 +146,6 @@ export async function showToday(page: DeskPage): Promise<Answer> {
           [texts.heldRates, waiting('/prices', today.heldRates)],
         ])}
       </section>
-      ${card(page.texts.alarms.title, alarms)} ${card(texts.providers, providers)}
-      ${card(texts.outcomes, outcomeTable(page, outcomes))} ${card(texts.errors, errorTable(page, errors))}`,
+      ${alarms} ${providers} ${outcomeTable(page, outcomes)} ${errorTable(page, errors)}`,
   )
 }

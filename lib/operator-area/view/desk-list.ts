@@ -7,7 +7,7 @@ import { choice, field, notice, refusal, type FormState } from '../../web/view/f
 import { layout } from '../../web/view/layout.ts'
 import type { Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable } from '../../web/view/data-table.ts'
+import { dataTable, type Column } from '../../web/view/data-table.ts'
 
 /** What a list is asked for; everything in it is bounded. */
 interface ListQuery {
@@ -129,6 +129,31 @@ export function momentsOf({ site }: DeskPage, { from = '', to = '' }: ListQuery[
     ...(from !== '' && { from: zonedParse(from, timeZone) }),
     ...(to !== '' && { until: zonedDayEnd(to, timeZone) }),
   }
+}
+
+/** Rows of a page that are no list of their own. */
+interface TableCard {
+  readonly title: string
+  /** Said where there are none; that there is nothing unless said. */
+  readonly empty?: string
+  readonly above?: Html
+  readonly below?: Html
+  /** Where all of them are, when these are the latest. */
+  readonly all?: string
+}
+
+/** A part of a page: a table under its heading. */
+export function tableCard<Row>(
+  { texts: { common } }: DeskPage,
+  { title, empty = common.none, above, below, all }: TableCard,
+  columns: readonly Column<NoInfer<Row>>[],
+  rows: readonly Row[],
+): Html {
+  return html`<section class="card">
+    <h2>${title}</h2>
+    ${above ?? ''} ${dataTable({ label: title, empty }, columns, rows)} ${below ?? ''}
+    ${all === undefined ? '' : html`<p class="row"><a href="${all}">${common.all}</a></p>`}
+  </section>`
 }
 
 const pageRows = 50
