@@ -43,7 +43,15 @@ export async function openSignIn(options: SignInOptions) {
   }
   const auth = createAuth({ ...options, secret, onPasswordReset })
   return {
-    ...{ cookiePrefix, name, publicUrl, secret, users, tables, clock, log, attempts },
+    cookiePrefix,
+    name,
+    publicUrl,
+    secret,
+    users,
+    tables,
+    clock,
+    log,
+    attempts,
     identity: new Identity({ auth, users, onConfirmed, attempts }),
     sessions: new Sessions({ auth, users, tables }),
     secondFactor: new SecondFactor(auth, attempts.usedCode),

@@ -11,12 +11,24 @@ import { showCharges, readFilter } from './charges.ts'
 
 function headRow({ texts }: OwnPage): string {
   const { chargesTable: head, meters: names } = texts
-  const { time, requestId, sequence, keyId, keyName, model, provider, dialect, operation, outcome } = head
   return csvRow([
-    ...[time, requestId, sequence, keyId, keyName, model, provider, dialect, operation, outcome],
+    head.time,
+    head.requestId,
+    head.sequence,
+    head.keyId,
+    head.keyName,
+    head.model,
+    head.provider,
+    head.dialect,
+    head.operation,
+    head.outcome,
     head.usageSource,
     ...meters.map(meter => names[meter]),
-    ...[head.amount, head.overrun, head.returned, head.tiers, head.flags],
+    head.amount,
+    head.overrun,
+    head.returned,
+    head.tiers,
+    head.flags,
   ])
 }
 
