@@ -8,6 +8,7 @@ import { stringify } from 'yaml'
 import { systemClock } from '../lib/platform/clock.ts'
 import { newKeyRow } from '../lib/stores/shared/account-rules.ts'
 import { openForWriting } from '../lib/stores/sqlite/sqlite-database.ts'
+import { openPostgresStore } from '../lib/stores/postgres/postgres.ts'
 import { openSqliteStore } from '../lib/stores/sqlite/sqlite.ts'
 
 /** A store with one account that has money and a key. */
@@ -17,9 +18,20 @@ interface NewStore {
   readonly creditMicros: number
 }
 
-/** Makes it in a new file, with as many keys more as are asked for, and lets go of it. */
-async function newStore(file: string, moreKeys = 0): Promise<NewStore> {
-  const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock })
+interface NewStoreOptions {
+  readonly file: string
+  readonly postgresUrl?: string | undefined
+  /** For files only. */
+  readonly moreKeys?: number | undefined
+}
+
+/** Makes it, with as many keys more as are asked for, and lets go of it. */
+async function newStore({ file, postgresUrl, moreKeys = 0 }: NewStoreOptions): Promise<NewStore> {
+  const options = { durability: 'strict', clock: systemClock } as const
+  const store =
+    postgresUrl === undefined
+      ? await openSqliteStore({ ...options, file })
+      : await openPostgresStore({ ...options, url: postgresUrl })
   const { id: accountId } = await store.accounts.createAccount({ email: 'bench@example.org' })
   const creditMicros = 1e12
   await store.accounts.credit({ accountId, amountMicros: creditMicros, reason: 'benchmark' })
@@ -81,6 +93,8 @@ interface GatewayProcessOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Keys that the store has beside the one. */
   readonly moreKeys?: number
+  /** An empty database, in place of a new file. */
+  readonly postgresUrl?: string | undefined
 }
 
 const fromSources = join(import.meta.dirname, '../bin/gateway.ts')
@@ -90,9 +104,10 @@ export async function startGatewayProcess(options: GatewayProcessOptions): Promi
   const folder = mkdtempSync(join(tmpdir(), 'bench-gateway-'))
   const file = join(folder, 'gateway.yaml')
   const storeFile = join(folder, 'g.db')
-  writeFileSync(file, stringify({ listen: { port: 0 }, store: `sqlite:${storeFile}`, ...options.config }))
-  const store = await newStore(storeFile, options.moreKeys)
-  const { nodeOptions = [], program = fromSources } = options
+  const { nodeOptions = [], program = fromSources, moreKeys, postgresUrl } = options
+  const setting = postgresUrl ?? `sqlite:${storeFile}`
+  writeFileSync(file, stringify({ listen: { port: 0 }, store: setting, ...options.config }))
+  const store = await newStore({ file: storeFile, postgresUrl, moreKeys })
   const command = [process.execPath, ...nodeOptions, program, 'serve', '--config', file]
   const [executable = '', ...argv] = options.prefix?.(command) ?? command
   const logFile = join(folder, 'log')

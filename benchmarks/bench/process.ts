@@ -1,6 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 
 /** A process that the bench started, and what it has cost so far. */
 export interface Measured {
@@ -14,13 +15,16 @@ export interface Measured {
 /** The two cores that things are pinned to: one for who asks and who answers, one for what is measured. */
 export const cores = { around: 0, measured: 1 } as const
 
+/** All cores but the first, for what has several processes. */
+export const otherCores = availableParallelism() > 2 ? `1-${availableParallelism() - 1}` : '1'
+
 /** Whether `taskset` is here and may use both; otherwise nothing is pinned, and the report says so. */
 export const canPin = Object.values(cores).every(
   core => spawnSync('taskset', ['-c', String(core), 'true'], { stdio: 'ignore' }).status === 0,
 )
 
 /** A command with what pins it before it; of the measured process all threads share the one core. */
-export function pinned(core: number | undefined, command: readonly string[]): readonly string[] {
+export function pinned(core: number | string | undefined, command: readonly string[]): readonly string[] {
   return core === undefined || !canPin ? command : ['taskset', '-c', String(core), ...command]
 }
 

@@ -49,13 +49,7 @@ export function writeReport(results: Results, { folder, isPinned, isQuick }: Rep
   const rows = measures(results).filter(
     row => row.aim !== undefined || names.some(name => row.of(name) !== undefined),
   )
-  const tables = [
-    measureTable(rows, names),
-    '',
-    'Workers, not pinned: the processes of the gateway may use every core, beside load and upstream.',
-    '',
-    scalingTable(results),
-  ]
+  const tables = [measureTable(rows, names)]
   const rough = isQuick ? ['A quick run: the figures are rough.'] : []
   const pinning = isPinned
     ? 'Pinned: the measured process on one core, load and upstream on another.'
@@ -153,22 +147,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     line(widths.map((width, index) => (index === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))),
     ...rows.map(line),
   ].join('\n')
-}
-
-function scalingTable({ scaling }: Results): string {
-  const one = Object.values(scaling)[0]
-  return table(
-    ['', 'requests/s', 'x one worker', 'CPU µs', 'cores used', 'of each process', 'errors'],
-    Object.entries(scaling).map(([name, each]) => [
-      name,
-      figure(each.requestsPerSecond),
-      (each.requestsPerSecond / (one?.requestsPerSecond ?? 1)).toFixed(2),
-      each.cpuMicros.toFixed(1),
-      each.coresUsed.toFixed(2),
-      each.shares.map(share => `${figure(share * 100)} %`).join(', '),
-      figure(each.errors),
-    ]),
-  )
 }
 
 function figure(value: number | undefined, digits = 0): string {

@@ -6,22 +6,12 @@ import { openSqliteStore } from '../../lib/stores/sqlite/sqlite.ts'
 import { chargeRate } from '../ledger/charge-rate.ts'
 import type { ChargeRate } from '../ledger/charge-rate.ts'
 import type { Loader } from './loader.ts'
-import {
-  atRate,
-  firstByte,
-  latencyAlone,
-  manyStreams,
-  memory,
-  openStreams,
-  saturate,
-  median,
-} from './scenarios.ts'
+import { atRate, firstByte, latencyAlone, manyStreams, memory, openStreams, saturate } from './scenarios.ts'
 import type { AtRate, Effort, Memory, Quantiles, Saturation, Streams } from './scenarios.ts'
 import { gateway, nginx, portkey, relay } from './targets.ts'
 import type { Contender, Target } from './targets.ts'
 import { RawConnection } from './raw-connection.ts'
 import { requestTo } from './requests.ts'
-import { childrenOf, cpuMicrosOf } from './process.ts'
 
 /** What was measured of those that stand between load and upstream, by name. */
 interface OfContenders {
@@ -78,83 +68,12 @@ async function measureManyKeys(upstreamPort: number, keys: number): Promise<Many
   }
 }
 
-/** What workers bring where nothing is pinned: load, upstream and gateway share all cores. */
-interface Scaling {
-  readonly requestsPerSecond: number
-  /** Of all its processes together. */
-  readonly cpuMicros: number
-  /** Cores that they used together. */
-  readonly coresUsed: number
-  /** What each of its processes had of that time: the first one, then the workers. */
-  readonly shares: readonly number[]
-  readonly errors: number
-}
-
-const connections = 32
-
-/** One worker and two by turns, in the same minutes. */
-async function measureScaling(
-  loader: Loader,
-  upstreamPort: number,
-  effort: Effort,
-): Promise<Record<string, Scaling>> {
-  const targets: Target[] = []
-  try {
-    for (const workers of [1, 2]) {
-      const name = `gateway, ${workers} worker${workers === 1 ? '' : 's'}`
-      const started = await gateway(name, upstreamPort, { core: undefined, workers })()
-      if (typeof started !== 'string') targets.push(started)
-    }
-    const rounds = new Map<string, Scaling[]>(targets.map(({ name }) => [name, []]))
-    for (let round = -1; round < effort.rounds; round++) {
-      for (const target of targets) {
-        // The first round is for the compiler.
-        const seconds = round === -1 ? effort.warmUpSeconds : effort.seconds
-        const measured = await measureOnce(loader, target, seconds)
-        if (round >= 0) rounds.get(target.name)?.push(measured)
-      }
-    }
-    return Object.fromEntries([...rounds].map(([name, list]) => [name, middle(list)]))
-  } finally {
-    for (const target of targets) await target.stop()
-  }
-}
-
-async function measureOnce(loader: Loader, target: Target, seconds: number): Promise<Scaling> {
-  const pid = target.child.pid ?? 0
-  const pids = [pid, ...childrenOf(pid)]
-  const before = pids.map(cpuMicrosOf)
-  const request = requestTo(target)
-  const result = await loader.run({ kind: 'closed', port: target.port, request, connections, seconds })
-  const spent = pids.map((each, index) => cpuMicrosOf(each) - (before[index] ?? 0))
-  const total = spent.reduce((sum, micros) => sum + micros, 0)
-  return {
-    requestsPerSecond: result.ms.length / result.seconds,
-    cpuMicros: total / result.ms.length,
-    coresUsed: total / 1e6 / result.seconds,
-    shares: spent.map(micros => micros / total),
-    errors: result.errors,
-  }
-}
-
-function middle(list: readonly Scaling[]): Scaling {
-  const of = (read: (each: Scaling) => number): number => median(list.map(read))
-  return {
-    requestsPerSecond: of(each => each.requestsPerSecond),
-    cpuMicros: of(each => each.cpuMicros),
-    coresUsed: of(each => each.coresUsed),
-    shares: (list[0]?.shares ?? []).map((_, index) => of(each => each.shares[index] ?? 0)),
-    errors: list.reduce((sum, each) => sum + each.errors, 0),
-  }
-}
-
 /** Everything that one run measured. */
 export interface Results extends OfContenders {
   readonly effort: Effort
   readonly absent: readonly string[]
   readonly manyKeys: ManyKeys
   readonly charges: ChargeRate
-  readonly scaling: Readonly<Record<string, Scaling>>
 }
 
 interface Run {
@@ -197,12 +116,9 @@ function contenders(port: number): readonly Contender[] {
 
 /** Starts everything, measures by turns, stops everything. */
 export async function runAll(run: Run): Promise<Results> {
-  const { loader, upstreamPort, effort, say } = run
+  const { upstreamPort, effort, say } = run
   const absent: string[] = []
   const ofContenders = await measureContenders(run, absent)
-  // By themselves: nothing is pinned then, and all cores are theirs.
-  say('one worker and two')
-  const scaling = await measureScaling(loader, upstreamPort, effort)
   say('the ledger by itself')
   const charges = await chargeRate({
     open: folder => openSqliteStore({ file: join(folder, 'g.db'), durability: 'strict', clock: systemClock }),
@@ -212,7 +128,7 @@ export async function runAll(run: Run): Promise<Results> {
   })
   say(`${effort.keys} keys`)
   const manyKeys = await measureManyKeys(upstreamPort, effort.keys)
-  return { effort, absent, ...ofContenders, scaling, charges, manyKeys }
+  return { effort, absent, ...ofContenders, charges, manyKeys }
 }
 
 async function measureContenders(run: Run, absent: string[]): Promise<OfContenders> {

@@ -107,8 +107,10 @@ export function portkey(upstreamPort: number): Contender {
 interface GatewayOptions {
   readonly durability?: 'strict' | 'relaxed'
   readonly plugins?: readonly unknown[]
-  readonly core?: number | undefined
+  readonly core?: number | string
   readonly workers?: number
+  /** A store in PostgreSQL, in place of a new file. */
+  readonly postgresUrl?: string
   /** Keys in the store beside the one that is used. */
   readonly moreKeys?: number
   readonly nodeOptions?: readonly string[]
@@ -123,13 +125,14 @@ export function gateway(
   upstreamPort: number,
   options: GatewayOptions = {},
 ): () => Promise<GatewayTarget> {
-  const { durability = 'strict', plugins, workers, moreKeys = 0, nodeOptions = [] } = options
-  const core = 'core' in options ? options.core : measuredCore
+  const { durability = 'strict', plugins, workers, moreKeys = 0, nodeOptions = [], postgresUrl } = options
+  const { core = measuredCore } = options
   return async () => {
     const started = await startGatewayProcess({
       program: join(folder, '../../dist/bin/gateway.js'),
       prefix: command => pinned(core, command),
       moreKeys,
+      postgresUrl,
       nodeOptions,
       config: {
         durability,
