@@ -20,6 +20,7 @@ import { settleRequest, type SettlementContext } from '../lib/settlement/settle-
 import { providerRequestId } from '../lib/upstream/upstream-headers.ts'
 import { measureRequest, useMeasured } from '../lib/media/measure-parts.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
+import { UploadRoom } from '../lib/uploads/upload-room.ts'
 
 /** Four bytes of text are about a token. */
 const bytesPerToken = 4
@@ -40,6 +41,7 @@ export function usageTap(
   const { likelyOutputTokens } = config.hold
   const settlement: SettlementContext = { directory, counter, usualOutputs, likelyOutputTokens }
   const uploads = new UploadFacts(context, () => performance.now())
+  const uploadRoom = new UploadRoom(context)
 
   return {
     name: 'usage-tap',
@@ -48,16 +50,14 @@ export function usageTap(
 
     onRequest(exchange) {
       if (exchange.find('upload') !== undefined) uploads.watch(exchange)
-      return isMeasureNeeded(exchange)
-        ? measureAndAdmit(exchange, context, jobs)
-        : admit(exchange, context, jobs)
+      return begin(uploadRoom.reserve(exchange), exchange, context, jobs)
     },
 
     onResponse(exchange, head) {
       const recordObject = async (object: NamedObject): Promise<void> => {
         const measured = uploads.of(exchange, object)
-        const recorded = recordNamed(exchange, object, context.ledger, measured)
-        await Promise.all([recorded, jobs.onObject(exchange, object)])
+        await Promise.all([recordNamed(exchange, object, ledger, measured), jobs.onObject(exchange, object)])
+        await uploadRoom.keep(exchange, object, await measured)
       }
       return readAnswer(exchange, head, recordObject, context)
     },
@@ -72,8 +72,9 @@ export function usageTap(
       return settle(exchange, outcome, jobs, context, settlement)
     },
 
-    onEnd(exchange) {
+    onEnd(exchange, outcome) {
       if (exchange.find('upload') !== undefined) uploads.end(exchange)
+      return uploadRoom.end(exchange, outcome)
     },
 
     start: () => jobs.start(),
@@ -99,6 +100,17 @@ function createCounter({ bus }: PluginContext, timeoutMs: number | undefined): T
 function isMeasureNeeded(exchange: Exchange): boolean {
   if (exchange.get('request').media.length === 0 || exchange.find('areMediaMeasured') === true) return false
   return exchange.get('target').price !== undefined && exchange.find('client') === undefined
+}
+
+/** Goes on when room is set aside for an upload. */
+function begin(
+  reserved: Promise<void> | undefined,
+  exchange: Exchange,
+  context: PluginContext,
+  jobs: JobWatch,
+): Promise<void> | undefined {
+  if (reserved !== undefined) return reserved.then(() => begin(undefined, exchange, context, jobs))
+  return isMeasureNeeded(exchange) ? measureAndAdmit(exchange, context, jobs) : admit(exchange, context, jobs)
 }
 
 async function measureAndAdmit(exchange: Exchange, context: PluginContext, jobs: JobWatch): Promise<void> {
@@ -214,8 +226,8 @@ function holdBackObjects(
   const { operation } = exchange.get('route').match
   const named = status < 400 ? operation.objectsInHead?.(headers) : undefined
   for (const object of named ?? []) exchange.holdBack(recordObject(object))
-  const isDeleted = operation.isDeletion === true && status >= 200 && status < 300
-  const deleted = isDeleted ? exchange.find('target')?.object : undefined
+  const isGone = (status >= 200 && status < 300) || status === 404 || status === 410
+  const deleted = operation.isDeletion === true && isGone ? exchange.find('target')?.object : undefined
   if (deleted !== undefined) exchange.holdBack(ledger.unlistObject(deleted))
 }
 

@@ -164,6 +164,16 @@ export const configSchema = z.strictObject({
         maxMicros: parseRoubles(riskRubMax),
       },
     })),
+  uploads: z
+    .strictObject({
+      filesMax: integer(1, 100_000).default(10_000),
+      bytesMax: bytes.default(5 * 1024 ** 3),
+    })
+    .prefault({})
+    .meta({
+      description:
+        'What one account may have at providers of the files that it has uploaded, until it deletes some.',
+    }),
   startingCredit: startingCreditSchema,
   payments: paymentsSchema,
   seller: sellerSchema,

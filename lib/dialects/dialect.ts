@@ -118,6 +118,8 @@ export interface RequestFacts {
   readonly startsJob?: boolean
   /** The file that is begun is to be the input of a batch. */
   readonly isForBatch?: boolean
+  /** Of the file that is begun. */
+  readonly fileBytes?: number
   readonly batch?: BatchedRequests
 }
 

@@ -46,8 +46,37 @@ export interface ObjectLedger {
   findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
   /** Objects of one of the `listedKinds`, less those that were unlisted. */
   listObjects(query: ObjectQuery): Promise<readonly ListedObject[]>
-  /** Leaves an object out of all lists, since its provider has it no more; whose it was stays known. */
+  /** Leaves an object out of all lists, since its provider has it no more; whose it was stays known. It takes no room then. */
   unlistObject(name: ProviderObjectName): Promise<void>
+}
+
+/** A file, or an upload under way, and what it takes up of what its account may have at providers. */
+export interface StoredUpload extends ProviderObjectName {
+  readonly accountId: string
+  /** Absent: as many as were set aside. */
+  readonly bytes?: number
+  /** Milliseconds since the epoch: it gives its room back by itself then. */
+  readonly until?: number
+}
+
+/** What an account may have at providers: files with uploads under way, and their bytes. */
+export interface UploadLimits {
+  readonly filesMax: number
+  readonly bytesMax: number
+}
+
+/** What an account has uploaded, bounded. Uploads that ask at once, of whichever node, cannot pass the bounds together. */
+export interface UploadLedger {
+  /**
+   * Sets room aside for an upload, unless it has some already. It has the exchange's id until its provider names it.
+   * @returns undefined, or what the account has, where there is no room
+   */
+  reserveUpload(
+    upload: StoredUpload & { readonly bytes: number },
+    limits: UploadLimits,
+  ): Promise<{ readonly files: number; readonly bytes: number } | undefined>
+  /** What had its room as `from` has another name now. */
+  keepUpload(from: ProviderObjectName, upload: StoredUpload): Promise<void>
 }
 
 export type { Micros }
@@ -206,7 +235,7 @@ export class HoldResolvedError extends Error {
  * The one interface through which exchanges move money. Calls made in the same moment share one
  * transaction of the store.
  */
-export interface Ledger extends JobLedger, ObjectLedger {
+export interface Ledger extends JobLedger, ObjectLedger, UploadLedger {
   /**
    * At once where the ledger decides in memory, and with a promise where it has to ask. Admitted is what fits
    * twice: its likely cost into what is available, and its worst into the money and risk of the account beside the

@@ -121,6 +121,8 @@ export interface NamedObject {
   readonly host?: string
   readonly isLabel?: true
   readonly facts?: ObjectFacts
+  /** Of a file its size and when it is deleted by itself, as its provider states; milliseconds since the epoch. */
+  readonly kept?: { readonly bytes?: number; readonly until?: number }
   /** Its place in a batch: `line 3`. */
   readonly at?: string
 }
@@ -241,11 +243,7 @@ export interface UsageReading {
   /** How many of them came after the last usage that was told; all of them where none was. */
   readonly unmeteredTextBytes: number
   /** The first part of the generated text, where usage does not cover all of it. */
-  readonly textSample?: {
-    readonly bytes: Buffer
-    readonly isEscaped: boolean
-    readonly isContinued: boolean
-  }
+  readonly textSample?: { readonly bytes: Buffer; readonly isEscaped: boolean; readonly isContinued: boolean }
   /** By which the provider knows the request, where the answer tells it and no header does. */
   readonly providerRequestId?: string
   readonly model?: string

@@ -49,6 +49,7 @@ export const errorTable = {
   model_not_allowed: row(403, invalid, 'permission_denied', 'permission_error', 'PERMISSION_DENIED'),
   account_blocked: row(403, invalid, 'permission_denied', 'permission_error', 'PERMISSION_DENIED'),
   ip_not_allowed: row(403, invalid, 'permission_denied', 'permission_error', 'PERMISSION_DENIED'),
+  storage_full: row(403, invalid, 'storage_full', 'permission_error', 'RESOURCE_EXHAUSTED'),
   model_not_found: row(404, invalid, 'model_not_found', 'not_found_error', 'NOT_FOUND'),
   route_not_found: row(404, invalid, 'route_not_found', 'not_found_error', 'NOT_FOUND'),
   object_not_found: row(404, invalid, 'object_not_found', 'not_found_error', 'NOT_FOUND'),

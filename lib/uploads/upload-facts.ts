@@ -260,15 +260,26 @@ function encodingOf({ request }: Exchange): string {
 /** The names of the protocol whose body is the file alone. */
 const rawNames = new Set(['raw', 'media'])
 
+/** The file comes with the request that begins its upload: no protocol is told, or could be read, that has it come later. */
+export function isWholeUpload(exchange: Exchange): boolean {
+  const protocols = toldProtocols(exchange)
+  return protocols.length > 0 && protocols.every(name => rawNames.has(name) || name === 'multipart')
+}
+
 /** Said by the header or the query, and by nothing that a server could take for another protocol. */
-function isRawUpload({ request: { rawHeaders, headers, url = '' } }: Exchange): boolean {
+function isRawUpload(exchange: Exchange): boolean {
+  const protocols = toldProtocols(exchange)
+  const isRaw = protocols.every(name => rawNames.has(name))
+  return protocols.length > 0 && isRaw && !isMultipart(exchange.request.headers['content-type'] ?? '')
+}
+
+function toldProtocols({ request: { rawHeaders, url = '' } }: Exchange): readonly string[] {
   const query = url.indexOf('?')
   const told = [...new URLSearchParams(query === -1 ? '' : url.slice(query + 1))]
     .filter(([name]) => /^\$?upload_?(?:type|protocol)$/i.test(name))
     .map(([, value]) => value)
   const protocols = [...headerValues(rawHeaders, 'x-goog-upload-protocol'), ...told]
-  const isRaw = protocols.every(value => rawNames.has(value.trim().toLowerCase()))
-  return protocols.length > 0 && isRaw && !isMultipart(headers['content-type'] ?? '')
+  return protocols.map(value => value.trim().toLowerCase())
 }
 
 function isMultipart(contentType: string): boolean {

@@ -18,11 +18,12 @@ export type RequestFor = (exchange: Exchange, target: Target) => Dispatcher.Disp
 
 /**
  * What is done with an answer whose client has left. Work that its provider goes on with, and what it keeps
- * for money, must be known by its name, whoever is still there to hear it.
+ * for money or in the account's room, must be known by its name, whoever is still there to hear it.
  */
 function clientLeftPolicy(exchange: Exchange, { provider }: Target): Exchange['onClientLeft'] {
   const { startsJob, units } = exchange.get('request')
-  const isKept = startsJob === true || units?.cacheStorage !== undefined
+  const isFile = exchange.get('route').match.operation.carriesFile !== undefined
+  const isKept = isFile || startsJob === true || units?.cacheStorage !== undefined
   return isKept || exchange.find('job') !== undefined ? 'drain' : provider.onClientLeft
 }
 

@@ -35,6 +35,8 @@ export class LedgerServer {
     findObject: (provider, kind, id) => this.#ledger.findObject(provider, kind, id),
     listObjects: query => this.#ledger.listObjects(query),
     unlistObject: name => this.#ledger.unlistObject(name),
+    reserveUpload: (upload, limits) => this.#ledger.reserveUpload(upload, limits),
+    keepUpload: (from, upload) => this.#ledger.keepUpload(from, upload),
     findUsage: exchangeId => this.#ledger.findUsage(exchangeId),
     balance: accountId => this.#ledger.balance(accountId),
     findJob: name => this.#ledger.findJob(name),

@@ -100,6 +100,9 @@ export class RemoteLedger implements Ledger {
   readonly listObjects: Ledger['listObjects'] = query => this.#peer.ask('listObjects', query)
   readonly unlistObject: Ledger['unlistObject'] = ({ provider, kind, id }) =>
     this.#peer.ask('unlistObject', { provider, kind, id })
+  readonly reserveUpload: Ledger['reserveUpload'] = (upload, limits) =>
+    this.#peer.ask('reserveUpload', upload, limits)
+  readonly keepUpload: Ledger['keepUpload'] = (from, upload) => this.#peer.ask('keepUpload', from, upload)
   readonly findUsage: Ledger['findUsage'] = exchangeId => this.#peer.ask('findUsage', exchangeId)
   readonly balance: Ledger['balance'] = accountId => this.#peer.ask('balance', accountId)
 

@@ -72,6 +72,8 @@ type SharedOperations = Pick<
   | 'findObject'
   | 'listObjects'
   | 'unlistObject'
+  | 'reserveUpload'
+  | 'keepUpload'
   | 'findUsage'
   | 'balance'
   | 'findJob'

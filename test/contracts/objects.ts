@@ -127,6 +127,51 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     t.match(await again.ledger.findObject('openai', 'file', 'b'), { accountId })
   })
 
+  await t.test('uploads have room up to the bounds, by whatever name, over a restart', async t => {
+    let now = 1_000
+    const store = await open(t, { clock: { now: () => now } })
+    const accountId = await accountWith(store, 0)
+    const other = await accountWith(store, 0)
+    const limits = { filesMax: 3, bytesMax: 100 }
+    const upload = (id: string, bytes: number) =>
+      ({ provider: 'openai', kind: 'upload', id, accountId, bytes, until: 5_000 }) as const
+    const file = (id: string) => ({ provider: 'openai', kind: 'file', id, accountId }) as const
+    const { ledger } = store
+
+    t.equal(await ledger.reserveUpload(upload('x-1', 60), limits), undefined)
+    t.strictSame(await ledger.reserveUpload(upload('x-2', 41), limits), { files: 1, bytes: 60 })
+    t.equal(await ledger.reserveUpload({ ...upload('x-2', 41), accountId: other }, limits), undefined)
+    t.equal(
+      await ledger.reserveUpload(upload('x-1', 60), { filesMax: 1, bytesMax: 1 }),
+      undefined,
+      'it has room',
+    )
+    await ledger.keepUpload(upload('x-1', 0), file('half\ud800'))
+    t.strictSame(
+      await ledger.reserveUpload(upload('x-3', 41), limits),
+      { files: 1, bytes: 60 },
+      'as set aside',
+    )
+    t.equal(await ledger.reserveUpload(upload('x-3', 40), limits), undefined)
+    await ledger.keepUpload(upload('x-3', 0), { ...file('file-3'), bytes: 10, until: 9_000 })
+    t.equal(await ledger.reserveUpload(upload('x-4', 30), limits), undefined, 'as told')
+
+    const again = await store.restart()
+
+    const many = { files: 3, bytes: 100 }
+    t.strictSame(await again.ledger.reserveUpload(upload('x-5', 0), limits), many)
+    now = 5_000
+    const racing = ['x-6', 'x-7', 'x-8', 'x-9'].map(id =>
+      again.ledger.reserveUpload({ ...upload(id, 30), until: 20_000 }, limits),
+    )
+    t.equal((await Promise.all(racing)).filter(full => full === undefined).length, 1, 'one has lapsed')
+    now = 9_000
+    t.strictSame(await again.ledger.reserveUpload(upload('x-10', 11), limits), { files: 2, bytes: 90 })
+    await again.ledger.unlistObject(file('half\ud800'))
+    t.equal(await again.ledger.reserveUpload({ ...upload('x-10', 70), until: 20_000 }, limits), undefined)
+    t.strictSame(await again.verify(), [])
+  })
+
   await t.test('prices may be recorded any number of times', async t => {
     const store = await open(t)
     await store.ledger.recordPrices([testPrice, testPrice])

@@ -14,10 +14,14 @@ import { startTestGateway, until, type TestGateway } from '../fixtures/test-gate
 
 /** What the world calls the gateway. */
 const publicUrl = 'https://ai.example.org'
+/** Uploads that do not say how long they will be have room for the longest. */
+const uploads = { bytesMax: '100GB' }
 
 async function start(t: Test) {
   const provider = await startFilesProvider(t)
-  const gateway = await startTestGateway(t, { config: callConfig(provider.origin, {}, { publicUrl }) })
+  const gateway = await startTestGateway(t, {
+    config: callConfig(provider.origin, {}, { publicUrl, uploads }),
+  })
   return { provider, gateway }
 }
 

@@ -1,15 +1,14 @@
 import type { Dialect } from '../dialect.ts'
-import { freeOperation, objectOperation } from '../operation-kinds.ts'
+import { fileOperation, keptFile } from '../kept-files.ts'
+import { freeOperation } from '../operation-kinds.ts'
 import { genericOperation } from '../generic.ts'
 import { RouteTable, type RouteRow } from '../route-table.ts'
 import { anthropicBatchRows, batchJobs, anthropicList } from './batches.ts'
 import { countTokens, messages } from './messages.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
-import { object } from '../interest.ts'
-import { names } from '../named-objects.ts'
 
 /** `POST /files`, a form with the file in it. */
-const fileUpload = objectOperation('file-upload', object({ id: names('file') }), {
+const fileUpload = fileOperation('file-upload', keptFile('id'), {
   body: 'streamed',
   carriesFile: 'form',
 })

@@ -1,28 +1,28 @@
 import { headerValues } from '../../http/headers.ts'
 import type { NamedObject } from '../../money/usage.ts'
 import type { Operation } from '../dialect.ts'
-import { freeOperation, unsupportedOperation, objectOperation } from '../operation-kinds.ts'
+import { fileOperation, keptFile } from '../kept-files.ts'
+import { freeOperation, unsupportedOperation } from '../operation-kinds.ts'
 import { object } from '../interest.ts'
-import { names } from '../named-objects.ts'
 import type { RouteRow } from '../route-table.ts'
 import { googleList } from './object-list.ts'
 
 /** The query parameter that names an upload. */
 export const uploadId = 'upload_id'
-const uploaded = object({ file: object({ name: names('file') }) })
+const uploaded = object({ file: keptFile('name') })
 
 /**
  * The first request of an upload, or the only one where the bytes come with it (`X-Goog-Upload-Protocol:
  * multipart`). Its answer tells by headers where the others go.
  */
 const fileUpload: Operation = {
-  ...objectOperation('file-upload', uploaded, { body: 'streamed' }),
+  ...fileOperation('file-upload', uploaded, { body: 'streamed' }),
   objectsInHead: uploadsInHead,
   carriesFile: 'description',
 }
 /** The bytes of an upload that was started, or a question how far it came. SDKs send no key with it. */
 const uploadChunk: Operation = {
-  ...objectOperation('upload-chunk', uploaded, { body: 'streamed' }),
+  ...fileOperation('upload-chunk', uploaded, { body: 'streamed' }),
   isOpenByObject: true,
   carriesFile: 'bytes',
 }

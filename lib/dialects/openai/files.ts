@@ -1,9 +1,10 @@
 import type { Operation, AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, objectOperation } from '../operation-kinds.ts'
 import { list, object, value } from '../interest.ts'
+import { fileOperation, keptFile } from '../kept-files.ts'
 import { names, objectsIn } from '../named-objects.ts'
 import { openaiList } from './object-list.ts'
-import { readString } from '../read-field.ts'
+import { readCount, readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { JsonLines, type JsonLine } from '../../http/json-lines.ts'
@@ -11,10 +12,8 @@ import { readAgain, type NamedObject, type UsageReading } from '../../money/usag
 import { batchReading, lastUsage, lastValue, BatchSum } from '../batch-results.ts'
 import { measureTokens } from './openai-reader.ts'
 
-const file = object({ id: names('file') })
-
 /** `POST /files`, a form with the file in it. */
-const fileUpload = objectOperation('file-upload', file, { body: 'streamed', carriesFile: 'form' })
+const fileUpload = fileOperation('file-upload', keptFile('id'), { body: 'streamed', carriesFile: 'form' })
 const storedFile = freeOperation('stored-file')
 const deletedFile = freeOperation('deleted-file', { isDeletion: true })
 /** `GET /files/{id}/content` */
@@ -24,22 +23,28 @@ const fileContent: Operation = { ...storedFile, readUsage: readBatchResponses, n
 const uploadStart: Operation = {
   ...objectOperation('upload-start', object({ id: names('upload') }), {
     body: 'json',
-    interest: object({ purpose: value('purpose') }),
+    interest: object({ purpose: value('purpose'), bytes: value('bytes') }),
+    carriesFile: 'description',
   }),
   factsFromJson(scan, body) {
     const isForBatch = readString(scan, 'purpose') === 'batch'
-    return { ...factsFrom(scan, body), ...(isForBatch && { isForBatch }) }
+    const fileBytes = readCount(scan, 'bytes')
+    return {
+      ...factsFrom(scan, body),
+      ...(isForBatch && { isForBatch }),
+      ...(fileBytes !== undefined && { fileBytes }),
+    }
   },
 }
 const uploadPart = objectOperation('upload-part', object({ id: names('uploadPart') }), {
   body: 'streamed',
   carriesFile: 'form',
 })
-const uploadComplete = objectOperation('upload-complete', object({ file }), {
+const uploadComplete = fileOperation('upload-complete', object({ file: keptFile('id') }), {
   body: 'json',
   interest: object({ part_ids: list(names('uploadPart')) }),
 })
-const uploadCancel = freeOperation('upload-cancel', { body: 'opaque' })
+const uploadCancel = freeOperation('upload-cancel', { body: 'opaque', isDeletion: true })
 
 const fileList = openaiList('file-list', {
   kind: 'file',

@@ -15,7 +15,6 @@ import {
   type Ledger,
   type Micros,
   type ProviderObject,
-  type ProviderObjectName,
 } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { type RiskRule, checkSums } from '../../ledger/risk.ts'
@@ -26,7 +25,8 @@ import { postgresCharge, holdMembers, holdRefusal, refusal, accountMoney } from 
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { PostgresJobs } from './postgres-jobs.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { StoredLedger, holdMs, listedAt, unlistObject } from '../shared/stored-ledger.ts'
+import { StoredLedger, holdMs, listedAt } from '../shared/stored-ledger.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
 import { dropped, kept, writtenWithin } from '../shared/write-batch.ts'
 import type { Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
@@ -39,6 +39,8 @@ export function lostTouch(): LedgerUnavailableError {
 interface PostgresLedgerOptions {
   readonly queue: WriteQueue<PostgresOperation>
   readonly queries: StoreQueries
+  /** Runs statements as one transaction; answers the rows of the last one. */
+  readonly change: (statements: readonly SqlStatement[]) => Promise<readonly object[]>
   readonly clock: Clock
   /** How long an exchange waits for a store that is out of order, before it is cut. */
   readonly patienceMs: number
@@ -96,7 +98,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
   readonly postponeJob: Ledger['postponeJob'] = (job, at) => this.#jobs.postpone(job, at)
 
   constructor(options: PostgresLedgerOptions) {
-    super(options.queries)
+    super(options.queries, options.clock)
     this.#options = options
     this.#queue = options.queue
     const durable = (ticket: Ticket): Promise<PostgresAnswer> => this.#durable(ticket)
@@ -174,10 +176,6 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     return this.#jobs.charge(job, charge)
   }
 
-  async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
-    await this.#options.queries.all(unlistObject, [provider, kind, storable(id)])
-  }
-
   async balance(accountId: string): Promise<Balance> {
     // Behind what this node has queued, so that it sees its own releases.
     const ticket = this.#queue.add({ kind: 'balance', account: accountId }, dropped)
@@ -200,6 +198,10 @@ export class PostgresLedger extends StoredLedger implements Ledger {
 
   protected override storedId(id: string): string {
     return storable(id)
+  }
+
+  protected change(statements: readonly SqlStatement[]): Promise<readonly object[]> {
+    return this.#options.change(statements)
   }
 
   protected async addObject(object: ProviderObject): Promise<void> {

@@ -2,6 +2,7 @@ import { errorCountTables } from '../records/error-count-table.ts'
 import { invoicePartTables } from '../records/document-tables.ts'
 import { withoutUnusedColumns, postgresWords, type StoreSchema } from '../shared/store-schema.ts'
 import { baselineTables } from '../shared/ledger-schema.ts'
+import { uploadTables } from '../shared/stored-uploads.ts'
 import { applyOperations } from './postgres-apply.ts'
 
 const columns = {
@@ -63,5 +64,6 @@ export const postgresSchema: StoreSchema = {
     { version: 28, sql: withoutUnusedColumns },
     { version: 29, sql: errorCountTables(postgresWords) },
     { version: 30, sql: invoicePartTables(postgresWords) },
+    { version: 31, sql: uploadTables(postgresWords) },
   ],
 }

@@ -158,7 +158,7 @@ async function assembleStore(
   const queries = postgresQueries(pool)
   const own = { queries, clock, change: statementsOn(pool) }
   const isHeard = (): boolean => node.isHeard
-  const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard, riskRule })
+  const ledger = new PostgresLedger({ queue, ...own, patienceMs, owner, isHeard, riskRule })
   const openHolds = new PostgresOpenHolds(queries, ledger)
   const node = nodeOf(options, { owner, keys, openHolds })
   const close = async (): Promise<void> => {

@@ -5,13 +5,18 @@ import type {
   ObjectQuery,
   ProviderObject,
   ProviderObjectName,
+  StoredUpload,
+  UploadLedger,
+  UploadLimits,
 } from '../../ledger/ledger.ts'
 import type { Price } from '../../money/price.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { listedKinds, type Meters, type ObjectKind } from '../../money/usage.ts'
 import type { ledgerColumns } from './ledger-columns.ts'
 import { chargedUsage, selectCharged, type ChargedRow } from './report-rows.ts'
 import type { RowOf } from './row-of.ts'
 import type { StoreQueries } from './store-queries.ts'
+import { forgetUpload, keepStatements, reserveStatements, type UploadSums } from './stored-uploads.ts'
 import { storedPricesOf } from './stored-prices.ts'
 import type { SqlStatement } from './user-tables.ts'
 
@@ -76,8 +81,7 @@ type ObjectRow = RowOf<typeof ledgerColumns.objects>
 
 const selectObject = 'SELECT * FROM objects WHERE provider = ? AND kind = ? AND id = ?'
 
-/** Leaves the object out of lists, by provider, kind and id. */
-export const unlistObject =
+const unlistObject =
   'UPDATE objects SET listed_at = NULL WHERE provider = ? AND kind = ? AND id = ? AND listed_at IS NOT NULL'
 
 /** Where an object of a kind is in lists, by the moment when it is recorded: nowhere, if nobody can list its kind. */
@@ -113,11 +117,13 @@ function objectRecord(row: ObjectRow): ProviderObject {
 }
 
 /** What a ledger of either kind reads from its store: objects, jobs, prices, and what was charged. */
-export abstract class StoredLedger implements ObjectLedger {
+export abstract class StoredLedger implements ObjectLedger, UploadLedger {
   readonly #queries: Pick<StoreQueries, 'all'>
+  readonly #clock: Clock
 
-  constructor(queries: Pick<StoreQueries, 'all'>) {
+  constructor(queries: Pick<StoreQueries, 'all'>, clock: Clock) {
     this.#queries = queries
+    this.#clock = clock
   }
 
   async recordObject(object: ProviderObject): Promise<void> {
@@ -140,7 +146,26 @@ export abstract class StoredLedger implements ObjectLedger {
     return rows.map(row => ({ ...objectRecord(row), createdAt: row.created_at }))
   }
 
-  abstract unlistObject(name: ProviderObjectName): Promise<void>
+  async unlistObject({ provider, kind, id: told }: ProviderObjectName): Promise<void> {
+    const id = this.storedId(told)
+    const unlisted = { sql: unlistObject, values: [provider, kind, id] }
+    await this.change([unlisted, forgetUpload({ provider, kind, id })])
+  }
+
+  async reserveUpload(
+    upload: Parameters<UploadLedger['reserveUpload']>[0],
+    limits: UploadLimits,
+  ): ReturnType<UploadLedger['reserveUpload']> {
+    const stored = { ...upload, id: this.storedId(upload.id) }
+    const rows = await this.change(reserveStatements(stored, limits, this.#clock.now()))
+    const { reserved, ...sums } = rows[0] as UploadSums
+    return reserved === 0 ? sums : undefined
+  }
+
+  async keepUpload(from: ProviderObjectName, upload: StoredUpload): Promise<void> {
+    const before = { ...from, id: this.storedId(from.id) }
+    await this.change(keepStatements(before, { ...upload, id: this.storedId(upload.id) }))
+  }
 
   async findJob({ provider, kind, id }: JobName): Promise<Job | undefined> {
     const [row] = await this.#queries.all<JobRow>(selectJob, [provider, kind, this.storedId(id)])
@@ -158,6 +183,9 @@ export abstract class StoredLedger implements ObjectLedger {
 
   /** Writes an object that is not known yet; resolves when it is on the disk. */
   protected abstract addObject(object: ProviderObject): Promise<void>
+
+  /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
+  protected abstract change(statements: readonly SqlStatement[]): Promise<readonly object[]>
 
   /** A provider's id as the store has it. */
   protected storedId(id: string): string {

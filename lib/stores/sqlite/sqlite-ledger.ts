@@ -13,7 +13,6 @@ import {
   type HoldRequest,
   type Ledger,
   type ProviderObject,
-  type ProviderObjectName,
 } from '../../ledger/ledger.ts'
 import { checkSums, countedWorst } from '../../ledger/risk.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
@@ -25,7 +24,8 @@ import { SqliteHold, openHold } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
 import { SqliteJobs } from './sqlite-jobs.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { StoredLedger, holdMs, listedAt, unlistObject } from '../shared/stored-ledger.ts'
+import { StoredLedger, holdMs, listedAt } from '../shared/stored-ledger.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
 import { kept, written, writtenWithin } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
@@ -67,7 +67,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
   readonly postponeJob: Ledger['postponeJob'] = (job, at) => this.#jobs.postpone(job, at)
 
   constructor(options: SqliteLedgerOptions) {
-    super(options.reader)
+    super(options.reader, options.clock)
     this.isStrict = options.isStrict
     this.patienceMs = options.patienceMs
     this.#options = options
@@ -156,11 +156,6 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     return this.#jobs.charge(job, charge)
   }
 
-  async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
-    const statements = [{ sql: unlistObject, values: [provider, kind, id] }]
-    await this.#durable(this.#queue.add({ kind: 'statements', statements }, kept))
-  }
-
   heldOf(keyId: string): HeldSums {
     return this.#jobs.heldOf(keyId, this.#openHolds.all())
   }
@@ -220,6 +215,12 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     const owner = { accountId, credential, exchangeId }
     const operation = { ...name, ...owner, dialect, facts, at, listedAt: listedAt(objectKind, at) }
     await this.#durable(this.#queue.add(operation, kept))
+  }
+
+  protected async change(statements: readonly SqlStatement[]): Promise<readonly object[]> {
+    const ticket = this.#queue.add({ kind: 'statements', statements }, kept)
+    await this.#durable(ticket)
+    return ticket.batch.answerAt(ticket.index) as readonly object[]
   }
 
   /** Resolves when a kept operation is on the disk, also when that takes more than one attempt. */

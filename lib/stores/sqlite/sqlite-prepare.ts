@@ -13,6 +13,7 @@ import type { ReleasedHold, StoreSnapshot, WriterOptions } from '../shared/store
 import { errorCountTables } from '../records/error-count-table.ts'
 import { invoicePartTables } from '../records/document-tables.ts'
 import { baselineTables } from '../shared/ledger-schema.ts'
+import { uploadTables } from '../shared/stored-uploads.ts'
 
 /** Marks a file as this program's store: "gtwy". */
 const applicationId = 0x67747779
@@ -42,6 +43,7 @@ CREATE INDEX holds_open ON holds (account_id) WHERE state = 'open';
     { version: 26, sql: withoutUnusedColumns },
     { version: 27, sql: errorCountTables(sqliteWords) },
     { version: 28, sql: invoicePartTables(sqliteWords) },
+    { version: 29, sql: uploadTables(sqliteWords) },
   ],
 }
 

@@ -35,6 +35,8 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['limits: { bodyMs: 0 }', 'limits.bodyMs', /from 1/],
   ['limits: { bodyBytesMax: 5XB }', 'limits.bodyBytesMax', /size such as 5MB/],
   ['limits: { bodyBytesMax: 0 }', 'limits.bodyBytesMax', /size/],
+  ['uploads: { filesMax: 0 }', 'uploads.filesMax', /from 1/],
+  ['uploads: { bytesMax: 5XB }', 'uploads.bytesMax', /size such as 5MB/],
   ['hold: { mediaRub: { vdeo: "1" } }', 'hold.mediaRub.vdeo', /unknown key/, 'video'],
   ['hold: { mediaRub: { video: 1 } }', 'hold.mediaRub.video', /in quotes/],
   ['hold: { mediaRub: { video: "0.0000001" } }', 'hold.mediaRub.video', /6 decimals/],

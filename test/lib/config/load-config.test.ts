@@ -39,6 +39,7 @@ await t.test('an empty file is the default configuration', async t => {
     freeRequestsPerMinute: 3000,
     session: { sessionMs: 3_600_000, idleMs: 600_000, messageBytesMax: 16_777_216 },
   })
+  t.same(config.uploads, { filesMax: 10_000, bytesMax: 5 * 1024 ** 3 })
   t.same(config.hold, {
     mediaRub: {},
     likelyOutputTokens: 4096,

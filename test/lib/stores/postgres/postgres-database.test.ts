@@ -9,6 +9,7 @@ import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store
 import { inDatabase } from '../../../fixtures/in-database.ts'
 import { startPostgres } from '../../../fixtures/postgres-server.ts'
 import { until } from '../../../fixtures/until.ts'
+import { filesRecorded, recordFiles, uploadsOf } from '../../../fixtures/recorded-files.ts'
 import { openNode } from './open-postgres.ts'
 
 const server = await startPostgres(t)
@@ -33,13 +34,16 @@ await t.test(
     const first = await openNode(t, url)
     const account = await accountWith(first, 10)
     const payer = await paidInvoice(first)
+    await recordFiles(first, account)
     await first.close()
     const before = postgresSchema.baseline.version - 1
     await inDatabase(url, async client => {
       await client.query('ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id)')
       await client.query('ALTER TABLE accounts ADD COLUMN price_list TEXT')
       // What steps after the baseline added.
-      await client.query('DROP TABLE error_counts, invoice_parts')
+      await client.query(
+        'DROP TABLE error_counts, invoice_parts, stored_uploads, upload_sums; DROP FUNCTION sum_uploads',
+      )
       await client.query('UPDATE gateway_schema SET version = $1', [before])
     })
     await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
@@ -50,6 +54,7 @@ await t.test(
     t.match(await second.ledger.balance(account), { balanceMicros: 10_000_000 })
     const invoices = await listInvoices(await second.records(), '2026-11-24', { accountId: payer })
     t.match(invoices, [{ state: 'paid', paid: 100 }])
+    t.strictSame(await uploadsOf(second, account), filesRecorded)
     await second.ledger.charge(await holdOf(second, account, 4), chargeOf({ input: 3 }))
     t.strictSame(await second.verify(), [])
     await inDatabase(url, async client => {

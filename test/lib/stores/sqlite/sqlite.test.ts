@@ -22,6 +22,7 @@ import {
   roubles,
   testPrice,
 } from '../../../contracts/store-under-test.ts'
+import { filesRecorded, recordFiles, uploadsOf } from '../../../fixtures/recorded-files.ts'
 import { openFile, openNew } from '../open-store.ts'
 
 await ledgerContract(t, openNew)
@@ -79,13 +80,16 @@ await t.test('a store of the version before this baseline is brought to it and k
   const store = await openNew(t)
   const account = await accountWith(store, 5)
   const payer = await paidInvoice(store)
+  await recordFiles(store, account)
   await store.close()
   const database = new Database(store.file)
   // What the baseline and the steps after it changed.
   database.exec(`ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id);
     ALTER TABLE accounts ADD COLUMN price_list TEXT;
     DROP TABLE error_counts;
-    DROP TABLE invoice_parts`)
+    DROP TABLE invoice_parts;
+    DROP TABLE stored_uploads;
+    DROP TABLE upload_sums`)
   database.pragma(`user_version = ${sqliteSchema.baseline.version - 1}`)
   database.close()
   t.throws(() => openSqliteReports(store.file, systemClock), /of an older release/)
@@ -95,6 +99,7 @@ await t.test('a store of the version before this baseline is brought to it and k
   t.equal((await opened.ledger.balance(account)).balanceMicros, roubles(5))
   const invoices = await listInvoices(await opened.records(), '2026-11-24', { accountId: payer })
   t.match(invoices, [{ state: 'paid', paid: 100 }])
+  t.strictSame(await uploadsOf(opened, account), filesRecorded)
   t.strictSame(await opened.verify(), [])
   await opened.close()
   const after = new Database(store.file)
