@@ -9,7 +9,7 @@ import type { PaymentService } from '../payments/payment-service.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './pages/legal-texts.ts'
 import { Members } from '../administration/members.ts'
-import { tellLowBalances, SettingsLetters, invitationEmails, signInLetters } from './mail/letters.ts'
+import { openLetters, tellLowBalances } from './mail/letters.ts'
 import type { Repeated } from '../platform/repeat.ts'
 import { emailDocuments } from './mail/email-documents.ts'
 import { tellNotices } from './mail/payment-emails.ts'
@@ -54,7 +54,7 @@ async function openSite(
   const { users, accounts, reports } = store
   const { name, support } = settings
   const records = await store.records()
-  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: support })
+  const letters = openLetters({ mailer, publicUrl, name, contact: support })
   const startingCredits = new StartingCredits({
     records,
     clock,
@@ -68,7 +68,7 @@ async function openSite(
     publicUrl,
     secret: settings.secret,
     name,
-    letters: signInLetters({ mailer, publicUrl, name }),
+    letters: letters.signIn,
     onConfirmed: email => startingCredits.welcome(users, email),
     failures,
     passwordCost,
@@ -81,10 +81,10 @@ async function openSite(
     },
     ...signIn,
     support,
-    emailChange: new EmailChange({ ...signIn, settings: store.settings, letters: settingsLetters }),
-    settingsLetters,
-    securityEmails: settingsLetters,
-    sendInvitation: invitationEmails({ mailer, publicUrl, name }),
+    emailChange: new EmailChange({ ...signIn, settings: store.settings, letters: letters.settings }),
+    settingsLetters: letters.settings,
+    securityEmails: letters.settings,
+    sendInvitation: letters.invite,
     ...attemptsOf(failures, cookiePrefix, limits),
     settings: store.settings,
     accounts,

@@ -1,3 +1,4 @@
+import { microsPerKopeck } from '../money/kopecks.ts'
 import { zonedTime } from '../platform/clock.ts'
 import type { Language } from './texts/language.ts'
 
@@ -43,6 +44,11 @@ function roubles(micros: number, language: Language, { min, max, to }: Rounding)
 /** A balance to the kopeck, rounded down, as what is shown must be there: `1 234 567,80 ₽`, `1,234,567.80 ₽`. */
 export function money(micros: number, language: Language): string {
   return roubles(micros, language, { min: 2, max: 2, to: 'down' })
+}
+
+/** An amount of documents, which are in kopecks. */
+export function kopecks(amount: number, language: Language): string {
+  return money(amount * microsPerKopeck, language)
 }
 
 /** A debt to the kopeck, rounded up: who pays what is shown owes nothing. */

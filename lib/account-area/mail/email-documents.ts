@@ -11,9 +11,8 @@ import { listInvoices, stillToPay } from '../../documents/invoices.ts'
 import { moscowDay } from '../../ledger/moscow-days.ts'
 import { printDocument } from '../../documents/print/document-printer.ts'
 import { shortDay } from '../../documents/print/printed-text.ts'
-import { microsPerKopeck } from '../../money/kopecks.ts'
 import type { DocumentEmailRow } from '../../stores/records/document-tables.ts'
-import { money } from '../../web/format.ts'
+import { kopecks } from '../../web/format.ts'
 import { chooseLanguage, type Language } from '../../web/texts/language.ts'
 import { textsOf } from '../texts/texts.ts'
 import type { Site } from '../page.ts'
@@ -109,7 +108,7 @@ async function compose(
     const said = {
       site,
       document: documentName(document),
-      amount: money(document.amount * microsPerKopeck, language),
+      amount: kopecks(document.amount, language),
       link: link(`/documents?year=${document.date.slice(0, 4)}`),
       reason: document.correction?.reason,
     }
@@ -123,7 +122,7 @@ async function compose(
   const said = {
     site,
     document: documentName(document),
-    amount: money(amount * microsPerKopeck, language),
+    amount: kopecks(amount, language),
     payUntil: shortDay(document.payUntil),
     purpose,
     link: link(`/invoices/${token}`),

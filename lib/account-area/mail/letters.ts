@@ -2,7 +2,7 @@ import type { LowBalance } from '../../accounts/accounts.ts'
 import { money } from '../../web/format.ts'
 import type { Recipient, SignInLetters } from '../../web/sign-in/auth.ts'
 import { textsOf, type Texts } from '../texts/texts.ts'
-import { chooseLanguage, type Language } from '../../web/texts/language.ts'
+import { chooseLanguage } from '../../web/texts/language.ts'
 import type { Site } from '../page.ts'
 import type { Letter, Mailer } from './mailer.ts'
 import { repeat, type Repeated } from '../../platform/repeat.ts'
@@ -12,116 +12,101 @@ interface LettersOptions {
   readonly publicUrl: URL
   /** Of the site. */
   readonly name: string
-}
-
-interface SettingsLettersOptions extends LettersOptions {
   /** Where customers write to; undefined where nobody reads what they write. */
   readonly contact: string | undefined
 }
 
-function languageOf({ language }: Recipient): Language {
-  return chooseLanguage(language)
-}
-
-function lettersFor(to: Recipient): Texts['settingsLetters'] {
-  return textsOf(languageOf(to)).settingsLetters
-}
-
-/** The emails about settings, each in its reader's language. */
-export class SettingsLetters {
-  readonly #options: SettingsLettersOptions
-
-  constructor(options: SettingsLettersOptions) {
-    this.#options = options
-  }
-
-  /** To a new address, which nobody knows yet to be the user's. */
-  confirmEmail(to: Recipient, token: string): void {
-    const { mailer, name } = this.#options
-    const { subject, text } = lettersFor(to).confirmEmail
-    const link = this.#link(`/settings/email?token=${encodeURIComponent(token)}`)
-    mailer.send({ to: to.email, subject: subject(name), text: text(name, link) })
-  }
-
-  /** To the owner of an address that somebody else wanted. */
-  emailTaken(to: Recipient): void {
-    const { mailer, name } = this.#options
-    const { subject, text } = lettersFor(to).emailTaken
-    mailer.send({ to: to.email, subject: subject(name), text: text(name) })
-  }
-
-  /** To the address that was the user's until now. */
-  emailChanged(to: Recipient, email: string): void {
-    const { mailer, name, contact } = this.#options
-    const { subject, text } = lettersFor(to).emailChanged
-    mailer.send({ to: to.email, subject: subject(name), text: text(name, email, contact) })
-  }
-
-  /** The password was changed by somebody who knew it. */
-  passwordChanged(to: Recipient): void {
-    this.#warn(to, 'passwordChanged')
-  }
-
-  /** The second factor was switched on, or off. */
-  twoFactorChanged(to: Recipient, isOn: boolean): void {
-    this.#warn(to, isOn ? 'twoFactorOn' : 'twoFactorOff')
-  }
-
-  /** The backup codes of before are good no more. */
-  backupCodesMade(to: Recipient): void {
-    this.#warn(to, 'backupCodes')
-  }
-
-  /** The last email of all. `restMicros` is what was left, 0 for nothing. */
-  deleted(to: Recipient, accountId: string, restMicros: number): void {
-    const { mailer, name, contact } = this.#options
-    const { subject, text } = lettersFor(to).deleted
-    const rest = restMicros > 0 ? money(restMicros, languageOf(to)) : undefined
-    mailer.send({ to: to.email, subject: subject(name), text: text(name, accountId, rest, contact) })
-  }
-
-  /** One email for each owner of an account whose balance is low, for whoever sends them. */
-  lowBalance({ owners, balanceMicros, belowMicros }: LowBalance): readonly Letter[] {
-    const { name } = this.#options
-    return owners.map(to => {
-      const { subject, text } = lettersFor(to).lowBalance
-      const language = languageOf(to)
-      const balance = money(balanceMicros, language)
-      return {
-        to: to.email,
-        subject: subject(name, balance),
-        text: text(name, balance, money(belowMicros, language), this.#link('/balance')),
-      }
+/** The emails that users get, each in its reader's language. */
+export function openLetters(options: LettersOptions) {
+  const { mailer, publicUrl, name } = options
+  const invite = (to: Recipient, inviter: string): void => {
+    const { subject, text } = textsFor(to).invitationEmail
+    const link = linkTo(publicUrl, '/accounts')
+    mailer.send({
+      to: to.email,
+      subject: subject(name),
+      text: text({ site: name, inviter, email: to.email, link }),
     })
   }
-
-  #warn(to: Recipient, kind: 'passwordChanged' | 'twoFactorOn' | 'twoFactorOff' | 'backupCodes'): void {
-    const { mailer, name, contact } = this.#options
-    const { subject, text } = lettersFor(to)[kind]
-    const link = this.#link('/forgot-password')
-    mailer.send({ to: to.email, subject: subject(name), text: text(name, link, contact) })
-  }
-
-  #link(path: string): string {
-    return new URL(path, this.#options.publicUrl).href
+  return {
+    signIn: signInLetters(options),
+    settings: settingsLetters(options),
+    /** Sends an invitation to an account, in the name of the user who invites. */
+    invite,
   }
 }
 
-/** Sends invitations to an account, in the name of the user who invites. */
-export function invitationEmails({ mailer, publicUrl, name }: LettersOptions) {
-  return ({ email, language }: Recipient, inviter: string): void => {
-    const { subject, text } = textsOf(chooseLanguage(language)).invitationEmail
-    const link = new URL('/accounts', publicUrl).href
-    mailer.send({ to: email, subject: subject(name), text: text({ site: name, inviter, email, link }) })
+/** The emails about settings. */
+export type SettingsLetters = ReturnType<typeof settingsLetters>
+
+function textsFor({ language }: Recipient): Texts {
+  return textsOf(chooseLanguage(language))
+}
+
+function linkTo(publicUrl: URL, path: string): string {
+  return new URL(path, publicUrl).href
+}
+
+function settingsLetters({ mailer, publicUrl, name, contact }: LettersOptions) {
+  const send = (to: Recipient, subject: string, text: string): void =>
+    mailer.send({ to: to.email, subject, text })
+  const warn = (
+    to: Recipient,
+    kind: 'passwordChanged' | 'twoFactorOn' | 'twoFactorOff' | 'backupCodes',
+  ): void => {
+    const { subject, text } = textsFor(to).settingsLetters[kind]
+    send(to, subject(name), text(name, linkTo(publicUrl, '/forgot-password'), contact))
+  }
+  return {
+    /** To a new address, which nobody knows yet to be the user's. */
+    confirmEmail(to: Recipient, token: string): void {
+      const { subject, text } = textsFor(to).settingsLetters.confirmEmail
+      const link = linkTo(publicUrl, `/settings/email?token=${encodeURIComponent(token)}`)
+      send(to, subject(name), text(name, link))
+    },
+    /** To the owner of an address that somebody else wanted. */
+    emailTaken(to: Recipient): void {
+      const { subject, text } = textsFor(to).settingsLetters.emailTaken
+      send(to, subject(name), text(name))
+    },
+    /** To the address that was the user's until now. */
+    emailChanged(to: Recipient, email: string): void {
+      const { subject, text } = textsFor(to).settingsLetters.emailChanged
+      send(to, subject(name), text(name, email, contact))
+    },
+    /** The password was changed by somebody who knew it. */
+    passwordChanged: (to: Recipient) => warn(to, 'passwordChanged'),
+    /** The second factor was switched on, or off. */
+    twoFactorChanged: (to: Recipient, isOn: boolean) => warn(to, isOn ? 'twoFactorOn' : 'twoFactorOff'),
+    /** The backup codes of before are good no more. */
+    backupCodesMade: (to: Recipient) => warn(to, 'backupCodes'),
+    /** The last email of all. `restMicros` is what was left, 0 for nothing. */
+    deleted(to: Recipient, accountId: string, restMicros: number): void {
+      const { subject, text } = textsFor(to).settingsLetters.deleted
+      const rest = restMicros > 0 ? money(restMicros, chooseLanguage(to.language)) : undefined
+      send(to, subject(name), text(name, accountId, rest, contact))
+    },
+    /** One email for each owner of an account whose balance is low, for whoever sends them. */
+    lowBalance: ({ owners, balanceMicros, belowMicros }: LowBalance): readonly Letter[] =>
+      owners.map(to => {
+        const { subject, text } = textsFor(to).settingsLetters.lowBalance
+        const language = chooseLanguage(to.language)
+        const balance = money(balanceMicros, language)
+        const link = linkTo(publicUrl, '/balance')
+        return {
+          to: to.email,
+          subject: subject(name, balance),
+          text: text(name, balance, money(belowMicros, language), link),
+        }
+      }),
   }
 }
 
-/** The emails of signing up and in, each in its reader's language. */
-export function signInLetters({ mailer, publicUrl, name }: LettersOptions): SignInLetters {
+/** The emails of signing up and in. */
+function signInLetters({ mailer, publicUrl, name }: LettersOptions): SignInLetters {
   const send = (kind: keyof Texts['letters'], to: Recipient, path: string): void => {
-    const letter = textsOf(languageOf(to)).letters[kind]
-    const link = new URL(path, publicUrl).href
-    mailer.send({ to: to.email, subject: letter.subject(name), text: letter.text(name, link) })
+    const { subject, text } = textsFor(to).letters[kind]
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, linkTo(publicUrl, path)) })
   }
   return {
     confirm: (to, token) => send('confirm', to, `/confirm?token=${encodeURIComponent(token)}`),

@@ -4,8 +4,7 @@ import { readConsents, readNotes } from '../../administration/account-acts.ts'
 import { readActions } from '../../administration/operator-log.ts'
 import { listClosing } from '../../documents/closing-documents.ts'
 import { documentName } from '../../documents/document.ts'
-import { microsPerKopeck } from '../../money/kopecks.ts'
-import { exactRoubles, money, named, smallMoney, time } from '../../web/format.ts'
+import { kopecks, exactRoubles, named, smallMoney, time } from '../../web/format.ts'
 import type { Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { shownTime, tableCard } from '../view/desk-list.ts'
@@ -127,7 +126,7 @@ async function documentTable(page: DeskPage, accountId: string): Promise<Html> {
       { name: common.at, cell: one => html`<span class="day">${one.document.date}</span>` },
       {
         name: common.amount,
-        cell: one => money(one.document.amount * microsPerKopeck, page.language),
+        cell: one => kopecks(one.document.amount, page.language),
         isNumber: true,
       },
       { name: common.state, cell: one => closingState(page, one) },

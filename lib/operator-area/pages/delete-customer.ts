@@ -2,9 +2,8 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
 import { textLengthsMax } from '../../administration/text-lengths.ts'
-import { microsPerKopeck } from '../../money/kopecks.ts'
 import { deleteAccount, deletionBlockers, type DeletionBlockers } from '../../payments/delete-account.ts'
-import { count, money } from '../../web/format.ts'
+import { kopecks, count, money } from '../../web/format.ts'
 import { fieldSchemas, pathPart, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
@@ -26,7 +25,7 @@ function blockerList(page: DeskPage, blockers: DeletionBlockers): readonly strin
     ['openHolds', count(blockers.openHolds, language)],
     ['openPayments', count(blockers.openPayments, language)],
     ['openInvoices', count(blockers.openInvoices, language)],
-    ['undocumentedKopecks', money(blockers.undocumentedKopecks * microsPerKopeck, language)],
+    ['undocumentedKopecks', kopecks(blockers.undocumentedKopecks, language)],
   ]
   return shown.flatMap(([name, amount]) => (blockers[name] > 0 ? [`${texts[name]}: ${amount}`] : []))
 }

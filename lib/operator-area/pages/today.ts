@@ -1,11 +1,10 @@
 import { html } from 'hono/html'
 import { listAlarms } from '../../alarms/alarms.ts'
-import { microsPerKopeck } from '../../money/kopecks.ts'
 import { zonedDayStart } from '../../platform/clock.ts'
 import { readErrorCounts } from '../../stores/records/error-count-table.ts'
 import { readSpenders, readToday } from '../../stores/records/desk-queries.ts'
 import { mergeHealth, type MergedProvider } from '../../upstream/provider-health.ts'
-import { count, money, named } from '../../web/format.ts'
+import { kopecks, count, money, named } from '../../web/format.ts'
 import { notice } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
 import type { Answer, Html } from '../../web/web-page.ts'
@@ -127,7 +126,7 @@ export async function showToday(page: DeskPage): Promise<Answer> {
       <section class="card">
         ${facts([
           [texts.paidIn, money(today.paidMicros, language)],
-          [texts.transferred, money(today.transferredKopecks * microsPerKopeck, language)],
+          [texts.transferred, kopecks(today.transferredKopecks, language)],
           [texts.refunded, money(today.refundedMicros, language)],
           [texts.charged, money(charged, language)],
           [texts.requests, count(requests, language)],

@@ -1,12 +1,11 @@
 import type { Movement } from '../../payments/movements.ts'
 import type { AlarmRow, OperatorActionRow } from '../../stores/records/operator-tables.ts'
-import { decimal, exactRoubles, named, money } from '../../web/format.ts'
+import { kopecks, decimal, exactRoubles, named, money } from '../../web/format.ts'
 import type { DeskPage } from '../page.ts'
 import { alarmAdviceKeys } from '../texts/alarm-advice.ts'
 import { shownTime } from './desk-list.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { DocumentError } from '../../documents/document.ts'
-import { microsPerKopeck } from '../../money/kopecks.ts'
 import type { ReasonDetails } from '../../platform/reasoned-error.ts'
 import { RateError } from '../../prices/rate-book.ts'
 import { StatementError } from '../../statements/statement.ts'
@@ -40,7 +39,7 @@ function accountRefusal({ texts, language }: DeskPage, { code, message, amounts 
 }
 
 function shownDetail(name: string, detail: string | number | undefined, language: Language): string {
-  if (typeof detail === 'number' && name.endsWith('Kopecks')) return money(detail * microsPerKopeck, language)
+  if (typeof detail === 'number' && name.endsWith('Kopecks')) return kopecks(detail, language)
   return String(detail ?? '')
 }
 

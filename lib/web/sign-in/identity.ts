@@ -167,9 +167,7 @@ export class Identity {
 
   /** Whether the link of such an email is good still, so that nobody types a password for nothing. */
   async isResetLink(token: string): Promise<boolean> {
-    if (!resetToken.test(token)) return false
-    const { internalAdapter } = await this.#auth.$context
-    const found = await internalAdapter.findVerificationValue(`reset-password:${token}`)
+    const found = await this.#resetOf(token)
     return found !== null && found.expiresAt.getTime() > systemClock.now()
   }
 
@@ -192,11 +190,14 @@ export class Identity {
   }
 
   async #emailOfReset(token: string): Promise<string | undefined> {
-    if (!resetToken.test(token)) return undefined
+    const found = await this.#resetOf(token)
     const { internalAdapter } = await this.#auth.$context
-    const found = await internalAdapter.findVerificationValue(`reset-password:${token}`)
-    const user = found === null ? null : await internalAdapter.findUserById(found.value)
-    return user?.email
+    return found === null ? undefined : (await internalAdapter.findUserById(found.value))?.email
+  }
+
+  async #resetOf(token: string) {
+    if (!resetToken.test(token)) return null
+    return (await this.#auth.$context).internalAdapter.findVerificationValue(`reset-password:${token}`)
   }
 
   async #succeed(email: string, caller: Caller): Promise<void> {

@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean
   /** Left out on a small screen. */
   readonly isWide?: boolean
+  /** Names the row. */
+  readonly isHead?: boolean
 }
 
 interface TableOptions {
@@ -37,7 +39,7 @@ export function dataTable<Row>(
         ${rows.map(
           row =>
             html`<tr>
-              ${columns.map(column => html`<td ${className(column)}>${column.cell(row)}</td>`)}
+              ${columns.map(column => (column.isHead === true ? html`<th scope="row">${column.cell(row)}</th>` : html`<td ${className(column)}>${column.cell(row)}</td>`))}
             </tr>`,
         )}
       </tbody>

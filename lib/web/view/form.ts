@@ -285,6 +285,19 @@ export function buttonForm(
   )
 }
 
+/** A card of one form of the settings. */
+export function settingForm(
+  page: WebPage,
+  {
+    title,
+    about,
+    action,
+  }: { readonly title: Html | string; readonly about: string; readonly action: string },
+  content: Html,
+): Html {
+  return settingCard(title, about, form(page, action, content))
+}
+
 /** What can be set: on the left what it is, on the right how; on a small screen one below the other. */
 export function settingCard(title: Html | string, about: Html | string, content: Html): Html {
   return html`<section class="card setting">

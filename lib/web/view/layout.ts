@@ -151,6 +151,15 @@ export function messagePage(page: WebPage, { title, text, path, label }: Message
   )
 }
 
+/** What stands where there is nothing yet, and what can be done about it. */
+export function emptyCard(title: string, hint: string, action: Html | string): Html {
+  return html`<section class="card empty">
+    <h2>${title}</h2>
+    <p class="quiet">${hint}</p>
+    ${action}
+  </section>`
+}
+
 interface FormPageOptions {
   readonly title: string
   readonly action: string

@@ -5,7 +5,7 @@ import { count, isDay, spentMoney, alignDecimals, named, smallMoney, time } from
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { formProblems, choice, field, type FormState } from '../../../web/view/form.ts'
-import { titledPage } from '../../../web/view/layout.ts'
+import { emptyCard, titledPage } from '../../../web/view/layout.ts'
 import { keyName } from '../keys/keys.ts'
 import {
   inputMeters,
@@ -210,17 +210,12 @@ function withQuery(path: string, query: string, more?: string): string {
 
 function nothing({ texts }: OwnPage, isFiltered: boolean): Html {
   const { charges } = texts
-  return isFiltered
-    ? html`<section class="card empty">
-        <h2>${charges.noneFound}</h2>
-        <p class="quiet">${charges.noneFoundHint}</p>
-        <a class="button plain" href="/charges">${charges.reset}</a>
-      </section>`
-    : html`<section class="card empty">
-        <h2>${charges.none}</h2>
-        <p class="quiet">${charges.noneHint}</p>
-        <a class="button" href="/quick-start">${charges.quickStart}</a>
-      </section>`
+  if (!isFiltered) {
+    const action = html`<a class="button" href="/quick-start">${charges.quickStart}</a>`
+    return emptyCard(charges.none, charges.noneHint, action)
+  }
+  const action = html`<a class="button plain" href="/charges">${charges.reset}</a>`
+  return emptyCard(charges.noneFound, charges.noneFoundHint, action)
 }
 
 async function found(

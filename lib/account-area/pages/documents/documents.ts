@@ -7,9 +7,8 @@ import { listInvoices, type StoredInvoice } from '../../../documents/invoices.ts
 import { monthFiles, zipFiles } from '../../../documents/month-files.ts'
 import { isDay, isMonth, lastDay, moscowDay } from '../../../ledger/moscow-days.ts'
 import { reconcile } from '../../../documents/reconcile-account.ts'
-import { microsPerKopeck } from '../../../money/kopecks.ts'
 import { isId } from '../../../platform/new-id.ts'
-import { money } from '../../../web/format.ts'
+import { kopecks } from '../../../web/format.ts'
 import { pathPart, readQuery, says } from '../../../web/http/read-form.ts'
 import type { Answer, Html, OwnPage, Page } from '../../page.ts'
 import { emptyForm, field, formProblems, notice, type FormState } from '../../../web/view/form.ts'
@@ -68,7 +67,6 @@ const yearMin = 2020
 /** Closing documents, the latest first. */
 function closingTable({ texts, language }: OwnPage, closing: readonly ListedClosing[]): Html {
   const { documents, invoices } = texts
-  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, language)
   const stateOf = ({ state, isReplaced }: ListedClosing): string =>
     isReplaced ? `${documents.states[state]}, ${documents.replaced}` : documents.states[state]
   return dataTable(
@@ -78,10 +76,11 @@ function closingTable({ texts, language }: OwnPage, closing: readonly ListedClos
         name: documents.document,
         cell: one => html`<a href="/documents/closing/${one.id}">${documentName(one.document)}</a>`,
       },
-      { name: invoices.amount, cell: one => amount(one.document.amount), isNumber: true },
+      { name: invoices.amount, cell: one => kopecks(one.document.amount, language), isNumber: true },
       {
         name: documents.tax,
-        cell: ({ document }) => (document.tax.rate === 'none' ? documents.noTax : amount(document.vat)),
+        cell: ({ document }) =>
+          document.tax.rate === 'none' ? documents.noTax : kopecks(document.vat, language),
         isNumber: true,
       },
       { name: invoices.state, cell: stateOf },
@@ -99,7 +98,6 @@ function closingTable({ texts, language }: OwnPage, closing: readonly ListedClos
 
 function invoiceTable({ texts, language }: OwnPage, made: readonly StoredInvoice[]): Html {
   const { documents, invoices } = texts
-  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, language)
   const empty = html`${documents.noInvoices} <a href="/balance#invoice-amount">${invoices.make}</a>`
   return dataTable(
     { label: invoices.plural, empty },
@@ -108,8 +106,8 @@ function invoiceTable({ texts, language }: OwnPage, made: readonly StoredInvoice
         name: documents.document,
         cell: one => html`<a href="/balance/invoices/${one.id}">${documentName(one.document)}</a>`,
       },
-      { name: invoices.amount, cell: one => amount(one.document.amount), isNumber: true },
-      { name: invoices.paid, cell: one => amount(one.paid), isNumber: true },
+      { name: invoices.amount, cell: one => kopecks(one.document.amount, language), isNumber: true },
+      { name: invoices.paid, cell: one => kopecks(one.paid, language), isNumber: true },
       { name: invoices.state, cell: one => invoices.states[one.state] },
     ],
     made,

@@ -12,7 +12,7 @@ import { moscowDay } from '../../../ledger/moscow-days.ts'
 import { currentCompany } from '../../../documents/company-versions.ts'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
 import { isId, newId } from '../../../platform/new-id.ts'
-import { money, shownDay } from '../../../web/format.ts'
+import { kopecks, shownDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, pathPart, readForm, withError } from '../../../web/http/read-form.ts'
 import type { FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
@@ -97,13 +97,12 @@ function invoiceFacts(page: Page, invoice: StoredInvoice): Html {
   const { document, paid, state } = invoice
   const { invoices } = page.texts
   const left = stillToPay(invoice)
-  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
   return facts(
     [
       [invoices.state, invoices.states[state]],
-      [invoices.amount, amount(document.amount)],
-      [invoices.paid, paid > 0 ? amount(paid) : null],
-      [invoices.left, state === 'part-paid' ? amount(left.amount) : null],
+      [invoices.amount, kopecks(document.amount, page.language)],
+      [invoices.paid, paid > 0 ? kopecks(paid, page.language) : null],
+      [invoices.left, state === 'part-paid' ? kopecks(left.amount, page.language) : null],
       [invoices.payUntil, shownDay(document.payUntil, page.language)],
       [invoices.seller, `${document.seller.name}, ИНН ${document.seller.inn}`],
       [invoices.payer, `${document.buyer.name}, ИНН ${document.buyer.inn}`],

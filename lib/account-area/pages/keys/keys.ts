@@ -4,7 +4,7 @@ import { time, money, spentMoney } from '../../../web/format.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { notice, form } from '../../../web/view/form.ts'
 import { dataTable, facts, type Column } from '../../../web/view/data-table.ts'
-import { layout, titledPage } from '../../../web/view/layout.ts'
+import { emptyCard, layout, titledPage } from '../../../web/view/layout.ts'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { pathPart } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
@@ -127,11 +127,7 @@ export async function showKeys(page: OwnPage): Promise<Answer> {
       ${notice(page)}
       ${
         active.length === 0
-          ? html`<section class="card empty">
-              <h2>${keys.none}</h2>
-              <p class="quiet">${keys.noneHint}</p>
-              ${make}
-            </section>`
+          ? emptyCard(keys.none, keys.noneHint, make)
           : html`<section class="card">
               <h2 class="unseen">${keys.active}</h2>
               <ul class="keys">

@@ -13,76 +13,61 @@ const schema = z.object({ account: idField })
 
 const accountCookieName = 'account.current'
 
+/** Accounts with what each is called. */
+function withNames<One extends { readonly accountId: string }>({ site }: OwnPage, all: readonly One[]) {
+  return Promise.all(all.map(async one => ({ ...one, name: await site.members.accountName(one.accountId) })))
+}
+
+type AccountAction = 'use' | 'leave' | 'accept' | 'decline'
+
+/** A button that does something with an account. */
+function button(page: OwnPage, action: AccountAction, account: { accountId: string; name: string }): Html {
+  const { accounts } = page.texts
+  const classNames = { use: 'plain', leave: 'link', accept: '', decline: 'link' } as const
+  return buttonForm(page, {
+    action: `/accounts/${action}`,
+    fields: { account: account.accountId },
+    label: accounts[action],
+    spoken: accounts[`${action}Of`](account.name),
+    className: classNames[action],
+  })
+}
+
 async function ownAccounts(page: OwnPage): Promise<Html> {
   const { site, session, account, texts } = page
-  const memberships = await site.users.memberships(session.user.id)
-  const named = await Promise.all(
-    memberships.map(async one => ({ ...one, name: await site.members.accountName(one.accountId) })),
-  )
+  const { text, current } = texts.accounts
+  const named = await withNames(page, await site.users.memberships(session.user.id))
   return html`<section class="card">
-    <p class="quiet">${texts.accounts.text}</p>
+    <p class="quiet">${text}</p>
     <ul class="row-list">
-      ${named.map(({ accountId, role, name }) => {
-        const fields = { account: accountId }
-        const { use, useOf, leave, leaveOf, current } = texts.accounts
-        return html`<li class="row">
-          <span>${name} <span class="quiet small">${texts.members[role]}</span></span>
-          ${
-            accountId === account.accountId
-              ? html`<span class="badge good">${current}</span>`
-              : buttonForm(page, {
-                  action: '/accounts/use',
-                  fields,
-                  label: use,
-                  spoken: useOf(name),
-                  className: 'plain',
-                })
-          }
-          ${
-            role === 'owner'
-              ? ''
-              : buttonForm(page, {
-                  action: '/accounts/leave',
-                  fields,
-                  label: leave,
-                  spoken: leaveOf(name),
-                  className: 'link',
-                })
-          }
-        </li>`
-      })}
+      ${named.map(
+        one =>
+          html`<li class="row">
+            <span>${one.name} <span class="quiet small">${texts.members[one.role]}</span></span>
+            ${
+              one.accountId === account.accountId
+                ? html`<span class="badge good">${current}</span>`
+                : button(page, 'use', one)
+            }
+            ${one.role === 'owner' ? '' : button(page, 'leave', one)}
+          </li>`,
+      )}
     </ul>
   </section>`
 }
 
 async function invitations(page: OwnPage): Promise<Html> {
   const { site, session, texts } = page
-  const open = await site.members.invitations({ email: session.user.email })
+  const open = await withNames(page, await site.members.invitations({ email: session.user.email }))
   if (open.length === 0) return html``
-  const named = await Promise.all(
-    open.map(async one => ({ ...one, name: await site.members.accountName(one.accountId) })),
-  )
-  const { accept, acceptOf, decline, declineOf, invited } = texts.accounts
   return html`<section class="card">
     <h2>${texts.accounts.invitations}</h2>
     <ul class="row-list">
-      ${named.map(
-        ({ accountId, name }) =>
+      ${open.map(
+        one =>
           html`<li class="row">
-            <span>${invited(name)}</span>
-            ${buttonForm(page, {
-              action: '/accounts/accept',
-              fields: { account: accountId },
-              label: accept,
-              spoken: acceptOf(name),
-            })}
-            ${buttonForm(page, {
-              action: '/accounts/decline',
-              fields: { account: accountId },
-              label: decline,
-              spoken: declineOf(name),
-              className: 'link',
-            })}
+            <span>${texts.accounts.invited(one.name)}</span>
+            ${button(page, 'accept', one)} ${button(page, 'decline', one)}
           </li>`,
       )}
     </ul>

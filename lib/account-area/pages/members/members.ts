@@ -6,15 +6,7 @@ import { longDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
-import {
-  buttonForm,
-  settingCard,
-  emptyForm,
-  field,
-  form,
-  formProblems,
-  notice,
-} from '../../../web/view/form.ts'
+import { buttonForm, emptyForm, field, formProblems, notice, settingForm } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
@@ -90,20 +82,16 @@ export async function showMembers(page: OwnPage, state = emptyForm): Promise<Htm
     { title: members.title },
     html`${settingsTabs(page)} ${notice(page)} ${formProblems(page, state)} ${memberTable(page, list)}
     ${openInvitations(page, invitations)}
-    ${settingCard(
-      members.invite,
-      members.inviteText,
-      form(
-        page,
-        '/settings/members',
-        html`${field(state, {
-            name: 'email',
-            label: members.email,
-            type: 'email',
-            hint: members.emailHint,
-          })}
-          <div><button>${members.send}</button></div>`,
-      ),
+    ${settingForm(
+      page,
+      { title: members.invite, about: members.inviteText, action: '/settings/members' },
+      html`${field(state, {
+          name: 'email',
+          label: members.email,
+          type: 'email',
+          hint: members.emailHint,
+        })}
+        <div><button>${members.send}</button></div>`,
     )}`,
   )
 }

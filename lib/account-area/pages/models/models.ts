@@ -5,7 +5,7 @@ import { hiddenField, readQuery, says } from '../../../web/http/read-form.ts'
 import type { Answer, Html, OwnPage, Page } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { field, formProblems } from '../../../web/view/form.ts'
-import { titledPage } from '../../../web/view/layout.ts'
+import { emptyCard, titledPage } from '../../../web/view/layout.ts'
 import { productOf } from '../../../money/decimal.ts'
 import { type Price, priceInForce } from '../../../money/price.ts'
 import { meters as allMeters, type Meter } from '../../../money/usage.ts'
@@ -183,13 +183,13 @@ function providerChoice(page: OwnPage, found: readonly PricedModel[], { q, provi
   </nav>`
 }
 
-function nothing(page: OwnPage, isSearch: boolean): Html {
-  const { models } = page.texts
-  return html`<section class="card empty">
-    <h2>${isSearch ? models.none : models.empty}</h2>
-    <p class="quiet">${isSearch ? models.noneHint : models.emptyHint}</p>
-    ${isSearch ? html`<a class="button plain" href="/models">${models.reset}</a>` : ''}
-  </section>`
+function nothing({ texts: { models } }: OwnPage, isSearch: boolean): Html {
+  if (!isSearch) return emptyCard(models.empty, models.emptyHint, '')
+  return emptyCard(
+    models.none,
+    models.noneHint,
+    html`<a class="button plain" href="/models">${models.reset}</a>`,
+  )
 }
 
 /** What can be asked for, and what it costs. */

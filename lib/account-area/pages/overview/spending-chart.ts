@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import { alignDecimals, day as dayText, smallMoney, spentMoney } from '../../../web/format.ts'
+import { dataTable, type Column } from '../../../web/view/data-table.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import type { Language } from '../../../web/texts/language.ts'
 import type { ModelSpending } from '../../../ledger/reports.ts'
@@ -143,35 +144,29 @@ function legend(page: OwnPage, { series }: Spending): Html {
 
 function asTable(page: OwnPage, spending: Spending): Html {
   const { overview } = page.texts
-  const rows = spending.days.map((day, index) => ({ day, index })).toReversed()
-  const spent = rows.filter(({ index }) => (spending.chargesByDay[index] ?? 0) > 0)
-  const column = (microsByDay: readonly number[]): readonly string[] =>
-    alignDecimals(spent.map(({ index }) => spentOrDash(microsByDay[index] ?? 0, page.language)))
-  const columns = [...spending.series.map(series => series.microsByDay), spending.microsByDay].map(column)
+  const spent = spending.days
+    .map((day, index) => ({ day, index }))
+    .toReversed()
+    .filter(({ index }) => (spending.chargesByDay[index] ?? 0) > 0)
+    .map(({ day, index }, row) => ({ day, index, row }))
+  const column = (name: string, microsByDay: readonly number[]): Column<(typeof spent)[number]> => {
+    const amounts = alignDecimals(
+      spent.map(({ index }) => spentOrDash(microsByDay[index] ?? 0, page.language)),
+    )
+    return { name, cell: ({ row }) => amounts[row] ?? '', isNumber: true }
+  }
+  const columns = [
+    {
+      name: overview.day,
+      cell: ({ day }: (typeof spent)[number]) => dayText(day, page.language),
+      isHead: true,
+    },
+    ...spending.series.map(series => column(seriesName(page, series), series.microsByDay)),
+    column(overview.total, spending.microsByDay),
+  ]
   return html`<details class="disclosure">
     <summary>${overview.asTable}</summary>
-    <div class="table" tabindex="0" role="region" aria-label="${overview.chart}">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">${overview.day}</th>
-            ${spending.series.map(
-              series => html`<th scope="col" class="number">${seriesName(page, series)}</th>`,
-            )}
-            <th scope="col" class="number">${overview.total}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${spent.map(
-            ({ day }, row) =>
-              html`<tr>
-                <th scope="row">${dayText(day, page.language)}</th>
-                ${columns.map(amounts => html`<td class="number">${amounts[row]}</td>`)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${dataTable({ label: overview.chart, empty: '' }, columns, spent)}
   </details>`
 }
 

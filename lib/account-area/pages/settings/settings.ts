@@ -12,6 +12,7 @@ import {
   passwordField,
   checkbox,
   type FormState,
+  settingForm,
 } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { roublesTyped, fieldSchemas, readForm, says, withError } from '../../../web/http/read-form.ts'
@@ -41,57 +42,45 @@ const emailSchema = z.object({ newEmail: fieldSchemas.email, currentPassword: fi
 function profileForm(page: OwnPage, state: FormState): Html {
   const { fields, settings, shell } = page.texts
   const chosen = { ...state, typed: { language: page.language, ...state.typed } }
-  return settingCard(
-    settings.profile,
-    settings.profileHint,
-    form(
-      page,
-      '/settings/profile',
-      html`${field(state, { name: 'name', label: fields.name, autocomplete: 'name', isOptional: true })}
-        ${choice(chosen, { name: 'language', label: shell.language, options: languages })}
-        <div><button>${settings.save}</button></div>`,
-    ),
+  return settingForm(
+    page,
+    { title: settings.profile, about: settings.profileHint, action: '/settings/profile' },
+    html`${field(state, { name: 'name', label: fields.name, autocomplete: 'name', isOptional: true })}
+      ${choice(chosen, { name: 'language', label: shell.language, options: languages })}
+      <div><button>${settings.save}</button></div>`,
   )
 }
 
 function emailForm(page: OwnPage, state: FormState): Html {
   const { fields, settings } = page.texts
-  return settingCard(
-    settings.email,
-    settings.emailNow(page.session.user.email),
-    form(
-      page,
-      '/settings/email',
-      html`${field(state, {
-          name: 'newEmail',
-          label: fields.newEmail,
-          type: 'email',
-          hint: settings.emailHint,
-          autocomplete: 'email',
-        })}
-        ${passwordField(page, state, 'currentPassword')}
-        <div><button>${settings.changeEmail}</button></div>`,
-    ),
+  return settingForm(
+    page,
+    { title: settings.email, about: settings.emailNow(page.session.user.email), action: '/settings/email' },
+    html`${field(state, {
+        name: 'newEmail',
+        label: fields.newEmail,
+        type: 'email',
+        hint: settings.emailHint,
+        autocomplete: 'email',
+      })}
+      ${passwordField(page, state, 'currentPassword')}
+      <div><button>${settings.changeEmail}</button></div>`,
   )
 }
 
 function alertForm(page: OwnPage, state: FormState): Html {
   const { settings } = page.texts
-  return settingCard(
-    settings.alert,
-    settings.alertText,
-    form(
-      page,
-      '/settings/alert',
-      html`${field(state, {
-          name: 'below',
-          label: settings.alertBelow,
-          hint: settings.alertHint,
-          inputmode: 'decimal',
-          isOptional: true,
-        })}
-        <div><button>${settings.save}</button></div>`,
-    ),
+  return settingForm(
+    page,
+    { title: settings.alert, about: settings.alertText, action: '/settings/alert' },
+    html`${field(state, {
+        name: 'below',
+        label: settings.alertBelow,
+        hint: settings.alertHint,
+        inputmode: 'decimal',
+        isOptional: true,
+      })}
+      <div><button>${settings.save}</button></div>`,
   )
 }
 

@@ -3,7 +3,7 @@ import { time } from '../../format.ts'
 import type { Html, SignedInPage } from '../../web-page.ts'
 import type { ListedSession } from '../../sign-in/sessions.ts'
 import { dataTable, type Column } from '../../view/data-table.ts'
-import { emptyForm, form, formProblems, notice, settingCard, passwordField } from '../../view/form.ts'
+import { emptyForm, form, formProblems, notice, passwordField, settingForm } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { titledPage } from '../../view/layout.ts'
 
@@ -34,37 +34,34 @@ const systems = [
 
 function passwordForm(page: SignedInPage, state: FormState): Html {
   const { security } = page.texts
-  return settingCard(
-    security.password,
-    security.passwordHint,
-    form(
-      page,
-      '/security/password',
-      html`<input type="hidden" name="username" autocomplete="username" value="${page.session.user.email}" />
-        ${passwordField(page, state, 'currentPassword')} ${passwordField(page, state, 'newPassword')}
-        <div><button>${security.changePassword}</button></div>`,
-    ),
+  return settingForm(
+    page,
+    { title: security.password, about: security.passwordHint, action: '/security/password' },
+    html`<input type="hidden" name="username" autocomplete="username" value="${page.session.user.email}" />
+      ${passwordField(page, state, 'currentPassword')} ${passwordField(page, state, 'newPassword')}
+      <div><button>${security.changePassword}</button></div>`,
   )
 }
 
 function twoFactorForm(page: SignedInPage, state: FormState): Html {
   const { fields, security } = page.texts
   const { hasTwoFactor } = page.session.user
-  return settingCard(
-    html`${security.twoFactor} ${hasTwoFactor ? html`<span class="badge good">${security.on}</span>` : ''}`,
-    hasTwoFactor ? security.twoFactorOn : security.twoFactorOff,
-    form(
-      page,
-      hasTwoFactor ? '/security/two-factor/remove' : '/security/two-factor',
-      html`${passwordField(page, state, 'password', { label: fields.currentPassword })}
-        <div>
-          ${
-            hasTwoFactor
-              ? html`<button class="danger">${security.remove}</button>`
-              : html`<button>${security.setUp}</button>`
-          }
-        </div>`,
-    ),
+  return settingForm(
+    page,
+    {
+      title: html`${security.twoFactor}
+      ${hasTwoFactor ? html`<span class="badge good">${security.on}</span>` : ''}`,
+      about: hasTwoFactor ? security.twoFactorOn : security.twoFactorOff,
+      action: hasTwoFactor ? '/security/two-factor/remove' : '/security/two-factor',
+    },
+    html`${passwordField(page, state, 'password', { label: fields.currentPassword })}
+      <div>
+        ${
+          hasTwoFactor
+            ? html`<button class="danger">${security.remove}</button>`
+            : html`<button>${security.setUp}</button>`
+        }
+      </div>`,
   )
 }
 
@@ -72,15 +69,11 @@ function twoFactorForm(page: SignedInPage, state: FormState): Html {
 function backupCodesForm(page: SignedInPage, state: FormState): Html {
   const { fields, security } = page.texts
   if (!page.session.user.hasTwoFactor) return html``
-  return settingCard(
-    security.backupCodes,
-    security.backupAgain,
-    form(
-      page,
-      '/security/two-factor/backup-codes',
-      html`${passwordField(page, state, 'password', { label: fields.currentPassword, id: 'backup-password' })}
-        <div><button class="plain">${security.makeBackupCodes}</button></div>`,
-    ),
+  return settingForm(
+    page,
+    { title: security.backupCodes, about: security.backupAgain, action: '/security/two-factor/backup-codes' },
+    html`${passwordField(page, state, 'password', { label: fields.currentPassword, id: 'backup-password' })}
+      <div><button class="plain">${security.makeBackupCodes}</button></div>`,
   )
 }
 
