@@ -69,52 +69,14 @@ const apiPath = /^\/v1(?:beta)?\//
 /** For pages that are being made when the end begins. */
 const lastPagesMs = 5000
 
-/** An area's own port: no request of the API comes in here. */
-class Listener {
-  readonly #server: Server
-  #closed: Promise<void> | undefined
-
-  /**
-   * @param ownerOf whose connections have their turn together
-   * @param onUnreadable told of a request that is no HTTP, or too long
-   */
-  constructor(
-    certificate: Certificate | undefined,
-    ownerOf: (socket: Socket) => unknown,
-    handle: RequestListener,
-    onUnreadable: (status: number) => void,
-  ) {
-    const writeError: WriteError = (socket, error, status) => {
-      onUnreadable(status)
-      writePlainly(socket, error, status)
-    }
-    this.#server = createHttpServer({ bounds, certificate, ownerOf, handle, writeError })
-  }
-
-  /** Answers where it listens. */
-  async listen(address: Listen): Promise<URL> {
-    await listenOn(this.#server, address)
-    return new URL(urlOf(this.#server))
-  }
-
-  /** Shows this certificate from the next connection on. */
-  renew(certificate: Certificate | undefined): void {
-    renewCertificate(this.#server, certificate)
-  }
-
-  /** Serves on for a while, then lets pages that are being made end. May be called again. */
-  close(waitMs: number): Promise<void> {
-    return (this.#closed ??= this.#end(waitMs))
-  }
-
-  async #end(waitMs: number): Promise<void> {
-    if (waitMs > 0) await delay(waitMs)
-    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
-    this.#server.closeIdleConnections()
-    await Promise.race([closed, delay(lastPagesMs, undefined, { ref: false })])
-    this.#server.closeAllConnections()
-    await closed
-  }
+/** Serves on for a while, then lets pages that are being made end. */
+async function end(server: Server, waitMs: number): Promise<void> {
+  if (waitMs > 0) await delay(waitMs)
+  const closed = new Promise<void>(resolve => server.close(() => resolve()))
+  server.closeIdleConnections()
+  await Promise.race([closed, delay(lastPagesMs, undefined, { ref: false })])
+  server.closeAllConnections()
+  await closed
 }
 
 function refuseApi(response: ServerResponse, { origin }: URL): void {
@@ -126,6 +88,17 @@ function refuseApi(response: ServerResponse, { origin }: URL): void {
   )
 }
 
+/** Whether a request is none for a page; then it is answered. */
+function isRefused(request: IncomingMessage, response: ServerResponse, { publicUrl }: Config): boolean {
+  // A client of the API with the wrong port gets no page.
+  if (apiPath.test(request.url ?? '')) refuseApi(response, publicUrl)
+  // The platform makes no request of it that pages could be asked.
+  else if (request.method === 'TRACE')
+    response.writeHead(405, { ...plainHeaders, allow: 'GET, HEAD, POST', connection: 'close' }).end()
+  else return false
+  return true
+}
+
 /** Opens an area on a port of its own. */
 export async function openArea({ config, settings, log, open, purge }: AreaOptions): Promise<OpenArea> {
   const running: { listener?: ReturnType<typeof getRequestListener> } = {}
@@ -134,16 +107,14 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   const handle: RequestListener = (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
     if (running.listener === undefined) response.writeHead(503, plainHeaders).end()
-    // A client of the API with the wrong port gets no page.
-    else if (apiPath.test(request.url ?? '')) refuseApi(response, config.publicUrl)
-    // The platform makes no request of it that pages could be asked.
-    else if (request.method === 'TRACE')
-      response.writeHead(405, { ...plainHeaders, allow: 'GET, HEAD, POST', connection: 'close' }).end()
-    else void inTime(running.listener, request, response)
+    else if (!isRefused(request, response, config)) void inTime(running.listener, request, response)
   }
-  const listener = new Listener(readCertificate(config), ownerOf, handle, status =>
-    log.info({ status }, 'a request for a page could not be read'),
-  )
+  const writeError: WriteError = (socket, error, status) => {
+    log.info({ status }, 'a request for a page could not be read')
+    writePlainly(socket, error, status)
+  }
+  const certificate = readCertificate(config)
+  const server = createHttpServer({ bounds, certificate, ownerOf, handle, writeError })
   const paces = new Pace({ ...pace, clock: steadyClock })
   const inTime = async (
     show: ReturnType<typeof getRequestListener>,
@@ -158,7 +129,8 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
     if (waitMs > 0) await delay(waitMs, undefined, { ref: false })
     if (!response.destroyed) await show(request, response)
   }
-  const url = await listener.listen(settings.listen)
+  await listenOn(server, settings.listen)
+  const url = new URL(urlOf(server))
   const publicUrl = settings.publicUrl ?? url
   const purgeNow = (): void => {
     purge().catch((error: unknown) => log.error({ error }, 'expired sessions and links could not be deleted'))
@@ -167,9 +139,10 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   timer.unref()
   // A server that is started anew every night must forget, too.
   purgeNow()
-  const close = async (waitMs = 0): Promise<void> => {
+  let closed: Promise<void> | undefined
+  const close = (waitMs = 0): Promise<void> => {
     clearInterval(timer)
-    await listener.close(waitMs)
+    return (closed ??= end(server, waitMs))
   }
   try {
     const current = { config }
@@ -177,7 +150,7 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
     const reload: OpenArea['reload'] = (next, certificate) => {
       current.config = next
-      listener.renew(certificate)
+      renewCertificate(server, certificate)
     }
     return { url: url.origin, publicUrl, reload, close }
   } catch (error) {

@@ -1,3 +1,4 @@
+// Without Kysely, which the store stands in for.
 import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { UserRows, UserTable } from '../../accounts/user-rows.ts'
@@ -47,8 +48,6 @@ export async function deleteExpired(users: UserRows, tables: SignInTables, clock
   }
   return count
 }
-
-// Without Kysely, which the store stands in for.
 
 /** Who asks: what of a request signing in depends on. */
 export interface Caller {
