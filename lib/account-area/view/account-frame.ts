@@ -1,39 +1,23 @@
 import { html } from 'hono/html'
 import type { Frame, Section } from '../../web/view/layout.ts'
 import type { OwnPage, Page, Html } from '../page.ts'
-import type { Texts } from '../texts/texts.ts'
 
-interface AccountSection {
-  readonly path: string
-  readonly label: (texts: Texts) => string
-  /** Pages elsewhere that belong to it. */
-  readonly also?: readonly string[]
-  /** Keys and requests are not for accountants. */
-  readonly isOwners?: boolean
-  /** There only where companies are sold to. */
-  readonly isSellers?: boolean
-}
-
-/** The navigation, in its order. */
-const sections: readonly AccountSection[] = [
-  { path: '/', label: texts => texts.shell.overview, isOwners: true },
-  { path: '/balance', label: texts => texts.shell.balance },
-  { path: '/keys', label: texts => texts.shell.keys, isOwners: true },
-  { path: '/charges', label: texts => texts.shell.charges, isOwners: true },
-  { path: '/documents', label: texts => texts.shell.documents, isSellers: true },
-  { path: '/models', label: texts => texts.shell.models },
-  { path: '/quick-start', label: texts => texts.shell.quickStart, isOwners: true },
-  { path: '/settings', label: texts => texts.shell.settings, also: ['/security'] },
-]
-
-/** The sections of a page's reader. */
-function sectionsOf({ account, site, texts }: Page): readonly Section[] {
-  return sections
-    .filter(
-      ({ isOwners = false, isSellers = false }) =>
-        (!isOwners || account?.role === 'owner') && (!isSellers || site.config.seller !== undefined),
-    )
-    .map(({ path, also, label }) => ({ path, label: label(texts), ...(also !== undefined && { also }) }))
+/** The navigation of a page's reader, in its order. */
+function sectionsOf({ account, site, texts: { shell } }: Page): readonly Section[] {
+  // Keys and requests are not for accountants.
+  const isOwner = account?.role === 'owner'
+  const isSeller = site.config.seller !== undefined
+  const sections: readonly (Section & { readonly isShown?: boolean })[] = [
+    { path: '/', label: shell.overview, isShown: isOwner },
+    { path: '/balance', label: shell.balance },
+    { path: '/keys', label: shell.keys, isShown: isOwner },
+    { path: '/charges', label: shell.charges, isShown: isOwner },
+    { path: '/documents', label: shell.documents, isShown: isSeller },
+    { path: '/models', label: shell.models },
+    { path: '/quick-start', label: shell.quickStart, isShown: isOwner },
+    { path: '/settings', label: shell.settings, also: ['/security'] },
+  ]
+  return sections.filter(({ isShown = true }) => isShown)
 }
 
 function isOwn(page: Page): page is OwnPage {

@@ -4,7 +4,7 @@ import { zonedDayEnd, zonedParse } from '../../platform/clock.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { isDay, isoDay, isoTime, money, time } from '../../web/format.ts'
 import { choice, field, notice, refusal, type FormState } from '../../web/view/form.ts'
-import { layout } from '../../web/view/layout.ts'
+import { titledPage } from '../../web/view/layout.ts'
 import type { Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable, type Column } from '../../web/view/data-table.ts'
@@ -267,10 +267,9 @@ export async function showList<Row>(
   const rows = asked.refused === undefined ? await list.read(asked) : []
   const shown = rows.slice(0, pageRows)
   const columns = list.columns.map(column => ({ ...column, name: head(list, column, asked) }))
-  const content = html`<h1>${list.label}</h1>
-    ${list.hint === undefined ? '' : html`<p class="quiet">${list.hint}</p>`} ${notice(page)}
-    ${said === undefined ? '' : html`<p class="notice" role="status">${said}</p>`} ${refusal(refused)}
-    ${above ?? ''}
+  const content = html`${list.hint === undefined ? '' : html`<p class="quiet">${list.hint}</p>`}
+    ${notice(page)} ${said === undefined ? '' : html`<p class="notice" role="status">${said}</p>`}
+    ${refusal(refused)} ${above ?? ''}
     <section class="card">
       ${filterForm(page, list, asked)} ${refusal(asked.refused)}
       ${dataTable({ label: list.label, empty: list.empty }, columns, shown)}
@@ -278,7 +277,7 @@ export async function showList<Row>(
     </section>
     ${below ?? ''}`
   const isRefused = isWrong || asked.refused !== undefined
-  return page.context.html(layout(page, { title: list.label }, content), isRefused ? 422 : 200)
+  return page.context.html(titledPage(page, { title: list.label }, content), isRefused ? 422 : 200)
 }
 
 /** The rows of a list as a table for spreadsheets, as many as its pages have. */

@@ -123,12 +123,19 @@ export function layout(page: WebPage, { title, isNarrow = false, head }: LayoutO
     </html>`
 }
 
+interface TitledOptions extends LayoutOptions {
+  /** The page that this one is a part of, above the heading. */
+  readonly back?: { readonly path: string; readonly label: string }
+}
+
 /** A whole page whose heading is its title. */
-export function titledPage(page: WebPage, options: LayoutOptions, content: Html): Html {
+export function titledPage(page: WebPage, options: TitledOptions, content: Html): Html {
+  const { title, back } = options
   return layout(
     page,
     options,
-    html`<h1>${options.title}</h1>
+    html`${back === undefined ? '' : html`<p><a href="${back.path}">← ${back.label}</a></p>`}
+      <h1>${title}</h1>
       ${content}`,
   )
 }
@@ -149,6 +156,14 @@ export function messagePage(page: WebPage, { title, text, path, label }: Message
     html`${text}
       <p><a class="button" href="${path}">${label}</a></p>`,
   )
+}
+
+/** A part of a page under its heading. */
+export function card(title: Html | string, content: Html): Html {
+  return html`<section class="card">
+    <h2>${title}</h2>
+    ${content}
+  </section>`
 }
 
 /** What stands where there is nothing yet, and what can be done about it. */

@@ -26,7 +26,7 @@ import {
   type FormState,
 } from '../../../web/view/form.ts'
 import { entryList } from '../../../web/view/data-table.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { cardLabel } from './payment.ts'
 import { monthStart } from '../../../payments/auto-top-up-rules.ts'
@@ -166,12 +166,10 @@ async function view(page: OwnPage, payments: PaymentService, sent?: FormState): 
     <p>${autoTopUp.noCard}</p>
     <p><a class="button" href="/balance?save=1#amount">${autoTopUp.toTopUp}</a></p>
   </section>`
-  return layout(
+  return titledPage(
     page,
-    { title: autoTopUp.title },
-    html`<p><a href="/balance">← ${payment.toBalance}</a></p>
-      <h1>${autoTopUp.title}</h1>
-      ${notice(page)} ${formProblems(page, typed)}
+    { title: autoTopUp.title, back: { path: '/balance', label: payment.toBalance } },
+    html`${notice(page)} ${formProblems(page, typed)}
       <section class="card">${autoTopUpState(page, state)}</section>
       ${!isOffered ? html`<p class="quiet">${autoTopUp.notOffered}</p>` : state.cards.length === 0 ? noCard : settingsForm(page, state, typed)}
       ${state.cards.length === 0 ? '' : cardList(page, state)}`,

@@ -1,14 +1,13 @@
 import { html } from 'hono/html'
 import type { Balance } from '../../../ledger/ledger.ts'
-import type { MovementPlace } from '../../../payments/movements.ts'
 import type { Payment } from '../../../payments/payment-reader.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { debtMoney, money, time } from '../../../web/format.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
-import { formProblems, notice, checkbox, field, form, radios } from '../../../web/view/form.ts'
+import { emptyForm, formProblems, notice, checkbox, field, form, radios } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { entryList, figure } from '../../../web/view/data-table.ts'
-import { titledPage } from '../../../web/view/layout.ts'
+import { card, titledPage } from '../../../web/view/layout.ts'
 import { invoiceSection } from '../documents/invoices.ts'
 import { autoTopUpCard } from './auto-top-up.ts'
 import { history, movementsShown, placeOf } from './history.ts'
@@ -74,12 +73,6 @@ async function receipts(page: OwnPage, { rows }: PaymentService): Promise<Html> 
   </section>`
 }
 
-interface BalanceView {
-  /** The form as it was sent and refused. */
-  readonly form?: FormState
-  readonly before?: MovementPlace | undefined
-}
-
 /** The form before anybody has typed: with the amount that the address names, and the way to pay of last time. */
 function untouchedTopUp(page: OwnPage, lastMethod: string | null | undefined): FormState {
   const query = new URLSearchParams(page.path.split('?')[1])
@@ -136,50 +129,36 @@ function topUpForm(page: OwnPage, { topUp, autoTopUp }: PaymentsConfig, state: F
 }
 
 /** What is paid with here: by the provider, or by the operator's hand. */
-async function topUpPart(
-  page: OwnPage,
-  { form }: BalanceView,
-): Promise<readonly [Html, FormState | undefined]> {
+async function topUpPart(page: OwnPage, sent?: FormState): Promise<readonly [Html, FormState]> {
   const { site, account, texts } = page
   const { payments } = site
-  if (payments === undefined) {
-    const byOperator = html`<section class="card">
-      <h2>${texts.balance.topUp}</h2>
-      <p>${texts.balance.byOperator(account.accountId)}</p>
-    </section>`
-    return [byOperator, undefined]
-  }
+  if (payments === undefined)
+    return [card(texts.balance.topUp, html`<p>${texts.balance.byOperator(account.accountId)}</p>`), emptyForm]
   const last = await payments.rows.payments({ accountId: account.accountId, limit: paymentsLookedAt })
-  const state = form ?? untouchedTopUp(page, last.find(({ method }) => method !== null)?.method)
+  const state = sent ?? untouchedTopUp(page, last.find(({ method }) => method !== null)?.method)
   const down = html`<p class="notice bad" role="status">${texts.balance.unavailable}</p>`
   const part = html`${payments.isProviderDown ? down : ''} ${openPayments(page, last)}
   ${topUpForm(page, payments.settings(), state)} ${await autoTopUpCard(page, payments)}`
   return [part, state]
 }
 
-/** The page, also after its form was sent and refused. */
-async function balanceView(page: OwnPage, view: BalanceView = {}): Promise<Html> {
-  const { site, account, texts } = page
+/** What the account has, how to have more, and all that moved it but charges; also after its form was refused. */
+export async function showBalance(page: OwnPage, sent?: FormState): Promise<Html> {
+  const { site, account, texts, context } = page
   const { accountId } = account
-  const { before } = view
+  const before = sent === undefined ? placeOf(context.req.query('before')) : undefined
   const [found, movements, [topUp, state]] = await Promise.all([
     site.reports.balance(accountId),
     site.movements.page(accountId, { before, limit: movementsShown + 1 }),
-    topUpPart(page, view),
+    topUpPart(page, sent),
   ])
   return titledPage(
     page,
     { title: texts.balance.title },
-    html`${notice(page)} ${state === undefined ? '' : formProblems(page, state)}
-    ${found === undefined ? '' : figures(page, found)} ${topUp} ${await invoiceSection(page)}
-    ${await history(page, movements, before !== undefined)}
+    html`${notice(page)} ${formProblems(page, state)} ${found === undefined ? '' : figures(page, found)}
+    ${topUp} ${await invoiceSection(page)} ${await history(page, movements, before !== undefined)}
     ${site.payments === undefined ? '' : await receipts(page, site.payments)}`,
   )
-}
-
-/** What the account has, how to have more, and all that moved it but charges. */
-export async function showBalance(page: OwnPage): Promise<Answer> {
-  return await balanceView(page, { before: placeOf(page.context.req.query('before')) })
 }
 
 function topUpSchema(language: Language) {
@@ -197,12 +176,12 @@ export async function submitTopUp(page: OwnPage): Promise<Answer> {
   const { payments } = site
   if (payments === undefined) return showFailure(page, 'notFound')
   const sent = await readForm(page, topUpSchema(language))
-  if (!sent.isValid) return page.context.html(await balanceView(page, { form: sent.state }), 422)
+  if (!sent.isValid) return page.context.html(await showBalance(page, sent.state), 422)
   const { amount, method, email, saveCard } = sent.value
   const { topUp, autoTopUp } = payments.settings()
   const offered = topUp.methods.find(({ name }) => name === method)
   const refuse = async (name: string, key: FieldErrorKey): Promise<Answer> =>
-    page.context.html(await balanceView(page, { form: withError(page, sent.state, name, key) }), 422)
+    page.context.html(await showBalance(page, withError(page, sent.state, name, key)), 422)
   if (offered === undefined) return refuse('method', 'methodMissing')
   if (amount % microsPerKopeck !== 0) return refuse('amount', 'amountKopecks')
   if (amount < topUp.minMicros) return refuse('amount', 'amountSmall')

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { isId } from '../../../platform/new-id.ts'
 import type { Answer, OwnPage, Html } from '../../page.ts'
 import { entryList, facts } from '../../../web/view/data-table.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { layout, titledPage } from '../../../web/view/layout.ts'
 import type { Receipt } from '../../../payments/payment-reader.ts'
 import { money, time } from '../../../web/format.ts'
 import { pathPart } from '../../../web/http/read-form.ts'
@@ -19,15 +19,13 @@ export async function showReceipts(page: OwnPage): Promise<Answer> {
   const found = (await site.payments?.rows.receipts(account.accountId, receiptsShown + 1, before)) ?? []
   const shown = found.slice(0, receiptsShown)
   const last = found.length > receiptsShown ? shown.at(-1) : undefined
-  return layout(
+  return titledPage(
     page,
-    { title: balance.receipts },
-    html`<p><a href="/balance">← ${texts.payment.toBalance}</a></p>
-      <h1>${balance.receipts}</h1>
-      <section class="card">
-        ${shown.length === 0 ? html`<p class="quiet">${balance.noReceipts}</p>` : receiptList(page, shown)}
-        ${last === undefined ? '' : html`<p><a rel="next" href="/balance/receipts?before=${last.id}">${balance.older}</a></p>`}
-      </section>`,
+    { title: balance.receipts, back: { path: '/balance', label: texts.payment.toBalance } },
+    html`<section class="card">
+      ${shown.length === 0 ? html`<p class="quiet">${balance.noReceipts}</p>` : receiptList(page, shown)}
+      ${last === undefined ? '' : html`<p><a rel="next" href="/balance/receipts?before=${last.id}">${balance.older}</a></p>`}
+    </section>`,
   )
 }
 

@@ -7,7 +7,7 @@ import { cardTable, facts, figure } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { pathPart } from '../../../web/http/read-form.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { keyLabel, outcomeBadge } from './charges.ts'
@@ -37,23 +37,22 @@ function flags({ texts }: OwnPage, charge: ChargeRecord): Html {
   </div>`
 }
 
-function overrun({ texts, language }: OwnPage, { amountMicros, overrunMicros }: ChargeRecord): Html {
-  if (overrunMicros === 0) return html``
-  const cost = smallMoney(amountMicros + overrunMicros, language)
+/** What else became of a charge: an amount, and what it means. */
+function remark(title: string, amount: string, hint: string): Html {
   return html`<p>
-    <strong>${texts.charge.overrun}: ${smallMoney(overrunMicros, language)}</strong><br />
-    <span class="quiet">${texts.charge.overrunHint(cost, smallMoney(amountMicros, language))}</span>
+    <strong>${title}: ${amount}</strong><br />
+    <span class="quiet">${hint}</span>
   </p>`
 }
 
-function returned({ texts, language }: OwnPage, charge: ChargeRecord): Html {
+function remarks({ texts: { charge: words }, language }: OwnPage, charge: ChargeRecord): Html {
+  const shown = (micros: number): string => smallMoney(micros, language)
   const { amountMicros, overrunMicros, returnedMicros } = charge
-  if (returnedMicros === 0) return html``
-  const cost = smallMoney(amountMicros + overrunMicros - returnedMicros, language)
-  return html`<p>
-    <strong>${texts.charge.returned}: ${smallMoney(returnedMicros, language)}</strong><br />
-    <span class="quiet">${texts.charge.returnedHint(cost)}</span>
-  </p>`
+  const cost = amountMicros + overrunMicros
+  const overrunHint = words.overrunHint(shown(cost), shown(amountMicros))
+  const returnedHint = words.returnedHint(shown(cost - returnedMicros))
+  return html`${overrunMicros === 0 ? '' : remark(words.overrun, shown(overrunMicros), overrunHint)}
+  ${returnedMicros === 0 ? '' : remark(words.returned, shown(returnedMicros), returnedHint)}`
 }
 
 function partRow({ texts, language }: OwnPage, part: ExplainedLine['parts'][number]): Html {
@@ -147,8 +146,8 @@ function part(
       [charge.source, measured(page, one)],
     ])}
     ${one.lines.length === 0 ? html`<p class="quiet">${charge.noLines}</p>` : ''}
-    ${one.lines.map(line => chargeFormula(page, line, prices.get(line.priceVersion)))} ${overrun(page, one)}
-    ${returned(page, one)} ${flags(page, one)}
+    ${one.lines.map(line => chargeFormula(page, line, prices.get(line.priceVersion)))} ${remarks(page, one)}
+    ${flags(page, one)}
   </section>`
 }
 
@@ -210,12 +209,10 @@ export async function showCharge(page: OwnPage): Promise<Answer> {
   if (found === undefined) return showFailure(page, 'notFound')
   const keys = await site.reports.keys(accountId)
   const { charge } = page.texts
-  return layout(
+  return titledPage(
     page,
-    { title: charge.title },
-    html`<p><a href="/charges">← ${charge.back}</a></p>
-      <h1>${charge.title}</h1>
-      ${summary(page, requestId, found)} ${found.charges.map(one => part(page, keys, found, one))}
-      ${otherParts(page, `/charges/${requestId}`, from, found)}`,
+    { title: charge.title, back: { path: '/charges', label: charge.back } },
+    html`${summary(page, requestId, found)} ${found.charges.map(one => part(page, keys, found, one))}
+    ${otherParts(page, `/charges/${requestId}`, from, found)}`,
   )
 }

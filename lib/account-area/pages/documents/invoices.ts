@@ -28,7 +28,7 @@ import {
   type FormState,
 } from '../../../web/view/form.ts'
 import { facts } from '../../../web/view/data-table.ts'
-import { layout } from '../../../web/view/layout.ts'
+import { titledPage } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { sendDocument } from './documents.ts'
 
@@ -45,10 +45,10 @@ export async function submitInvoice(page: OwnPage): Promise<Answer> {
   const sent = await readForm(page, schema)
   const refuse = async (key: FieldErrorKey): Promise<Answer> => {
     const state = sent.isValid ? withError(page, sent.state, 'amount', key) : sent.state
-    const view = html`<h1>${page.texts.invoices.title}</h1>
-      ${formProblems(page, state, 'invoice-')} ${await invoiceSection(page, state)}
-      <p><a href="/balance">${page.texts.payment.toBalance}</a></p>`
-    return page.context.html(layout(page, { title: page.texts.invoices.title, isNarrow: true }, view), 422)
+    const { invoices, payment } = page.texts
+    const view = html`${formProblems(page, state, 'invoice-')} ${await invoiceSection(page, state)}
+      <p><a href="/balance">${payment.toBalance}</a></p>`
+    return page.context.html(titledPage(page, { title: invoices.title, isNarrow: true }, view), 422)
   }
   if (!sent.isValid) return refuse('amountInvalid')
   const { amount, form: id } = sent.value
@@ -123,11 +123,10 @@ export async function showInvoice(page: OwnPage): Promise<Answer> {
   const { invoices } = page.texts
   const link = new URL(`/invoices/${invoice.token}`, page.site.publicUrl).href
   const isOpen = invoice.paid === 0 && invoice.state !== 'cancelled'
-  return layout(
+  return titledPage(
     page,
     { title: title(page, invoice), isNarrow: true },
-    html`<h1>${title(page, invoice)}</h1>
-      ${notice(page)}
+    html`${notice(page)}
       <section class="card">
         ${invoiceFacts(page, invoice)}
         <p><a class="button" href="/balance/invoices/${invoice.id}/pdf">${invoices.download}</a></p>
@@ -182,14 +181,13 @@ export async function showLinkedInvoice(page: Page): Promise<Answer> {
   const invoice = await linkedInvoice(page)
   if (invoice === undefined) return showFailure(page, 'notFound')
   page.context.header('x-robots-tag', 'noindex')
-  return layout(
+  return titledPage(
     page,
     { title: title(page, invoice), isNarrow: true },
-    html`<h1>${title(page, invoice)}</h1>
-      <section class="card">
-        ${invoiceFacts(page, invoice)}
-        <p><a class="button" href="/invoices/${invoice.token}/pdf">${page.texts.invoices.download}</a></p>
-      </section>`,
+    html`<section class="card">
+      ${invoiceFacts(page, invoice)}
+      <p><a class="button" href="/invoices/${invoice.token}/pdf">${page.texts.invoices.download}</a></p>
+    </section>`,
   )
 }
 
