@@ -90,7 +90,7 @@ export function movementList(page: DeskPage): DeskList<Movement> {
 /** Charged requests of all customers, the latest first. */
 export function requestList(page: DeskPage): DeskList<ListedCharge> {
   const { customer, common, requests } = page.texts
-  const { language, site } = page
+  const { site } = page
   const text = (one: 'requestId' | 'keyId' | 'provider' | 'model') => (row: ListedCharge) => row[one]
   return {
     path: '/requests',
@@ -112,12 +112,9 @@ export function requestList(page: DeskPage): DeskList<ListedCharge> {
       { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>`, csv: text('model') },
       textColumn(customer.provider, text('provider')),
       { name: customer.outcome, cell: one => named(requests.outcomes, one.outcome), csv: one => one.outcome },
-      {
-        name: common.amount,
-        cell: one => exactRoubles(formatRoubles(one.amountMicros), language),
-        csv: one => ({ number: formatRoubles(one.amountMicros) }),
-        isNumber: true,
-      },
+      amountColumn(page, common.amount, one => one.amountMicros, {
+        shown: (micros, language) => exactRoubles(formatRoubles(micros), language),
+      }),
     ],
     read({ filters, isDescending, limit, offset }) {
       const { request: requestId = '', account: accountId = '', model = '', outcome = '' } = filters

@@ -16,7 +16,7 @@ export interface RightPassword {
 }
 
 /** How a sign-in ended. */
-export type SignInResult =
+type SignInResult =
   | RightPassword
   /** The password is right, the email was never confirmed. */
   | { readonly kind: 'unconfirmed' }
