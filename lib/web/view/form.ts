@@ -284,27 +284,3 @@ export function buttonForm(
     { className: '' },
   )
 }
-
-/** A card of one form of the settings. */
-export function settingForm(
-  page: WebPage,
-  {
-    title,
-    about,
-    action,
-  }: { readonly title: Html | string; readonly about: string; readonly action: string },
-  content: Html,
-): Html {
-  return settingCard(title, about, form(page, action, content))
-}
-
-/** What can be set: on the left what it is, on the right how; on a small screen one below the other. */
-export function settingCard(title: Html | string, about: Html | string, content: Html): Html {
-  return html`<section class="card setting">
-    <div class="stack">
-      <h2>${title}</h2>
-      <div class="quiet">${about}</div>
-    </div>
-    <div class="stack">${content}</div>
-  </section>`
-}

@@ -166,6 +166,30 @@ export function card(title: Html | string, content: Html): Html {
   </section>`
 }
 
+/** A card of one form of the settings. */
+export function settingForm(
+  page: WebPage,
+  {
+    title,
+    about,
+    action,
+  }: { readonly title: Html | string; readonly about: string; readonly action: string },
+  content: Html,
+): Html {
+  return settingCard(title, about, form(page, action, content))
+}
+
+/** What can be set: on the left what it is, on the right how; on a small screen one below the other. */
+export function settingCard(title: Html | string, about: Html | string, content: Html): Html {
+  return html`<section class="card setting">
+    <div class="stack">
+      <h2>${title}</h2>
+      <div class="quiet">${about}</div>
+    </div>
+    <div class="stack">${content}</div>
+  </section>`
+}
+
 /** What stands where there is nothing yet, and what can be done about it. */
 export function emptyCard(title: string, hint: string, action: Html | string): Html {
   return html`<section class="card empty">

@@ -6,9 +6,9 @@ import { longDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
-import { buttonForm, emptyForm, field, formProblems, notice, settingForm } from '../../../web/view/form.ts'
+import { buttonForm, emptyForm, field, formProblems, notice } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
-import { titledPage } from '../../../web/view/layout.ts'
+import { settingForm, titledPage } from '../../../web/view/layout.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
 
 const invitationSchema = z.object({ email: fieldSchemas.email })

@@ -8,13 +8,11 @@ import {
   formProblems,
   notice,
   choice,
-  settingCard,
   passwordField,
   checkbox,
   type FormState,
-  settingForm,
 } from '../../../web/view/form.ts'
-import { titledPage } from '../../../web/view/layout.ts'
+import { settingCard, settingForm, titledPage } from '../../../web/view/layout.ts'
 import { roublesTyped, fieldSchemas, readForm, says, withError } from '../../../web/http/read-form.ts'
 import { settingsTabs } from '../../view/account-frame.ts'
 import { z } from 'zod'

@@ -3,9 +3,9 @@ import { time } from '../../format.ts'
 import type { Html, SignedInPage } from '../../web-page.ts'
 import type { ListedSession } from '../../sign-in/sessions.ts'
 import { dataTable, type Column } from '../../view/data-table.ts'
-import { emptyForm, form, formProblems, notice, passwordField, settingForm } from '../../view/form.ts'
+import { emptyForm, form, formProblems, notice, passwordField } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
-import { titledPage } from '../../view/layout.ts'
+import { settingForm, titledPage } from '../../view/layout.ts'
 
 /** The forms of the page, each with what was typed into it. */
 export interface SecurityForms {
