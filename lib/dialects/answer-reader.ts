@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Interest } from '../http/json-scan.ts'
 import type {
   JobSighting,
+  Meters,
   NamedObject,
   ObjectFacts,
   ObjectKind,
@@ -12,8 +13,11 @@ import { AnswerBytes, type AnswerSink } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
 import {
+  addUsed,
   countsNothing,
+  drawnTokens,
   KeptUsages,
+  spokenTokensPerSecond,
   UsageFields,
   isZero,
   searchesApart,
@@ -21,13 +25,17 @@ import {
 } from './measure.ts'
 import { TextSample } from './text-sample.ts'
 
+/** A second of audio without a container: 24,000 samples of two bytes, and four characters of base64 for three of those. */
+const encodedPerSecond = (48_000 / 3) * 4
+
 /** A use of a tool may cost more than any text: whoever holds for it should look at once. */
 const toolProgress = 65_536
 
 /**
  * Gathers what an operation's interest names in an answer. Subclasses know what the values mean. Names that
  * mean the same everywhere: `usage...` (objects), `model`, `tier`, `id`, `error`, `text` (generated),
- * `output` (other signs of it), `requestId` (by which the provider knows the request).
+ * `output` (other signs of it), `drawn`, `audio` and `media` (what was made beside text; the `mediaType` before it says which),
+ * `requestId` (by which the provider knows the request).
  */
 export class AnswerReader implements UsageReader, AnswerSink {
   protected readonly context: UsageReaderContext
@@ -54,6 +62,10 @@ export class AnswerReader implements UsageReader, AnswerSink {
   /** How much text had come when usage was last told. */
   #meteredTextBytes = 0
   #hasToldUsage = false
+  #mediaType = ''
+  /** Of images that have come, and the length of audio as it is encoded. */
+  #imageTokens = 0
+  #encodedAudio = 0
 
   constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest, objectKind?: ObjectKind) {
     this.context = context
@@ -126,7 +138,7 @@ export class AnswerReader implements UsageReader, AnswerSink {
       ...(this.model !== undefined && { model: this.model }),
       ...(this.#providerRequestId !== undefined && { providerRequestId: this.#providerRequestId }),
       ...(this.servedTier !== undefined && { tier: this.servedTier }),
-      ...(lines.length === 0 && this.madeBeside.length > 0 && { beside: this.madeBeside }),
+      ...(isZero(lines) && this.madeBeside.length > 0 && { beside: this.madeBeside }),
       flags: [...this.flags],
       ...(kind !== undefined && state !== undefined && { job: { kind, id: this.objectId, ...state } }),
     }
@@ -144,7 +156,38 @@ export class AnswerReader implements UsageReader, AnswerSink {
 
   /** What the answer shows to have been made beside its text. */
   protected get madeBeside(): readonly UsageLine[] {
-    return []
+    const meters = this.#made
+    return isZero([{ meters }]) ? [] : [{ meters }]
+  }
+
+  get #made(): Meters {
+    const meters: Meters = {}
+    addUsed(meters, 'imageOutput', this.#imageTokens)
+    addUsed(meters, 'audioOutput', Math.ceil((this.#encodedAudio * spokenTokensPerSecond) / encodedPerSecond))
+    return meters
+  }
+
+  /** Of a count that is not the last one yet, what has come is no text and no less than it was made of. */
+  protected addMade(meters: Meters): void {
+    if (this.isTerminal) return
+    const { imageOutput = 0, audioOutput = 0 } = this.#made
+    this.#addMade(meters, 'imageOutput', imageOutput, 'drawing_uncounted')
+    this.#addMade(meters, 'audioOutput', audioOutput, 'speech_measured')
+  }
+
+  #addMade(meters: Meters, meter: 'imageOutput' | 'audioOutput', tokens: number, flag: string): void {
+    const missing = tokens - (meters[meter] ?? 0)
+    if (missing <= 0) return
+    meters[meter] = tokens
+    meters.output = Math.max(0, (meters.output ?? 0) - missing)
+    this.flags.add(flag)
+  }
+
+  #takeMade(name: string, encodedLength: number): void {
+    this.hasOutput = true
+    const isAudio = name === 'audio' || (name === 'media' && this.#mediaType.startsWith('audio'))
+    if (isAudio) this.#encodedAudio += encodedLength
+    else this.#imageTokens += drawnTokens
   }
 
   /** How the work stands that the answer is about; undefined where it is about none that goes on after it. */
@@ -215,6 +258,11 @@ export class AnswerReader implements UsageReader, AnswerSink {
       if (bytes > 0) this.hasOutput = true
     } else if (name === 'output') {
       this.hasOutput = true
+    } else if (name === 'drawn' || name === 'audio' || name === 'media') {
+      const isHere = textBytes === -1 && typeof value === 'string'
+      this.#takeMade(name, isHere ? value.length : Math.max(0, textBytes))
+    } else if (name === 'mediaType') {
+      if (typeof value === 'string') this.#mediaType = value
     } else if (name === 'error') {
       this.hasError = true
     } else if (name === 'model') {

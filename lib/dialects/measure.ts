@@ -93,6 +93,9 @@ export function isWritten(lines: readonly UsageLine[]): boolean {
 /** An image of up to 1024 x 1024 pixels, as Gemini counts it: https://ai.google.dev/gemini-api/docs/pricing. */
 export const drawnTokens = 1290
 
+/** OpenAI counts 20 tokens a second of speech, Google 25. */
+export const spokenTokensPerSecond = 25
+
 /** Counts that a provider has written as text: below 2^53. */
 const digits = /^\d{1,15}$/
 const decimal = /^\d{1,12}(?:\.\d{1,9})?$/

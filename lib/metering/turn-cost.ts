@@ -1,4 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { spokenTokensPerSecond } from '../dialects/measure.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import { isPricedBySecond } from '../money/price.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
@@ -8,8 +9,6 @@ import { outputCap } from './output-cap.ts'
 
 /** Google counts 32 tokens a second (wire.md 3.5), OpenAI fewer. */
 const audioTokensPerSecond = 32
-/** OpenAI counts 20 tokens a second of speech, Google 25. */
-const spokenTokensPerSecond = 25
 
 /** Tokens that so much audio is taken for when nobody has counted them. */
 export function audioTokens(seconds: number, direction: 'heard' | 'spoken'): number {

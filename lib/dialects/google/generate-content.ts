@@ -82,7 +82,7 @@ const countRequest: Interest = searched({
 const part = object({
   text: span('text'),
   functioncall: object({ name: span('output'), args: span('text') }),
-  inlinedata: object({ data: span('output') }),
+  inlinedata: object({ mimetype: value('mediaType'), data: span('media') }),
   executablecode: object({ code: span('text') }),
 })
 
@@ -130,6 +130,7 @@ class GenerateContentReader extends AnswerReader {
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
     const last = usage.number('candidatesTokenCount') ?? 0
     if (last < this.#candidatesMost) this.flags.add('usage_decreased')
+    this.addMade(measure.meters)
     addUsed(measure.meters, 'searches', this.#grounding.count(this.model))
     const tier = readTier(usage, this.tier, this.context)
     return {

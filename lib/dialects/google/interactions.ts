@@ -56,14 +56,17 @@ const interaction = {
   usage: value('usage'),
 }
 
+/** Images and audio, of which either member says what it is. */
+const made = { type: value('mediaType'), mime_type: value('mediaType'), data: span('media') }
+
 const answer = object({
   ...interaction,
   error: value('error'),
   event_type: value('eventType'),
   interaction: object(interaction),
   steps: list(object({ name: span('output'), content: list(object({ text: span('text') })) })),
-  outputs: list(object({ text: span('text'), name: span('output'), data: span('output') })),
-  delta: object({ text: span('text'), arguments: span('text'), data: span('output'), name: span('output') }),
+  outputs: list(object({ text: span('text'), name: span('output'), ...made })),
+  delta: object({ text: span('text'), arguments: span('text'), name: span('output'), ...made }),
 })
 
 class InteractionsReader extends AnswerReader {

@@ -3,8 +3,7 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import { drawnTokens, type AnswerMeasure } from '../measure.ts'
-import type { UsageLine } from '../../money/usage.ts'
+import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread, strangeMembers } from '../naming-members.ts'
 import { findField, readBoolean, textOf, wrongType } from '../read-field.ts'
@@ -83,7 +82,7 @@ const generated = object({
   ),
   function_call: object({ arguments: span('text') }, span('output')),
   executed_tools: list(object({ index: value('executedIndex'), type: value('executedType') })),
-  audio: object({ id: names('audio'), transcript: span('text'), data: span('output') }),
+  audio: object({ id: names('audio'), transcript: span('text'), data: span('audio') }),
   // OpenRouter's models that draw: https://openrouter.ai/docs/features/multimodal/image-generation
   images: list(object({}, span('drawn'))),
 })
@@ -110,24 +109,12 @@ class ChatReader extends OpenaiReader {
   #executed: { index?: unknown; type?: unknown } = {}
   /** Searches that Groq's messages list, each under one index, however often its events do. */
   readonly #searches = new Set<unknown>()
-  #drawnCount = 0
 
   protected override onValue(name: string, value: unknown): void {
     // Perplexity sends no [DONE].
     if (name === 'object' && value === 'chat.completion.done') this.markTerminal()
-    else if (name === 'drawn') this.#takeImage()
     else if (name === 'executedIndex') this.#takeExecuted({ index: value })
     else if (name === 'executedType') this.#takeExecuted({ type: value })
-  }
-
-  #takeImage(): void {
-    this.#drawnCount += 1
-    this.hasOutput = true
-  }
-
-  /** A client may leave with its images before the usage has come. */
-  protected override get madeBeside(): readonly UsageLine[] {
-    return this.#drawnCount === 0 ? [] : [{ meters: { imageOutput: this.#drawnCount * drawnTokens } }]
   }
 
   #takeExecuted(found: { index?: unknown; type?: unknown }): void {
