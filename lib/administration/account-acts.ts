@@ -1,7 +1,7 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { Consent } from '../accounts/user-rows.ts'
 import { formatRoubles, type Micros } from '../money/amount.ts'
-import { RecordConflictError, type Records, type RecordReader } from '../stores/records/records.ts'
+import { RecordConflictError, tryWrite, type Records, type RecordReader } from '../stores/records/records.ts'
 import { actionStep } from './operator-log.ts'
 import type { AccountNoteRow } from '../stores/records/customer-tables.ts'
 
@@ -109,13 +109,7 @@ export async function addNote(
   now: number,
 ): Promise<boolean> {
   const row = { ...note, account_id: accountId, at: now }
-  try {
-    await records.write([{ write: records.build.insertInto('account_notes').values(row), rows: 1 }])
-    return true
-  } catch (error) {
-    if (!(error instanceof RecordConflictError)) throw error
-    return false
-  }
+  return tryWrite(records, [{ write: records.build.insertInto('account_notes').values(row), rows: 1 }])
 }
 
 /** The notes about an account, the newest first. */

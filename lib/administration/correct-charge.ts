@@ -1,10 +1,5 @@
 import { formatRoubles, type Micros } from '../money/amount.ts'
-import {
-  RecordConflictError,
-  type RecordReader,
-  type RecordStep,
-  type Records,
-} from '../stores/records/records.ts'
+import { tryWrite, type RecordReader, type RecordStep, type Records } from '../stores/records/records.ts'
 import { AccountError } from '../accounts/accounts.ts'
 import { actionStep } from './operator-log.ts'
 
@@ -76,10 +71,7 @@ export async function correctCharge(
     }),
     returnedMicros > 0 ? { credit: movement } : { debit: movement },
   ]
-  try {
-    await records.write(steps)
-  } catch (error) {
-    if (!(error instanceof RecordConflictError)) throw error
+  if (!(await tryWrite(records, steps))) {
     throw new AccountError(
       'correction_conflict',
       'somebody else has just corrected this charge: look at it again',

@@ -1,5 +1,5 @@
 import { AccountError } from '../accounts/accounts.ts'
-import { RecordConflictError, type RecordStep, type Records } from '../stores/records/records.ts'
+import { tryWrite, type RecordStep, type Records } from '../stores/records/records.ts'
 
 /** An address that no email reaches: names ending so belong to nobody (RFC 2606). */
 const domain = 'deleted.invalid'
@@ -74,14 +74,8 @@ export async function forgetUser(records: Records, userId: string): Promise<bool
       .where('user_id', '=', userId)
       .where('role', '=', 'owner'),
   )
-  try {
-    await records.write([
-      ...owned.flatMap(one => forgetAccountSteps(records, one.account_id)),
-      ...forgetUserSteps(records, userId),
-    ])
-    return true
-  } catch (error) {
-    if (!(error instanceof RecordConflictError)) throw error
-    return false
-  }
+  return tryWrite(records, [
+    ...owned.flatMap(one => forgetAccountSteps(records, one.account_id)),
+    ...forgetUserSteps(records, userId),
+  ])
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { CompanyDetails } from '../companies/company-details.ts'
-import { RecordConflictError, type RecordStep, type Records } from '../stores/records/records.ts'
+import { tryWrite, type Records } from '../stores/records/records.ts'
 import type { Membership } from '../accounts/user-rows.ts'
 
 /** A user that may act for an account. Times are milliseconds since the epoch. */
@@ -98,7 +98,7 @@ export class Members {
   async accept(user: { readonly id: string; readonly email: string }, accountId: string): Promise<boolean> {
     const now = this.#clock.now()
     const row = { user_id: user.id, account_id: accountId, role: 'accountant' as const, created_at: now }
-    return this.#done([
+    return tryWrite(this.#records, [
       {
         write: this.#records.build
           .deleteFrom('invitations')
@@ -117,7 +117,7 @@ export class Members {
       .deleteFrom('invitations')
       .where('account_id', '=', accountId)
       .where('email', '=', email)
-    return this.#done([{ write, rows: 1 }])
+    return tryWrite(this.#records, [{ write, rows: 1 }])
   }
 
   /** Ends a membership from the next request on; false when there is none. An owner stays. */
@@ -127,7 +127,7 @@ export class Members {
       .where('account_id', '=', accountId)
       .where('user_id', '=', userId)
       .where('role', '<>', 'owner')
-    return this.#done([{ write, rows: 1 }])
+    return tryWrite(this.#records, [{ write, rows: 1 }])
   }
 
   /** What members know an account by: its company's name, else its email address. */
@@ -161,15 +161,5 @@ export class Members {
         .limit(1),
     )
     return row?.language ?? undefined
-  }
-
-  async #done(steps: readonly RecordStep[]): Promise<boolean> {
-    try {
-      await this.#records.write(steps)
-      return true
-    } catch (error) {
-      if (!(error instanceof RecordConflictError)) throw error
-      return false
-    }
   }
 }

@@ -4,7 +4,7 @@ import { alarmSentence } from '../pipeline/alarm-sentences.ts'
 import { zonedTime, type Clock } from '../platform/clock.ts'
 import { outsideCall } from '../upstream/outside-call.ts'
 import type { AlarmMessageRow, AlarmRow } from '../stores/records/operator-tables.ts'
-import { RecordConflictError, type Records } from '../stores/records/records.ts'
+import { tryWrite, type Records } from '../stores/records/records.ts'
 
 /** What somebody is to be told of an alarm. */
 export interface AlarmMessage {
@@ -108,13 +108,7 @@ async function isTaken(
           .where('next_at', '=', row.next_at)
           .where('opened_at', '=', row.told_opening)
           .where('is_closed', '=', row.told_closed)
-  try {
-    await records.write([{ write: change, rows: 1 }])
-    return true
-  } catch (error) {
-    if (!(error instanceof RecordConflictError)) throw error
-    return false
-  }
+  return tryWrite(records, [{ write: change, rows: 1 }])
 }
 
 function messageOf(row: DueRow, attempts: number): TakenMessage {

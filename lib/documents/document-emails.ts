@@ -1,5 +1,5 @@
 import type { DocumentEmailRow } from '../stores/records/document-tables.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
+import { tryWrite } from '../stores/records/records.ts'
 import type { RecordStep, Records, RecordReader } from '../stores/records/records.ts'
 
 /** Longer than printing a document and all attempts to deliver it take. */
@@ -42,7 +42,7 @@ export async function takeDocumentEmails(
       .where('kind', '=', row.kind)
       .where('state', '=', 'waiting')
       .where('attempts', '=', row.attempts)
-    if (await isDone(records, [{ write, rows: 1 }])) taken.push({ ...row, ...next })
+    if (await tryWrite(records, [{ write, rows: 1 }])) taken.push({ ...row, ...next })
   }
   return taken
 }
@@ -84,16 +84,6 @@ export async function postponeDocumentEmail(
     .where('kind', '=', kind)
     .where('attempts', '=', attempts)
   await records.write([{ write }])
-}
-
-async function isDone(records: Records, steps: readonly RecordStep[]): Promise<boolean> {
-  try {
-    await records.write(steps)
-    return true
-  } catch (error) {
-    if (!(error instanceof RecordConflictError)) throw error
-    return false
-  }
 }
 
 /** Has an email about a document sent, with the transaction that makes it necessary; once for each kind. */

@@ -1,7 +1,7 @@
 import type { Reports } from '../ledger/reports.ts'
 import type { Micros } from '../money/amount.ts'
 import { isMovement } from '../stores/records/ledger-tables.ts'
-import { RecordConflictError, type RecordReader } from '../stores/records/records.ts'
+import { tryWrite, type RecordReader } from '../stores/records/records.ts'
 import type { Payment } from './payment-reader.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
 import { microsPerKopeck } from '../money/kopecks.ts'
@@ -207,25 +207,19 @@ export class Offsets {
     const paidBy = receiptSettings(settings(), paidAt)
     if (provider_id === null || said === undefined || paidBy === undefined || !isPrepayment(paidBy))
       return false
-    try {
-      await rows.write([
-        rows.addOffset(payment, amountMicros),
-        rows.addReceipt({
-          kind: 'offset',
-          account_id,
-          payment_id: id,
-          refund_id: null,
-          month,
-          state: 'created',
-          amount_micros: amountMicros,
-          request: receiptBody('offset', { payment: provider_id }, { email, amountMicros }, said),
-          now: clock.now(),
-        }),
-      ])
-      return true
-    } catch (error) {
-      if (error instanceof RecordConflictError) return false
-      throw error
-    }
+    return tryWrite(rows, [
+      rows.addOffset(payment, amountMicros),
+      rows.addReceipt({
+        kind: 'offset',
+        account_id,
+        payment_id: id,
+        refund_id: null,
+        month,
+        state: 'created',
+        amount_micros: amountMicros,
+        request: receiptBody('offset', { payment: provider_id }, { email, amountMicros }, said),
+        now: clock.now(),
+      }),
+    ])
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Reports } from '../ledger/reports.ts'
-import { RecordConflictError, type RecordReader, type RecordStep } from '../stores/records/records.ts'
+import { tryWrite, type RecordReader } from '../stores/records/records.ts'
 import { AutoTopUps } from './auto-top-ups.ts'
 import { Offsets, PaymentUse } from './offsets.ts'
 import type { Payment } from './payment-reader.ts'
@@ -134,19 +134,20 @@ export class PaymentService {
     const now = clock.now()
     for (const payment of await rows.duePayments(now, dueMax)) {
       const until = nextPollAt(now, payment.created_at, payment.polls)
-      if (!(await this.#take(rows.postponePayment(payment, until)))) continue
+      // Of several nodes one asks.
+      if (!(await tryWrite(rows, [rows.postponePayment(payment, until)]))) continue
       await this.payments.check(payment)
       if (provider.unansweredSince() !== undefined) return
     }
     for (const refund of await rows.dueRefunds(now, dueMax)) {
       const until = nextPollAt(now, refund.created_at, refund.polls)
-      if (!(await this.#take(rows.postponeRefund(refund, until)))) continue
+      if (!(await tryWrite(rows, [rows.postponeRefund(refund, until)]))) continue
       await this.refunds.check(refund)
       if (provider.unansweredSince() !== undefined) return
     }
     for (const receipt of await rows.dueReceipts(now, dueMax)) {
       const until = nextReceiptPollAt(now, receipt.requested_at ?? now)
-      if (!(await this.#take(rows.postponeReceipt(receipt, until, now)))) continue
+      if (!(await tryWrite(rows, [rows.postponeReceipt(receipt, until, now)]))) continue
       await this.#receipts.check(receipt)
       if (provider.unansweredSince() !== undefined) return
     }
@@ -167,17 +168,6 @@ export class PaymentService {
     this.#stop.abort()
     await Promise.race([this.#running, delay(closeMs, undefined, { ref: false })])
     await this.#options.provider.close()
-  }
-
-  /** Of several nodes one asks. */
-  async #take(step: RecordStep): Promise<boolean> {
-    try {
-      await this.#options.rows.write([step])
-      return true
-    } catch (error) {
-      if (error instanceof RecordConflictError) return false
-      throw error
-    }
   }
 
   async #run(): Promise<void> {

@@ -5,7 +5,7 @@ import type { PaymentsConfig } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
 import type { Micros } from '../money/amount.ts'
 import { newId } from '../platform/new-id.ts'
-import { RecordConflictError, type RecordStep } from '../stores/records/records.ts'
+import { RecordConflictError, tryWrite, type RecordStep } from '../stores/records/records.ts'
 import { unlinked, type AutoTopUpRows, type SavedCard } from './auto-top-up-rows.ts'
 import { checkAmount, decidePayment, idempotenceMs, knownPayment, nextPollAt } from './payment-rules.ts'
 import type { RaiseAlarm } from '../pipeline/alarm-codes.ts'
@@ -260,12 +260,8 @@ export class Payments {
     const { rows, auto, clock } = this.#context
     const now = clock.now()
     const change = { state: 'canceled', failure, ended_at: now, next_poll_at: null } as const
-    try {
-      await rows.write([rows.changePayment(payment, change), ...auto.ended(payment, now, failure)])
-    } catch (error) {
-      // It was settled meanwhile, so it is not given up.
-      if (!(error instanceof RecordConflictError)) throw error
-    }
+    // One that was settled meanwhile is not given up.
+    await tryWrite(rows, [rows.changePayment(payment, change), ...auto.ended(payment, now, failure)])
   }
 
   async #read(id: string): Promise<Payment> {

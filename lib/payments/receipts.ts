@@ -1,5 +1,5 @@
 import { newId } from '../platform/new-id.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
+import { tryWrite } from '../stores/records/records.ts'
 import { ProviderError, type ProviderReceipt } from './payment-provider.ts'
 import type { Payment, Receipt } from './payment-reader.ts'
 import { idempotenceMs, nextReceiptTryAt } from './payment-rules.ts'
@@ -142,10 +142,7 @@ export class Receipts {
     change: Parameters<PaymentContext['rows']['changeReceipt']>[1],
   ): Promise<void> {
     const { rows, log } = this.#context
-    try {
-      await rows.write([rows.changeReceipt(receipt, change)])
-    } catch (error) {
-      if (!(error instanceof RecordConflictError)) throw error
+    if (!(await tryWrite(rows, [rows.changeReceipt(receipt, change)]))) {
       log.info({ receipt: receipt.id }, 'a receipt was settled by somebody else')
     }
   }

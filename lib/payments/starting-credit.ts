@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { budgetDay } from '../ledger/key-spending.ts'
 import type { Log } from '../platform/log.ts'
-import { RecordConflictError, type Records } from '../stores/records/records.ts'
+import { tryWrite, type Records } from '../stores/records/records.ts'
 
 /** Domains of one mail service, by the one that stands for them. */
 const sameService: Readonly<Record<string, string>> = {
@@ -101,15 +101,9 @@ export class StartingCredits {
       at,
     }
     const credit = { id: `starting:${accountId}`, accountId, amountMicros, reason: 'starting credit', at }
-    try {
-      await records.write([
-        { write: records.build.insertInto('starting_credits').values(row) },
-        { credit: { ...credit, source: 'starting' } },
-      ])
-      return true
-    } catch (error) {
-      if (error instanceof RecordConflictError) return false
-      throw error
-    }
+    return tryWrite(records, [
+      { write: records.build.insertInto('starting_credits').values(row) },
+      { credit: { ...credit, source: 'starting' } },
+    ])
   }
 }

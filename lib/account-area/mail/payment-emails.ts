@@ -3,7 +3,7 @@ import { failureMeaning } from '../../payments/auto-top-up-rules.ts'
 import { PaymentReader, type Payment } from '../../payments/payment-reader.ts'
 import { repeat, type Repeated } from '../../platform/repeat.ts'
 import type { NoticeRow } from '../../stores/records/payment-tables.ts'
-import { RecordConflictError, type Records } from '../../stores/records/records.ts'
+import { tryWrite, type Records } from '../../stores/records/records.ts'
 import { money } from '../../web/format.ts'
 import type { Recipient } from '../../web/sign-in/auth.ts'
 import { chooseLanguage, type Language } from '../../web/texts/language.ts'
@@ -60,12 +60,7 @@ async function takeNotices(records: Records, now: number): Promise<readonly Noti
       .set({ next_at: now + takenMs })
       .where('id', '=', notice.id)
       .where('next_at', '=', notice.next_at)
-    try {
-      await records.write([{ write, rows: 1 }])
-      taken.push(notice)
-    } catch (error) {
-      if (!(error instanceof RecordConflictError)) throw error
-    }
+    if (await tryWrite(records, [{ write, rows: 1 }])) taken.push(notice)
   }
   return taken
 }

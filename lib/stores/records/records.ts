@@ -70,6 +70,20 @@ export class RecordConflictError extends Error {
   }
 }
 
+/** Writes steps unless somebody else was sooner; whether they were written. */
+export async function tryWrite(
+  records: { write(steps: readonly RecordStep[]): Promise<unknown> },
+  steps: readonly RecordStep[],
+): Promise<boolean> {
+  try {
+    await records.write(steps)
+    return true
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+    return false
+  }
+}
+
 /** The code by which the writing thread reports such a conflict. */
 export const recordConflict = 'record_conflict'
 

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
-import { RecordConflictError } from '../../../stores/records/records.ts'
+import { tryWrite } from '../../../stores/records/records.ts'
 import { money, time } from '../../../web/format.ts'
 import {
   fieldSchemas,
@@ -225,15 +225,6 @@ export async function submitAutoTopUp(page: OwnPage): Promise<Answer> {
   return seeOther(page, '/balance/auto?notice=auto-on')
 }
 
-/** Does what may have been done in another window already; then there is nothing to do. */
-async function once(write: Promise<void>): Promise<void> {
-  try {
-    await write
-  } catch (error) {
-    if (!(error instanceof RecordConflictError)) throw error
-  }
-}
-
 /** Switches it off. */
 export async function submitAutoTopUpOff(page: OwnPage): Promise<Answer> {
   const { site, account } = page
@@ -242,7 +233,8 @@ export async function submitAutoTopUpOff(page: OwnPage): Promise<Answer> {
   const now = site.clock.now()
   const { accountId } = account
   const notice = { id: `auto-off:${page.requestId}`, accountId, kind: 'auto-off', subject: '', now } as const
-  await once(payments.auto.write([payments.auto.switchOff(accountId, now), payments.auto.addNotice(notice)]))
+  // Another window may have done it already.
+  await tryWrite(payments.auto, [payments.auto.switchOff(accountId, now), payments.auto.addNotice(notice)])
   return seeOther(page, '/balance/auto?notice=auto-off')
 }
 
@@ -254,6 +246,6 @@ export async function submitUnlinkCard(page: OwnPage): Promise<Answer> {
   const sent = await readForm(page, z.object({ card: hiddenField(26) }))
   const id = sent.isValid ? sent.value.card : ''
   const card = (await payments.auto.cards(account.accountId)).find(one => one.id === id)
-  if (card !== undefined) await once(payments.auto.write(payments.auto.unlink(card, site.clock.now())))
+  if (card !== undefined) await tryWrite(payments.auto, payments.auto.unlink(card, site.clock.now()))
   return seeOther(page, '/balance/auto?notice=card-unlinked')
 }
