@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { canPin, cores, startNode, type Measured } from './bench/process.ts'
 import { median } from './bench/scenarios.ts'
-import { nginx, type Contender, type Target } from './bench/targets.ts'
+import { nginx, startAll, type Target } from './bench/targets.ts'
 import { formats } from './streams/frames.ts'
 import { measureAllocations } from './streams/measure-allocations.ts'
 import { measureStreams, type StreamCost } from './streams/measure-streams.ts'
@@ -127,16 +127,6 @@ function print(row: Row, lines: readonly Line[]): void {
   }
 }
 
-async function startAll(contenders: readonly Contender[]): Promise<readonly Target[]> {
-  const targets: Target[] = []
-  for (const start of contenders) {
-    const target = await start()
-    if (typeof target === 'string') say(target)
-    else targets.push(target)
-  }
-  return targets
-}
-
 /** The rows of one kind of connection, over which their targets and upstream are started once. */
 async function measureRows(load: Measured, rows: readonly Row[], isTls: boolean): Promise<void> {
   if (rows.length === 0) return
@@ -150,7 +140,7 @@ async function measureRows(load: Measured, rows: readonly Row[], isTls: boolean)
     tls === undefined ? [] : [tls.cert, tls.key],
     cores.around,
   )
-  const targets = await startAll([
+  const targets = await startAll(say, [
     ...(isTls ? [] : [nginx(upstream.port)]),
     bareRelay(upstream.port, tls),
     streamGateway(upstream.port, tls),

@@ -5,7 +5,7 @@ import { startLoader, type Loader } from './bench/loader.ts'
 import { canPin, childrenOf, cores, cpuMicrosOf, otherCores, startNode } from './bench/process.ts'
 import { requestTo } from './bench/requests.ts'
 import { median } from './bench/scenarios.ts'
-import { gateway, relay, type Contender, type Target } from './bench/targets.ts'
+import { gateway, relay, startAll, type Contender, type Target } from './bench/targets.ts'
 import { startPostgresServer } from './postgres-server.ts'
 
 // What a strict request costs where several workers meet requests, on either store, all processes of the gateway
@@ -56,16 +56,6 @@ async function measureOnce(loader: Loader, target: Target, seconds: number): Pro
   }
 }
 
-async function startAll(contenders: readonly Contender[]): Promise<readonly Target[]> {
-  const targets: Target[] = []
-  for (const start of contenders) {
-    const target = await start()
-    if (typeof target === 'string') say(target)
-    else targets.push(target)
-  }
-  return targets
-}
-
 function print(targets: readonly Target[], costs: ReadonlyMap<Target, readonly Cost[]>): void {
   const bare = costs.get(targets[0] as Target) ?? []
   for (const target of targets) {
@@ -101,7 +91,7 @@ try {
       gateway(`postgres, ${workers}`, upstream.port, { ...options, postgresUrl }),
     )
   }
-  targets = await startAll(contenders)
+  targets = await startAll(say, contenders)
   const costs = new Map<Target, Cost[]>(targets.map(target => [target, []]))
   for (let round = -1; round < rounds; round++) {
     for (const target of targets) {

@@ -22,6 +22,20 @@ export interface Target extends Measured {
 /** What can be started, or why it cannot be here. */
 export type Contender = () => Promise<Target | string>
 
+/** Starts all that can be, and says of the others why they cannot. */
+export async function startAll(
+  say: (line: string) => void,
+  contenders: readonly Contender[],
+): Promise<readonly Target[]> {
+  const targets: Target[] = []
+  for (const start of contenders) {
+    const target = await start()
+    if (typeof target === 'string') say(target)
+    else targets.push(target)
+  }
+  return targets
+}
+
 const folder = import.meta.dirname
 const measuredCore = cores.measured
 
