@@ -50,7 +50,7 @@ export function usageTap(
 
     onRequest(exchange) {
       if (exchange.find('upload') !== undefined) uploads.watch(exchange)
-      return begin(uploadRoom.reserve(exchange), exchange, context, jobs)
+      return begin(uploadRoom, exchange, context, jobs)
     },
 
     onResponse(exchange, head) {
@@ -74,7 +74,7 @@ export function usageTap(
 
     onEnd(exchange, outcome) {
       if (exchange.find('upload') !== undefined) uploads.end(exchange)
-      return uploadRoom.end(exchange, outcome)
+      return carriesFile(exchange) ? uploadRoom.end(exchange, outcome) : undefined
     },
 
     start: () => jobs.start(),
@@ -102,14 +102,17 @@ function isMeasureNeeded(exchange: Exchange): boolean {
   return exchange.get('target').price !== undefined && exchange.find('client') === undefined
 }
 
-/** Goes on when room is set aside for an upload. */
+function carriesFile(exchange: Exchange): boolean {
+  return exchange.find('route')?.match.operation.carriesFile !== undefined
+}
+
 function begin(
-  reserved: Promise<void> | undefined,
+  room: UploadRoom,
   exchange: Exchange,
   context: PluginContext,
   jobs: JobWatch,
 ): Promise<void> | undefined {
-  if (reserved !== undefined) return reserved.then(() => begin(undefined, exchange, context, jobs))
+  if (carriesFile(exchange)) return room.reserve(exchange).then(() => admit(exchange, context, jobs))
   return isMeasureNeeded(exchange) ? measureAndAdmit(exchange, context, jobs) : admit(exchange, context, jobs)
 }
 

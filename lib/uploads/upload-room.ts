@@ -29,25 +29,25 @@ export class UploadRoom {
   }
 
   /**
-   * Sets room aside before the upload is sent; undefined for requests that bring no file.
+   * Sets room aside before the upload is sent.
    * @throws GatewayError storage_full, overloaded
    */
-  reserve(exchange: Exchange): Promise<void> | undefined {
+  async reserve(exchange: Exchange): Promise<void> {
     const { operation, object } = exchange.get('route').match
     const { carriesFile } = operation
     const accountId = exchange.find('key')?.accountId
-    if (carriesFile === undefined || accountId === undefined) return undefined
+    if (accountId === undefined) return
     const provider = exchange.get('target').provider.name
     const begun = object?.kind === 'upload' ? { provider, kind: object.kind, id: object.id } : undefined
     if (carriesFile === 'bytes' && begun !== undefined) {
       const command =
         headerValue(exchange.request.rawHeaders, 'x-goog-upload-command')?.toLowerCase() ?? 'upload'
       // What comes of it after all asks for room again.
-      if (command.includes('cancel')) return this.#context.ledger.unlistObject(begun)
-      if (!command.includes('upload')) return undefined
+      if (command.includes('cancel')) return await this.#context.ledger.unlistObject(begun)
+      if (!command.includes('upload')) return
     }
     const name = begun ?? ({ provider, kind: 'upload', id: exchange.id } as const)
-    return this.#reserve(exchange, name, accountId)
+    await this.#reserve(exchange, name, accountId)
   }
 
   /** The answer names what the upload has become. */
