@@ -77,7 +77,7 @@ const media = object(
     status: value('mediaStatus'),
     usage: object({ cost_in_usd_ticks: value('costTicks') }),
   },
-  span('media'),
+  span('mediaResult'),
 )
 const response = object({ chat_get_completion: body, responses: body, '*': media })
 const result = object(
@@ -133,7 +133,7 @@ export class XaiResultsReader extends AnswerReader {
     if (name === 'resultText') this.#result.textBytes += textBytesOf(value)
     if (name === 'resultModel') this.#result.model = value
     if (name === 'next' && typeof value === 'string') this.#next = value
-    if (name === 'media') this.#result.media = {}
+    if (name === 'mediaResult') this.#result.media = {}
     if (this.#result.media !== undefined) takeMedia(this.#result.media, name, value)
     if (name !== 'resultTokens') return
     const measure = measureTokens(new UsageFields(value, this.flags), this.context.providerKind)
