@@ -44,6 +44,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
     'tls',
     'trustedProxies',
     'unmetered',
+    'uploads',
     'workers',
   ])
   t.equal(schema.additionalProperties, false)
