@@ -21,7 +21,7 @@ await t.test('on PostgreSQL one signs up, in, with a code, and sets a new passwo
     { code: await earlierCode(secret) },
     { from: '/security' },
   )
-  t.equal(on.location, '/security?notice=two-factor-on')
+  t.match(on, { status: 303, location: '/security?notice=two-factor-on' })
 
   const other = area.browser()
   const first = await other.post('/sign-in', { email, password: goodPassword })
