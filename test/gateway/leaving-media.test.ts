@@ -37,8 +37,6 @@ const told = (modality: string, tokens: number): object => ({
     candidatesTokensDetails: [{ modality, tokenCount: tokens }],
   },
 })
-const geminiPath = '/v1beta/models/maker:streamGenerateContent?alt=sse'
-const geminiBody = { contents: [{ parts: [{ text: 'Hi' }] }] }
 const promptOnly = { promptTokenCount: 10, totalTokenCount: 10 }
 const asText = { promptTokenCount: 10, candidatesTokenCount: 1290, totalTokenCount: 1300 }
 
@@ -56,6 +54,41 @@ const interacted = (modality: string, tokens: number): object => ({
       output_tokens_by_modality: [{ modality, tokens }],
     },
   },
+})
+
+interface Made {
+  readonly modality: string
+  readonly mimeType: string
+  readonly data: string
+  /** Of a stream of four such parts. */
+  readonly tokens: number
+}
+
+const drawing: Made = { modality: 'image', mimeType: 'image/png', data: image, tokens: 5160 }
+const speech: Made = {
+  modality: 'audio',
+  mimeType: 'audio/L16;codec=pcm;rate=24000',
+  data: fifthOfSecond,
+  tokens: 20,
+}
+/** A token of either costs a thousandth of a rouble. */
+const costOf = ({ tokens }: Made) => ({ wholeMicros: tokens * 1000, partMicros: (tokens * 1000) / 4 })
+
+const ofGemini = (name: string, made: Made, usageMetadata?: object): Row => ({
+  name,
+  path: '/v1beta/models/maker:streamGenerateContent?alt=sse',
+  body: { contents: [{ parts: [{ text: 'Hi' }] }] },
+  parts: four(gemini(made.mimeType, made.data, usageMetadata)),
+  end: told(made.modality.toUpperCase(), made.tokens),
+  ...costOf(made),
+})
+const ofInteraction = (name: string, input: string, made: Made): Row => ({
+  name,
+  path: '/v1beta/interactions',
+  body: { model: 'maker', stream: true, input },
+  parts: four(interaction(made.modality, made.mimeType, made.data)),
+  end: interacted(made.modality, made.tokens),
+  ...costOf(made),
 })
 
 const rows: readonly Row[] = [
@@ -77,69 +110,13 @@ const rows: readonly Row[] = [
     wholeMicros: 16_000,
     partMicros: 5000,
   },
-  {
-    name: "Gemini's audio",
-    path: geminiPath,
-    body: geminiBody,
-    parts: four(gemini('audio/L16;codec=pcm;rate=24000', fifthOfSecond)),
-    end: told('AUDIO', 20),
-    wholeMicros: 20_000,
-    partMicros: 5000,
-  },
-  {
-    name: "Gemini's audio, beside a count of the prompt",
-    path: geminiPath,
-    body: geminiBody,
-    parts: four(gemini('audio/L16;codec=pcm;rate=24000', fifthOfSecond, promptOnly)),
-    end: told('AUDIO', 20),
-    wholeMicros: 20_000,
-    partMicros: 5000,
-  },
-  {
-    name: "Gemini's images",
-    path: geminiPath,
-    body: geminiBody,
-    parts: four(gemini('image/png', image)),
-    end: told('IMAGE', 5160),
-    wholeMicros: 5_160_000,
-    partMicros: 1_290_000,
-  },
-  {
-    name: "Gemini's images, beside a count of the prompt",
-    path: geminiPath,
-    body: geminiBody,
-    parts: four(gemini('image/png', image, promptOnly)),
-    end: told('IMAGE', 5160),
-    wholeMicros: 5_160_000,
-    partMicros: 1_290_000,
-  },
-  {
-    name: "Gemini's images, counted as if they were text",
-    path: geminiPath,
-    body: geminiBody,
-    parts: four(gemini('image/png', image, asText)),
-    end: told('IMAGE', 5160),
-    wholeMicros: 5_160_000,
-    partMicros: 1_290_000,
-  },
-  {
-    name: 'images of an interaction',
-    path: '/v1beta/interactions',
-    body: { model: 'maker', stream: true, input: 'Draw' },
-    parts: four(interaction('image', 'image/png', image)),
-    end: interacted('image', 5160),
-    wholeMicros: 5_160_000,
-    partMicros: 1_290_000,
-  },
-  {
-    name: 'audio of an interaction',
-    path: '/v1beta/interactions',
-    body: { model: 'maker', stream: true, input: 'Say it' },
-    parts: four(interaction('audio', 'audio/l16;rate=24000', fifthOfSecond)),
-    end: interacted('audio', 20),
-    wholeMicros: 20_000,
-    partMicros: 5000,
-  },
+  ofGemini("Gemini's audio", speech),
+  ofGemini("Gemini's audio, beside a count of the prompt", speech, promptOnly),
+  ofGemini("Gemini's images", drawing),
+  ofGemini("Gemini's images, beside a count of the prompt", drawing, promptOnly),
+  ofGemini("Gemini's images, counted as if they were text", drawing, asText),
+  ofInteraction('images of an interaction', 'Draw', drawing),
+  ofInteraction('audio of an interaction', 'Say it', speech),
 ]
 
 /** What tells an event from others of the same bytes. */
