@@ -1,4 +1,4 @@
-import type { ChargeRecord } from '../../ledger/charge-records.ts'
+import type { ChargeRecord } from '../../ledger/reports.ts'
 import { budgetDay, dayStart } from '../../ledger/key-spending.ts'
 import type { RecordReader } from './records.ts'
 import type { RawBuilder, Sql } from 'kysely'

@@ -4,7 +4,7 @@ import type {
   ChargesPage,
   ChargesTotal,
   ExchangeCharges,
-} from '../../ledger/charge-records.ts'
+} from '../../ledger/reports.ts'
 import { dayStart } from '../../ledger/key-spending.ts'
 import { conditions, type Conditions, chargeColumns, chargeRecord, type ChargeRow } from './report-rows.ts'
 import type { StoreQueries } from './store-queries.ts'

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { shownProvider } from '../../../config/config.ts'
-import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
+import type { ChargeRecord, ExchangeCharges } from '../../../ledger/reports.ts'
 import { count, smallMoney, time, decimal, exactRoubles, named } from '../../../web/format.ts'
 import { cardTable, facts, figure } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'

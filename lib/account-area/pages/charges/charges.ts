@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
-import type { ChargeSearch, ChargeRecord } from '../../../ledger/charge-records.ts'
+import type { ChargeSearch, ChargeRecord } from '../../../ledger/reports.ts'
 import { count, isDay, spentMoney, alignDecimals, named, smallMoney, time } from '../../../web/format.ts'
 import type { Answer, Html, OwnPage } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
