@@ -1,7 +1,7 @@
 import type { TaxRate } from '../companies/seller.ts'
 import type { Micros } from '../money/amount.ts'
 import { roundToKopecks, type Kopecks } from '../money/kopecks.ts'
-import type { RecordReader } from '../stores/records/records.ts'
+import { readAmong, type RecordReader } from '../stores/records/records.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { orderNumber, shortDay } from './print/printed-text.ts'
 
@@ -106,9 +106,6 @@ interface NamedMoney extends MoneyMoved {
   readonly order?: { readonly number: string; readonly date: string }
 }
 
-/** The most parameters of one query. */
-const batchSize = 500
-
 /** All that moved an account's balance before a moment and was no charge, the oldest first. */
 export async function readMoney(
   records: RecordReader,
@@ -198,18 +195,11 @@ async function readOrders(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Order>> {
   const transfers = [...new Set(ids.map(transferOf))].filter(id => id !== '')
-  const orders = new Map<string, Order>()
-  for (let begin = 0; begin < transfers.length; begin += batchSize) {
-    const rows = await records.all(
-      records.build
-        .selectFrom('transfers')
-        .select(['id', 'number', 'date', 'received_on'])
-        .where('id', 'in', transfers.slice(begin, begin + batchSize)),
-    )
-    for (const { id, number, date, received_on: receivedOn } of rows)
-      orders.set(id, { number, date, receivedOn })
-  }
-  return orders
+  const query = records.build.selectFrom('transfers').select(['id', 'number', 'date', 'received_on'])
+  const rows = await readAmong(transfers, some => records.all(query.where('id', 'in', some)))
+  return new Map(
+    rows.map(({ id, number, date, received_on: receivedOn }) => [id, { number, date, receivedOn }]),
+  )
 }
 
 async function readMethods(
@@ -217,17 +207,9 @@ async function readMethods(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, 'bank_card' | 'sbp' | null>> {
   const payments = ids.map(id => partOf(id, 'payment:')).filter(id => id !== '')
-  const methods = new Map<string, 'bank_card' | 'sbp' | null>()
-  for (let begin = 0; begin < payments.length; begin += batchSize) {
-    const rows = await records.all(
-      records.build
-        .selectFrom('payments')
-        .select(['id', 'method'])
-        .where('id', 'in', payments.slice(begin, begin + batchSize)),
-    )
-    for (const { id, method } of rows) methods.set(id, method)
-  }
-  return methods
+  const query = records.build.selectFrom('payments').select(['id', 'method'])
+  const rows = await readAmong(payments, some => records.all(query.where('id', 'in', some)))
+  return new Map(rows.map(({ id, method }) => [id, method]))
 }
 
 /** The ledger's ids of the payments that were refunded, by refund. */
@@ -236,15 +218,7 @@ async function readRefunds(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const refunds = ids.map(id => partOf(id, 'refund:')).filter(id => id !== '')
-  const payments = new Map<string, string>()
-  for (let begin = 0; begin < refunds.length; begin += batchSize) {
-    const rows = await records.all(
-      records.build
-        .selectFrom('refunds')
-        .select(['id', 'payment_id'])
-        .where('id', 'in', refunds.slice(begin, begin + batchSize)),
-    )
-    for (const { id, payment_id } of rows) payments.set(id, `payment:${payment_id}`)
-  }
-  return payments
+  const query = records.build.selectFrom('refunds').select(['id', 'payment_id'])
+  const rows = await readAmong(refunds, some => records.all(query.where('id', 'in', some)))
+  return new Map(rows.map(({ id, payment_id }) => [id, `payment:${payment_id}`]))
 }

@@ -1,7 +1,7 @@
 import type { ClosingRow } from '../stores/records/document-tables.ts'
 import { DocumentError, type ClosingDocument } from './document.ts'
 import { actionStep, actionSteps } from '../administration/operator-log.ts'
-import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
+import { retryConflicts, type RecordReader, type Records } from '../stores/records/records.ts'
 import { describeProblem } from '../companies/company-details.ts'
 import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller } from '../companies/seller.ts'
@@ -199,7 +199,8 @@ export async function correctClosing(
       account: row.account_id,
     })
   const issuer = await keepFacsimile(records, seller, at)
-  for (let attempt = 1; ; attempt += 1) {
+  // Where another correction was made in the same moment, this one comes after it.
+  return retryConflicts(attemptsMax, async () => {
     const last = await lastIssued(records, row)
     const stored: StoredClosing = {
       ...last,
@@ -218,24 +219,19 @@ export async function correctClosing(
     }
     const next = closingRow(stored, { sellerInn: row.seller_inn, number: row.number, at })
     const about = { document_id: stored.id, account_id: row.account_id, created_at: at }
-    try {
-      await records.write([
-        { write: records.build.insertInto('closing_documents').values(next) },
-        ...actionSteps(records, {
-          operator,
-          action: 'correct-document',
-          accountId: row.account_id,
-          reason: `${id}: ${text}`,
-          at,
-        }),
-        documentEmailStep(records, { kind: 'closing-issued', ...about }),
-      ])
-      return stored
-    } catch (error) {
-      // Another correction was made in the same moment: this one comes after it.
-      if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
-    }
-  }
+    await records.write([
+      { write: records.build.insertInto('closing_documents').values(next) },
+      ...actionSteps(records, {
+        operator,
+        action: 'correct-document',
+        accountId: row.account_id,
+        reason: `${id}: ${text}`,
+        at,
+      }),
+      documentEmailStep(records, { kind: 'closing-issued', ...about }),
+    ])
+    return stored
+  })
 }
 
 /** The newest issue of a document. */

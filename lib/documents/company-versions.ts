@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isForgotten } from '../administration/forget-user.ts'
 import { cleanCompanyDetails, companyProblems, describeProblem } from '../companies/company-details.ts'
 import type { CompanyDetails } from '../companies/company-details.ts'
-import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
+import { retryConflicts, type RecordReader, type Records } from '../stores/records/records.ts'
 import { DocumentError, type PrintedDocument } from './document.ts'
 import type { Seller } from '../companies/seller.ts'
 
@@ -78,7 +78,7 @@ export async function setCompany(
     const fields = wrong.map(({ field }) => field).join(', ')
     throw new DocumentError('company_wrong', `the details are wrong: ${problems.join('; ')}`, { fields })
   }
-  for (let attempt = 1; ; attempt += 1) {
+  return retryConflicts(attemptsMax, async () => {
     const current = await currentCompany(records, accountId)
     if (current !== undefined && JSON.stringify(current.details) === JSON.stringify(details)) return current
     const version = (current?.version ?? 0) + 1
@@ -89,13 +89,9 @@ export async function setCompany(
       details: JSON.stringify(details),
       created_at: at,
     }
-    try {
-      await records.write([{ write: records.build.insertInto('companies').values(row) }])
-      return { accountId, version, details, createdAt: at, since: current?.since ?? at }
-    } catch (error) {
-      if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
-    }
-  }
+    await records.write([{ write: records.build.insertInto('companies').values(row) }])
+    return { accountId, version, details, createdAt: at, since: current?.since ?? at }
+  })
 }
 
 const prefix = 'sha256:'

@@ -1,10 +1,9 @@
 import { ReasonedError } from '../platform/reasoned-error.ts'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { CompanyDetails } from '../companies/company-details.ts'
 import { taxOn, type Seller, type TaxPeriod } from '../companies/seller.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import { shortDay } from './print/printed-text.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
+import { retryConflicts, type RecordReader } from '../stores/records/records.ts'
 import type { CompanyVersion } from './company-versions.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 
@@ -121,25 +120,37 @@ export class DocumentError extends ReasonedError<(typeof documentCodes)[number]>
 }
 
 const attemptsMax = 200
-const retryMsMax = 20
+const waitMsMax = 20
+
+/** Documents that a seller numbers together. */
+interface Numbered {
+  readonly table: 'invoices' | 'closing_documents'
+  readonly seller: Seller
+  readonly year: number
+}
 
 /**
- * Runs what takes the next number of a year until no one else has taken it first, so that numbers have no gap.
+ * Runs what takes a seller's next number of a year until no one else has taken it first, so that numbers have no gap.
  * @throws RecordConflictError when others were faster all the time
  */
 export async function withNextNumber<T>(
-  last: () => Promise<number>,
+  records: RecordReader,
+  { table, seller, year }: Numbered,
   take: (number: number) => Promise<T>,
 ): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    const number = (await last()) + 1
-    try {
-      return await take(number)
-    } catch (error) {
-      if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
-    }
-    await delay(Math.random() * retryMsMax)
-  }
+  const query = records.build
+    .selectFrom(table)
+    .select(one => one.fn.max('number').as('last'))
+    .where('seller_inn', '=', seller.inn)
+    .where('year', '=', year)
+  return retryConflicts(
+    attemptsMax,
+    async () => {
+      const [row] = await records.all(query)
+      return take((row?.last ?? 0) + 1)
+    },
+    waitMsMax,
+  )
 }
 
 /** The offer, by the account that agreed to it and the day on which that became a company's. */

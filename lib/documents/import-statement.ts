@@ -2,7 +2,7 @@ import { actionStep } from '../administration/operator-log.ts'
 import type { Seller } from '../companies/seller.ts'
 import { formatKopecks, type Kopecks } from '../money/kopecks.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
-import { RecordConflictError } from '../stores/records/records.ts'
+import { readAmong, RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
 import { decodeStatement } from '../statements/statement.ts'
 import { incomingPayments } from '../statements/incoming-payments.ts'
@@ -10,7 +10,6 @@ import type { IncomingPayment } from '../statements/incoming-payments.ts'
 import { matchPayment, comparableNumber, namedInvoices } from '../statements/match-payment.ts'
 import type { Match, Payable, PayableInvoice } from '../statements/match-payment.ts'
 import { parseStatement } from '../statements/parse-statement.ts'
-import { findAlike } from './alike-transfers.ts'
 import { changeStep, creditStep, partSteps } from './transfers.ts'
 import { accountsByInn } from './company-versions.ts'
 import { listInvoices } from './invoices.ts'
@@ -48,9 +47,6 @@ interface StatementFile {
 
 /** Payments that one transaction takes in: charges wait behind it. */
 const batchSize = 200
-
-/** The most parameters of one query that both databases take without a thought. */
-const numbersPerQuery = 500
 
 /**
  * Takes a bank statement in: what names its own invoice is credited, all else waits for a person. The same payment is
@@ -147,13 +143,10 @@ async function takeIn(records: Records, taken: readonly Taken[], at: number): Pr
 }
 
 async function knownIds(records: RecordReader, payments: readonly IncomingPayment[]): Promise<Set<string>> {
-  const known = new Set<string>()
-  for (let begin = 0; begin < payments.length; begin += batchSize) {
-    const ids = payments.slice(begin, begin + batchSize).map(payment => payment.key)
-    const rows = await records.all(records.build.selectFrom('transfers').select('id').where('id', 'in', ids))
-    for (const { id } of rows) known.add(id)
-  }
-  return known
+  const query = records.build.selectFrom('transfers').select('id')
+  const keys = payments.map(payment => payment.key)
+  const rows = await readAmong(keys, some => records.all(query.where('id', 'in', some)))
+  return new Set(rows.map(({ id }) => id))
 }
 
 function stepsOf(records: Records, { payment, match }: Taken, at: number): RecordStep[] {
@@ -237,19 +230,70 @@ async function readInvoices(
   numbers: readonly number[],
   today: string,
 ): Promise<ReadonlyMap<string, readonly PayableInvoice[]>> {
-  const found = new Map<string, PayableInvoice[]>()
-  for (let begin = 0; begin < numbers.length; begin += numbersPerQuery) {
-    const some = numbers.slice(begin, begin + numbersPerQuery)
-    for (const stored of await listInvoices(records, today, { numbers: some })) {
-      const { id, accountId, document, state, paid, isAccountDeleted } = stored
-      const { number, date, amount, buyer } = document
-      const isCancelled = state === 'cancelled'
-      const open = Math.max(0, amount - paid)
-      const of = { id, accountId, number, date, amount, open }
-      const invoice = { ...of, inn: buyer.inn, isCancelled, isAccountDeleted }
-      const key = comparableNumber(number)
-      found.set(key, [...(found.get(key) ?? []), invoice])
-    }
+  const stored = await readAmong(numbers, some => listInvoices(records, today, { numbers: some }))
+  const invoices = stored.map(({ id, accountId, document, state, paid, isAccountDeleted }) => {
+    const { number, date, amount, buyer } = document
+    const open = Math.max(0, amount - paid)
+    const of = { id, accountId, number, date, amount, open }
+    return { ...of, inn: buyer.inn, isCancelled: state === 'cancelled', isAccountDeleted }
+  })
+  return Map.groupBy(invoices, ({ number }) => comparableNumber(number))
+}
+
+/** Payments of a file, by their keys, that an earlier file may have held with another purpose. */
+interface AlikePayments {
+  /** The purpose has the same letters and digits: an export in another charset, or with other quotes. */
+  readonly repeated: ReadonlySet<string>
+  /** It has others; a person must say whether it is the same payment. */
+  readonly alike: ReadonlySet<string>
+}
+
+/** What payments have in common that differ in their purpose alone. */
+function groupOf(date: string, number: string, amount: number, payerAccount: string): string {
+  return JSON.stringify([date, number, amount, payerAccount])
+}
+
+/** A purpose without what exports write differently. */
+function plain(purpose: string): string {
+  return purpose
+    .toLowerCase()
+    .replaceAll('ё', 'е')
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+}
+
+/**
+ * Finds the new payments of a file that differ in their purpose alone from a stored one that the file does not hold. One
+ * that the file holds beside them is another payment: the bank's totals say that both came.
+ * @param known keys of the file's payments that are stored
+ */
+async function findAlike(
+  records: RecordReader,
+  payments: readonly IncomingPayment[],
+  known: ReadonlySet<string>,
+): Promise<AlikePayments> {
+  const fresh = payments.filter(payment => !known.has(payment.key))
+  const days = [...new Set(fresh.map(payment => payment.date))]
+  const query = records.build
+    .selectFrom('transfers')
+    .select(['id', 'date', 'number', 'amount_kopecks', 'payer_account', 'purpose'])
+    .orderBy('id')
+  const stored = await readAmong(days, some => records.all(query.where('date', 'in', some)))
+  const absent = Map.groupBy(
+    stored.filter(row => !known.has(row.id)),
+    row => groupOf(row.date, row.number, row.amount_kopecks, row.payer_account),
+  )
+  const absentOf = ({ date, number, amount, payer }: IncomingPayment) =>
+    absent.get(groupOf(date, number, amount, payer.account)) ?? []
+  const repeated = new Set<string>()
+  for (const payment of fresh) {
+    const rows = absentOf(payment)
+    const same = rows.findIndex(row => plain(row.purpose) === plain(payment.purpose))
+    if (same === -1) continue
+    rows.splice(same, 1)
+    repeated.add(payment.key)
   }
-  return found
+  // Each stored payment stands for one of the file's.
+  const others = fresh.filter(payment => !repeated.has(payment.key))
+  const alike = others.filter(payment => absentOf(payment).pop() !== undefined)
+  return { repeated, alike: new Set(alike.map(payment => payment.key)) }
 }

@@ -197,35 +197,32 @@ export async function createInvoice(
   const token = randomBytes(tokenBytes).toString('base64url')
   const about = { document_id: id, account_id: accountId, created_at: at }
   const email = documentEmailStep(records, { kind: 'invoice-made', ...about })
-  return withNextNumber(
-    () => lastNumber(records, seller.inn, year),
-    async number => {
-      // Looked for after each lost race: what was in the way may be this very invoice.
-      const made = await madeBefore(records, id, accountId)
-      if (made !== undefined) return made
-      const document = invoiceDocument(issuer, buyer, { number, amount, date })
-      const row: InvoiceRow = {
-        id,
-        account_id: accountId,
-        seller_inn: seller.inn,
-        year,
-        number,
-        date,
-        pay_until: document.payUntil,
-        amount_kopecks: amount,
-        buyer_inn: buyer.details.inn,
-        document: JSON.stringify(document),
-        created_at: at,
-        cancelled_at: null,
-        token,
-      }
-      await records.write([
-        { write: records.build.insertInto('invoices').values(row) },
-        ...(isEmailed ? [email] : []),
-      ])
-      return { id, token, document }
-    },
-  )
+  return withNextNumber(records, { table: 'invoices', seller, year }, async number => {
+    // Looked for after each lost race: what was in the way may be this very invoice.
+    const made = await madeBefore(records, id, accountId)
+    if (made !== undefined) return made
+    const document = invoiceDocument(issuer, buyer, { number, amount, date })
+    const row: InvoiceRow = {
+      id,
+      account_id: accountId,
+      seller_inn: seller.inn,
+      year,
+      number,
+      date,
+      pay_until: document.payUntil,
+      amount_kopecks: amount,
+      buyer_inn: buyer.details.inn,
+      document: JSON.stringify(document),
+      created_at: at,
+      cancelled_at: null,
+      token,
+    }
+    await records.write([
+      { write: records.build.insertInto('invoices').values(row) },
+      ...(isEmailed ? [email] : []),
+    ])
+    return { id, token, document }
+  })
 }
 
 /** @throws DocumentError when the id is of another account */
@@ -241,17 +238,6 @@ async function madeBefore(
   if (row.account_id !== accountId)
     throw new DocumentError('invoice_of_another', `the invoice ${id} is another's`, { id })
   return { id, token: row.token, document: JSON.parse(row.document) as Invoice }
-}
-
-async function lastNumber(records: RecordReader, sellerInn: string, year: number): Promise<number> {
-  const [row] = await records.all(
-    records.build
-      .selectFrom('invoices')
-      .select(one => one.fn.max('number').as('last'))
-      .where('seller_inn', '=', sellerInn)
-      .where('year', '=', year),
-  )
-  return row?.last ?? 0
 }
 
 function invoiceDocument(

@@ -141,18 +141,16 @@ async function issueClosing(
   const id = newId(at)
   const about = { document_id: id, account_id: accountId, created_at: at }
   const email = documentEmailStep(records, { kind: 'closing-issued', ...about })
-  return withNextNumber(
-    () => lastNumber(records, seller.inn, Number(month.slice(0, 4))),
-    async number => {
-      // Looked at after each lost race: the winner may have issued this very document.
-      if (await hasDocument(records, seller, accountId, month)) return undefined
-      const document = closingDocument(issuer, buyer, { number, month, owed, payments })
-      const stored = { id, accountId, month, state: 'issued' as const, document }
-      const row = closingRow(stored, { sellerInn: seller.inn, number, at })
-      await records.write([{ write: records.build.insertInto('closing_documents').values(row) }, email])
-      return stored
-    },
-  )
+  const numbered = { table: 'closing_documents', seller, year: Number(month.slice(0, 4)) } as const
+  return withNextNumber(records, numbered, async number => {
+    // Looked at after each lost race: the winner may have issued this very document.
+    if (await hasDocument(records, seller, accountId, month)) return undefined
+    const document = closingDocument(issuer, buyer, { number, month, owed, payments })
+    const stored = { id, accountId, month, state: 'issued' as const, document }
+    const row = closingRow(stored, { sellerInn: seller.inn, number, at })
+    await records.write([{ write: records.build.insertInto('closing_documents').values(row) }, email])
+    return stored
+  })
 }
 
 function closingDocument(
@@ -186,17 +184,6 @@ function closingDocument(
     contract: contractOf(buyer),
     payments,
   }
-}
-
-async function lastNumber(records: RecordReader, sellerInn: string, year: number): Promise<number> {
-  const [row] = await records.all(
-    records.build
-      .selectFrom('closing_documents')
-      .select(one => one.fn.max('number').as('last'))
-      .where('seller_inn', '=', sellerInn)
-      .where('year', '=', year),
-  )
-  return row?.last ?? 0
 }
 
 async function hasDocument(

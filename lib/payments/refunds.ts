@@ -2,7 +2,7 @@ import { AccountError } from '../accounts/accounts.ts'
 import type { Micros } from '../money/amount.ts'
 import { formatWholeKopecks, microsPerKopeck } from '../money/kopecks.ts'
 import { newId } from '../platform/new-id.ts'
-import { RecordConflictError, type RecordStep } from '../stores/records/records.ts'
+import { RecordConflictError, retryConflicts, type RecordStep } from '../stores/records/records.ts'
 import { ProviderError, type ProviderRefund } from './payment-provider.ts'
 import { refundBody, receiptSettings } from './payment-request.ts'
 import type { Payment, Refund } from './payment-reader.ts'
@@ -51,16 +51,12 @@ export class Refunds {
    * @throws AccountError payment_not_found, refund_late, refund_amount, balance_insufficient
    */
   async create(wanted: WantedRefund): Promise<Refund> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const id = await this.#save(wanted)
-        await this.check(await this.#read(id))
-        return await this.#read(id)
-      } catch (error) {
-        // Another refund of the payment came between: what is left is looked at again.
-        if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
-      }
-    }
+    // Where another refund of the payment comes between, what is left is looked at again.
+    return retryConflicts(attemptsMax, async () => {
+      const id = await this.#save(wanted)
+      await this.check(await this.#read(id))
+      return this.#read(id)
+    })
   }
 
   /** Asks the provider how a refund stands, and acts by it. What cannot be found out now is asked again later. */

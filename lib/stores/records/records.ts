@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Compilable, Generated, Insertable, Kysely, Sql } from 'kysely'
 import type { Columns, RowOf } from '../shared/row-of.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
@@ -82,6 +83,39 @@ export async function tryWrite(
     if (!(error instanceof RecordConflictError)) throw error
     return false
   }
+}
+
+/**
+ * Reads and writes anew where somebody else was sooner, after a wait of any length up to so many milliseconds.
+ * @throws RecordConflictError when others were sooner all the times
+ */
+export async function retryConflicts<T>(
+  attemptsMax: number,
+  work: () => Promise<T>,
+  waitMsMax = 0,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
+    }
+    if (waitMsMax > 0) await delay(Math.random() * waitMsMax)
+  }
+}
+
+/** The most parameters of one query that both databases take without a thought. */
+const parametersMax = 500
+
+/** Rows by many values of a column, read in as many queries as that takes. */
+export async function readAmong<Value, Row>(
+  values: readonly Value[],
+  read: (some: readonly Value[]) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const found: Row[] = []
+  for (let begin = 0; begin < values.length; begin += parametersMax)
+    found.push(...(await read(values.slice(begin, begin + parametersMax))))
+  return found
 }
 
 /** The code by which the writing thread reports such a conflict. */
