@@ -1,6 +1,7 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import type { ObjectKind } from '../money/usage.ts'
 import type { Operation, RouteMatch } from './dialect.ts'
+import { freeOperation, unsupportedOperation } from './operation-kinds.ts'
 
 /**
  * One route: `POST /responses/{id}/cancel`. `{id}` stands for one segment, as any other name in braces does,
@@ -21,6 +22,36 @@ export interface RouteRow {
   /** The path is one of the provider's origin, not below the base URL. */
   readonly isAtOrigin?: boolean
 }
+
+/**
+ * A route, by the methods that it takes: `route('POST PUT', '/files', fileUpload)`.
+ * @param more what else is known of its path
+ */
+export function route(
+  methods: string,
+  path: string,
+  operation: Operation,
+  more?: Omit<RouteRow, 'methods' | 'path' | 'operation'>,
+): RouteRow {
+  return { methods: methods.split(' '), path, operation, ...more }
+}
+
+/** What is refused in words, with all that is below it. */
+export function unsupportedRows([name, reason]: readonly [
+  name: string,
+  reason: string,
+]): readonly RouteRow[] {
+  const operation = unsupportedOperation(name, reason)
+  return [`/${name}`, `/${name}/{rest}`].map(path => route('GET POST PUT PATCH DELETE HEAD', path, operation))
+}
+
+const models = freeOperation('models', { isModelList: true })
+
+/** The list of models, and each of them. */
+export const modelRows: readonly RouteRow[] = [
+  route('GET', '/models', models),
+  route('GET', '/models/{rest}', models, { isModel: true }),
+]
 
 interface CompiledRow extends RouteRow {
   readonly segments: readonly string[]

@@ -2,7 +2,7 @@ import type { Dialect } from '../dialect.ts'
 import { fileOperation, keptFile } from '../kept-files.ts'
 import { freeOperation } from '../operation-kinds.ts'
 import { genericOperation } from '../generic.ts'
-import { RouteTable, type RouteRow } from '../route-table.ts'
+import { modelRows, route, RouteTable, type RouteRow } from '../route-table.ts'
 import { anthropicBatchRows, batchJobs, anthropicList } from './batches.ts'
 import { countTokens, messages } from './messages.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
@@ -23,24 +23,21 @@ const fileList = anthropicList('file-list', {
 
 /** Files, below `/v1`. */
 const anthropicFileRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/files', operation: fileUpload },
-  { methods: ['GET'], path: '/files', operation: fileList },
-  { methods: ['GET'], path: '/files/{id}', operation: storedFile, object: 'file' },
-  { methods: ['DELETE'], path: '/files/{id}', operation: deletedFile, object: 'file' },
-  { methods: ['GET'], path: '/files/{id}/content', operation: storedFile, object: 'file' },
+  route('POST', '/files', fileUpload),
+  route('GET', '/files', fileList),
+  route('GET', '/files/{id}', storedFile, { object: 'file' }),
+  route('DELETE', '/files/{id}', deletedFile, { object: 'file' }),
+  route('GET', '/files/{id}/content', storedFile, { object: 'file' }),
 ]
 
-const models = freeOperation('models', { isModelList: true })
-
 const routes = new RouteTable([
-  { methods: ['POST'], path: '/messages', operation: messages },
-  { methods: ['POST'], path: '/messages/count_tokens', operation: countTokens },
+  route('POST', '/messages', messages),
+  route('POST', '/messages/count_tokens', countTokens),
   ...anthropicBatchRows,
   ...anthropicFileRows,
-  { methods: ['GET'], path: '/models', operation: models },
-  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...modelRows,
   // Claude Code asks at the origin whether there is somebody, not below the base URL.
-  { methods: ['HEAD', 'GET'], path: '/api/hello', operation: freeOperation('hello'), isAtOrigin: true },
+  route('HEAD GET', '/api/hello', freeOperation('hello'), { isAtOrigin: true }),
 ])
 
 /** The format of Anthropic's Messages API. */

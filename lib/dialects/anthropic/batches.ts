@@ -3,7 +3,7 @@ import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
 import type { Operation, UsageReaderContext } from '../dialect.ts'
 import { type JobKind, jobOperations, freeOperation, paidOperation } from '../operation-kinds.ts'
 import { list, object, value, span } from '../interest.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { batchedMessage } from './messages.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { BatchResultsReader, lastUsage, lastValue, modelIn, shownIn } from '../batch-results.ts'
@@ -164,12 +164,12 @@ const batchList = anthropicList('batch-list', { kind: 'batch', retrieval: batche
 
 /** Batches, below `/v1`. */
 export const anthropicBatchRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: root, operation: createBatch },
-  { methods: ['GET'], path: root, operation: batchList },
-  { methods: ['GET'], path: `${root}/{id}`, operation: batches.stored, object: 'batch' },
-  { methods: ['DELETE'], path: `${root}/{id}`, operation: batches.deleted, object: 'batch' },
-  { methods: ['POST'], path: `${root}/{id}/cancel`, operation: batches.cancelled, object: 'batch' },
-  { methods: ['GET'], path: `${root}/{id}/results`, operation: batchResults, object: 'batch' },
+  route('POST', root, createBatch),
+  route('GET', root, batchList),
+  route('GET', `${root}/{id}`, batches.stored, { object: 'batch' }),
+  route('DELETE', `${root}/{id}`, batches.deleted, { object: 'batch' }),
+  route('POST', `${root}/{id}/cancel`, batches.cancelled, { object: 'batch' }),
+  route('GET', `${root}/{id}/results`, batchResults, { object: 'batch' }),
 ]
 
 /** Batches end within a day; their results are there for 29. */

@@ -6,7 +6,7 @@ import type { Operation, UsageReaderContext } from '../dialect.ts'
 import { jobOperations, type JobKind, freeOperation, paidOperation } from '../operation-kinds.ts'
 import { list, object, value, span } from '../interest.ts'
 import { readString } from '../read-field.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { googleList } from './object-list.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
@@ -229,22 +229,10 @@ const batchList = googleList('batch-list', {
 
 /** Batches, below `/v1beta`; they are made by a method of their model. */
 export const googleBatchRows: readonly RouteRow[] = [
-  { methods: ['GET'], path: '/batches', operation: batchList },
-  {
-    methods: ['POST'],
-    path: '/batches/{id}:cancel',
-    operation: cancelledBatch,
-    object: 'batch',
-    idFrom: 'batches',
-  },
-  { methods: ['GET'], path: '/batches/{id}', operation: batches.stored, object: 'batch', idFrom: 'batches' },
-  {
-    methods: ['DELETE'],
-    path: '/batches/{id}',
-    operation: batches.deleted,
-    object: 'batch',
-    idFrom: 'batches',
-  },
+  route('GET', '/batches', batchList),
+  route('POST', '/batches/{id}:cancel', cancelledBatch, { object: 'batch', idFrom: 'batches' }),
+  route('GET', '/batches/{id}', batches.stored, { object: 'batch', idFrom: 'batches' }),
+  route('DELETE', '/batches/{id}', batches.deleted, { object: 'batch', idFrom: 'batches' }),
 ]
 
 /** Batches are to end within a day, and expire after two. */

@@ -8,7 +8,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { findField, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { content, contents, tools } from './content-request.ts'
 import { googleList } from './object-list.ts'
 
@@ -129,15 +129,16 @@ const cacheList = googleList('cached-content-list', {
   limit: { usual: 50, max: 1000 },
 })
 
-const ofCache = { path: '/cachedContents/{id}', object: 'cachedContent', idFrom: 'cachedContents' } as const
+const path = '/cachedContents/{id}'
+const named = { object: 'cachedContent', idFrom: 'cachedContents' } as const
 
 /** Cached contents, below `/v1beta`. */
 export const googleCacheRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/cachedContents', operation: createCache },
-  { methods: ['GET'], path: '/cachedContents', operation: cacheList },
-  { ...ofCache, methods: ['GET'], operation: storedCache },
-  { ...ofCache, methods: ['DELETE'], operation: deletedCache },
-  { ...ofCache, methods: ['PATCH'], operation: updateCache },
+  route('POST', '/cachedContents', createCache),
+  route('GET', '/cachedContents', cacheList),
+  route('GET', path, storedCache, named),
+  route('DELETE', path, deletedCache, named),
+  route('PATCH', path, updateCache, named),
 ]
 
 /** The text is put away and not answered: there is no output. The model has its collection before its name. */

@@ -4,7 +4,7 @@ import { freeOperation, objectOperation, storedFilesOperation } from '../operati
 import { object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { uploadId, uploadsInHead } from './files.ts'
 import { googleList } from './object-list.ts'
 
@@ -74,35 +74,28 @@ function isOnlyBegun(headers: readonly string[]): boolean {
   return commands.length === 1 && commands[0]?.trim().toLowerCase() === 'start'
 }
 
-function ofStore(method: string, below: string, operation: Operation): RouteRow {
-  return {
-    methods: [method],
-    path: `/${idFrom}/{id}${below}`,
-    operation,
-    object: 'fileSearchStore',
-    idFrom,
-  }
-}
+const path = `/${idFrom}/{id}`
+const named = { object: 'fileSearchStore', idFrom } as const
 
 function uploadRows(version: string): readonly RouteRow[] {
-  const place = { path: `/upload/${version}/${idFrom}/{id}:uploadToFileSearchStore`, isAtOrigin: true }
+  const place = `/upload/${version}${path}:uploadToFileSearchStore`
   return [
-    { ...place, methods: ['POST', 'PUT'], operation: uploadChunk, object: 'upload', idParameter: uploadId },
-    { ...place, methods: ['POST'], operation: startUpload, object: 'fileSearchStore', idFrom },
+    route('POST PUT', place, uploadChunk, { object: 'upload', idParameter: uploadId, isAtOrigin: true }),
+    route('POST', place, startUpload, { ...named, isAtOrigin: true }),
   ]
 }
 
 /** File search stores with their documents, below `/v1beta`, and beside it where files travel into them. */
 export const googleStoreRows: readonly RouteRow[] = [
   ...['v1beta', 'v1'].flatMap(uploadRows),
-  { methods: ['POST'], path: `/${idFrom}`, operation: createStore },
-  { methods: ['GET'], path: `/${idFrom}`, operation: storeList },
-  ofStore('POST', ':importFile', importFile),
-  ofStore('GET', '', storedStore),
-  ofStore('DELETE', '', deletedStore),
-  ofStore('GET', '/documents', storedDocuments),
-  ofStore('GET', '/documents/{document}', storedDocuments),
-  ofStore('DELETE', '/documents/{document}', removedDocument),
-  ofStore('GET', '/operations/{operation}', storedDocuments),
-  ofStore('GET', '/upload/operations/{operation}', storedDocuments),
+  route('POST', `/${idFrom}`, createStore),
+  route('GET', `/${idFrom}`, storeList),
+  route('POST', `${path}:importFile`, importFile, named),
+  route('GET', path, storedStore, named),
+  route('DELETE', path, deletedStore, named),
+  route('GET', `${path}/documents`, storedDocuments, named),
+  route('GET', `${path}/documents/{document}`, storedDocuments, named),
+  route('DELETE', `${path}/documents/{document}`, removedDocument, named),
+  route('GET', `${path}/operations/{operation}`, storedDocuments, named),
+  route('GET', `${path}/upload/operations/{operation}`, storedDocuments, named),
 ]

@@ -4,7 +4,7 @@ import type { Operation } from '../dialect.ts'
 import { fileOperation, keptFile } from '../kept-files.ts'
 import { freeOperation, unsupportedOperation } from '../operation-kinds.ts'
 import { object } from '../interest.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { googleList } from './object-list.ts'
 
 /** The query parameter that names an upload. */
@@ -50,35 +50,23 @@ const versions = ['v1beta', 'v1']
 /** Files: below `/v1beta`, and beside it at the origin where their bytes travel. */
 export const googleFileRows: readonly RouteRow[] = [
   ...versions.flatMap((version): readonly RouteRow[] => [
-    {
-      methods: ['POST', 'PUT'],
-      path: `/upload/${version}/files`,
-      operation: uploadChunk,
+    route('POST PUT', `/upload/${version}/files`, uploadChunk, {
       object: 'upload',
       idParameter: uploadId,
       isAtOrigin: true,
-    },
-    { methods: ['POST'], path: `/upload/${version}/files`, operation: fileUpload, isAtOrigin: true },
-    {
-      methods: ['GET'],
-      path: `/download/${version}/files/{id}:download`,
-      operation: fileDownload,
+    }),
+    route('POST', `/upload/${version}/files`, fileUpload, { isAtOrigin: true }),
+    route('GET', `/download/${version}/files/{id}:download`, fileDownload, {
       object: 'file',
       idFrom: 'files',
       isAtOrigin: true,
-    },
-    { methods: ['POST', 'PUT'], path: `/upload/${version}/{rest}`, operation: otherUpload, isAtOrigin: true },
+    }),
+    route('POST PUT', `/upload/${version}/{rest}`, otherUpload, { isAtOrigin: true }),
   ]),
-  { methods: ['GET'], path: '/files', operation: fileList },
-  {
-    methods: ['GET'],
-    path: '/files/{id}:download',
-    operation: fileDownload,
-    object: 'file',
-    idFrom: 'files',
-  },
-  { methods: ['GET'], path: '/files/{id}', operation: storedFile, object: 'file', idFrom: 'files' },
-  { methods: ['DELETE'], path: '/files/{id}', operation: deletedFile, object: 'file', idFrom: 'files' },
+  route('GET', '/files', fileList),
+  route('GET', '/files/{id}:download', fileDownload, { object: 'file', idFrom: 'files' }),
+  route('GET', '/files/{id}', storedFile, { object: 'file', idFrom: 'files' }),
+  route('DELETE', '/files/{id}', deletedFile, { object: 'file', idFrom: 'files' }),
 ]
 
 const addressHeaders = ['x-goog-upload-url', 'x-goog-upload-control-url', 'location']

@@ -5,17 +5,14 @@ import { interactionJobs, interactions, storedInteractions } from './interaction
 import { operationJobs, googleOperationRows, predictLongRunning } from './long-running.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import { queryParameters } from '../../http/query.ts'
-import { freeOperation, unsupportedOperation } from '../operation-kinds.ts'
-import { pathOf, RouteTable, type RouteRow } from '../route-table.ts'
+import { freeOperation } from '../operation-kinds.ts'
+import { modelRows, pathOf, route, RouteTable, unsupportedRows, type RouteRow } from '../route-table.ts'
 import { batchEmbedContents, embedContent } from './embed-content.ts'
 import { googleCacheRows } from './cached-contents.ts'
 import { googleFileRows } from './files.ts'
 import { googleStoreRows } from './file-search-stores.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
 import { predict } from './predict.ts'
-
-const models = freeOperation('models', { isModelList: true })
-const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 const unsupported: readonly (readonly [string, string])[] = [
   ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],
@@ -43,46 +40,24 @@ const authTokens = freeOperation('auth-tokens', {
 })
 
 const table = new RouteTable([
-  { methods: ['POST'], path: '/auth_tokens', operation: authTokens },
-  { methods: ['POST'], path: '/interactions', operation: interactions },
-  {
-    methods: ['GET'],
-    path: '/interactions/{id}',
-    operation: storedInteractions.stored,
-    object: 'interaction',
-  },
-  {
-    methods: ['DELETE'],
-    path: '/interactions/{id}',
-    operation: storedInteractions.deleted,
-    object: 'interaction',
-  },
-  {
-    methods: ['POST'],
-    path: '/interactions/{id}/cancel',
-    operation: storedInteractions.cancelled,
-    object: 'interaction',
-  },
-  { methods: ['GET'], path: '/models', operation: models },
+  route('POST', '/auth_tokens', authTokens),
+  route('POST', '/interactions', interactions),
+  route('GET', '/interactions/{id}', storedInteractions.stored, { object: 'interaction' }),
+  route('DELETE', '/interactions/{id}', storedInteractions.deleted, { object: 'interaction' }),
+  route('POST', '/interactions/{id}/cancel', storedInteractions.cancelled, { object: 'interaction' }),
   ...googleOperationRows,
-  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...modelRows,
   ...googleStoreRows,
   ...googleFileRows,
   ...googleCacheRows,
   ...googleBatchRows,
-  ...unsupported.flatMap(([name, reason]) => {
-    const operation = unsupportedOperation(name, reason)
-    return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
-  }),
+  ...unsupported.flatMap(unsupportedRows),
 ])
 
 const modelTable = new RouteTable(
-  modelMethods.map(([method, operation]) => ({
-    methods: ['POST'],
-    path: `/models/{rest}:${method}`,
-    operation,
-    isModel: true,
-  })),
+  modelMethods.map(([method, operation]) =>
+    route('POST', `/models/{rest}:${method}`, operation, { isModel: true }),
+  ),
 )
 
 /** Everything that is served in Google's format, and what is refused in words. */

@@ -9,7 +9,7 @@ import { searched } from '../naming-members.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, sameModel } from '../request-facts.ts'
 import { instanceName, instancesIn } from './predict.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 
 /** https://ai.google.dev/gemini-api/docs/video: what a video is unless the request says. */
 const secondsUnlessSaid = 8
@@ -108,9 +108,9 @@ export const googleOperationRows: readonly RouteRow[] = ['/models/{model}/operat
   folder => {
     const named = { object: 'operation', idFrom: folder.split('/')[1] ?? '' } as const
     return [
-      { ...named, methods: ['POST'], path: `${folder}/{id}:cancel`, operation: operations.cancelled },
-      { ...named, methods: ['GET'], path: `${folder}/{id}`, operation: operations.stored },
-      { ...named, methods: ['DELETE'], path: `${folder}/{id}`, operation: operations.deleted },
+      route('POST', `${folder}/{id}:cancel`, operations.cancelled, named),
+      route('GET', `${folder}/{id}`, operations.stored, named),
+      route('DELETE', `${folder}/{id}`, operations.deleted, named),
     ]
   },
 )

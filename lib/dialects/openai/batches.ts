@@ -7,7 +7,7 @@ import { answerOf, isZero, type AnswerMeasure, type Measure, type UsageFields } 
 import { names } from '../named-objects.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { batchEndpoints } from './batch-input.ts'
 import { openaiList } from './object-list.ts'
 import { OpenaiReader, measureTokens } from './openai-reader.ts'
@@ -225,10 +225,10 @@ const batchList = openaiList('batch-list', {
 
 /** Batches, below `/v1`. */
 export const openaiBatchRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/batches', operation: createBatch },
-  { methods: ['GET'], path: '/batches', operation: batchList },
-  { methods: ['GET'], path: '/batches/{id}', operation: batches.stored, object: 'batch' },
-  { methods: ['POST'], path: '/batches/{id}/cancel', operation: batches.cancelled, object: 'batch' },
+  route('POST', '/batches', createBatch),
+  route('GET', '/batches', batchList),
+  route('GET', '/batches/{id}', batches.stored, { object: 'batch' }),
+  route('POST', '/batches/{id}/cancel', batches.cancelled, { object: 'batch' }),
 ]
 
 /** Where Mistral shows a batch. */

@@ -5,7 +5,7 @@ import { list, object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom } from '../request-facts.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { withoutEchoes, inputItem } from './response-input.ts'
 
 const conversation = object({ id: names('conversation') })
@@ -45,12 +45,12 @@ const path = '/conversations/{id}'
  * https://docs.mistral.ai/api/endpoint/beta/conversations
  */
 export const openaiConversationRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/conversations', operation: createConversation },
-  { methods: ['GET'], path, operation: storedConversation, object: 'conversation' },
-  { methods: ['POST'], path, operation: updateConversation, object: 'conversation' },
-  { methods: ['DELETE'], path, operation: deletedConversation, object: 'conversation' },
-  { methods: ['GET'], path: `${path}/items`, operation: storedItems, object: 'conversation' },
-  { methods: ['POST'], path: `${path}/items`, operation: addItems, object: 'conversation' },
-  { methods: ['GET'], path: `${path}/items/{item}`, operation: storedItems, object: 'conversation' },
-  { methods: ['DELETE'], path: `${path}/items/{item}`, operation: deletedItem, object: 'conversation' },
+  route('POST', '/conversations', createConversation),
+  route('GET', path, storedConversation, { object: 'conversation' }),
+  route('POST', path, updateConversation, { object: 'conversation' }),
+  route('DELETE', path, deletedConversation, { object: 'conversation' }),
+  route('GET', `${path}/items`, storedItems, { object: 'conversation' }),
+  route('POST', `${path}/items`, addItems, { object: 'conversation' }),
+  route('GET', `${path}/items/{item}`, storedItems, { object: 'conversation' }),
+  route('DELETE', `${path}/items/{item}`, deletedItem, { object: 'conversation' }),
 ]

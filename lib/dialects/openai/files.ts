@@ -6,7 +6,7 @@ import { names, objectsIn } from '../named-objects.ts'
 import { openaiList } from './object-list.ts'
 import { readCount, readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { JsonLines, type JsonLine } from '../../http/json-lines.ts'
 import { readAgain, type NamedObject, type UsageReading } from '../../money/usage.ts'
 import { batchReading, lastUsage, lastValue, BatchSum } from '../batch-results.ts'
@@ -56,15 +56,15 @@ const fileList = openaiList('file-list', {
 
 /** Files and uploads, below `/v1`. */
 export const openaiFileRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/files', operation: fileUpload },
-  { methods: ['GET'], path: '/files', operation: fileList },
-  { methods: ['GET'], path: '/files/{id}', operation: storedFile, object: 'file' },
-  { methods: ['DELETE'], path: '/files/{id}', operation: deletedFile, object: 'file' },
-  { methods: ['GET'], path: '/files/{id}/content', operation: fileContent, object: 'file' },
-  { methods: ['POST'], path: '/uploads', operation: uploadStart },
-  { methods: ['POST'], path: '/uploads/{id}/parts', operation: uploadPart, object: 'upload' },
-  { methods: ['POST'], path: '/uploads/{id}/complete', operation: uploadComplete, object: 'upload' },
-  { methods: ['POST'], path: '/uploads/{id}/cancel', operation: uploadCancel, object: 'upload' },
+  route('POST', '/files', fileUpload),
+  route('GET', '/files', fileList),
+  route('GET', '/files/{id}', storedFile, { object: 'file' }),
+  route('DELETE', '/files/{id}', deletedFile, { object: 'file' }),
+  route('GET', '/files/{id}/content', fileContent, { object: 'file' }),
+  route('POST', '/uploads', uploadStart),
+  route('POST', '/uploads/{id}/parts', uploadPart, { object: 'upload' }),
+  route('POST', '/uploads/{id}/complete', uploadComplete, { object: 'upload' }),
+  route('POST', '/uploads/{id}/cancel', uploadCancel, { object: 'upload' }),
 ]
 
 /** What can be asked for later of a line of an output file. */

@@ -8,7 +8,7 @@ import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
 import { invalid, joinObjects, listOperation, readParameter } from '../object-list.ts'
 import { findField, readString } from '../read-field.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { batchRequestsMax, inlineRequest } from './batch-input.ts'
 import { batches, batchSubmission, mistralBatchPath } from './batches.ts'
 import { readNumberedPage } from './object-list.ts'
@@ -95,9 +95,9 @@ const path = '/batch/jobs/{id}'
 
 /** Mistral's batches, below `/v1`. */
 export const mistralBatchRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/batch/jobs', operation: createBatchJob },
-  { methods: ['GET'], path: '/batch/jobs', operation: batchJobList },
-  { methods: ['GET'], path, operation: batches.stored, object: 'batch' },
-  { methods: ['DELETE'], path, operation: batches.deleted, object: 'batch' },
-  { methods: ['POST'], path: `${path}/cancel`, operation: batches.cancelled, object: 'batch' },
+  route('POST', '/batch/jobs', createBatchJob),
+  route('GET', '/batch/jobs', batchJobList),
+  route('GET', path, batches.stored, { object: 'batch' }),
+  route('DELETE', path, batches.deleted, { object: 'batch' }),
+  route('POST', `${path}/cancel`, batches.cancelled, { object: 'batch' }),
 ]

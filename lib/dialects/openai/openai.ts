@@ -1,4 +1,4 @@
-import type { Dialect, Operation } from '../dialect.ts'
+import type { Dialect } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
 import { batchJobs, openaiBatchRows } from './batches.ts'
 import { batchParts, xaiBatchRows } from './xai-batches.ts'
@@ -14,8 +14,7 @@ import {
 import { storeDays, openaiVectorStoreRows } from './vector-stores.ts'
 import { videoJobs, openaiVideoRows } from './videos.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
-import { freeOperation, unsupportedOperation } from '../operation-kinds.ts'
-import { RouteTable, type RouteRow } from '../route-table.ts'
+import { modelRows, route, RouteTable, unsupportedRows } from '../route-table.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { openaiConversationRows } from './conversations.ts'
@@ -30,13 +29,6 @@ import { rerank } from './rerank.ts'
 import { speech, xaiVoiceRows } from './speech.ts'
 import { transcriptions, translations } from './transcriptions.ts'
 import { xaiVideoRows } from './xai-videos.ts'
-
-const models = freeOperation('models', { isModelList: true })
-const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
-
-function post(path: string, operation: Operation): RouteRow {
-  return { methods: ['POST'], path, operation }
-}
 
 const assistantsGone =
   'OpenAI shut its Assistants API down on 2026-08-26. Use /v1/responses, with /v1/conversations in place of threads.'
@@ -58,51 +50,35 @@ const unsupported: readonly (readonly [string, string])[] = [
   ['fine_tuning', 'Fine-tuning is not in this release.'],
 ]
 
-function unsupportedRows([name, reason]: readonly [string, string]): readonly RouteRow[] {
-  const operation = unsupportedOperation(name, reason)
-  return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
-}
-
 /** What is served below `/v1`, and what is refused there in words. */
 const openaiRoutes = new RouteTable([
-  post('/chat/completions', chat),
-  post('/completions', completions),
-  post('/responses', responses),
-  { methods: ['GET'], path: '/responses', operation: responsesConnection },
-  post('/responses/input_tokens', responsesInputTokens),
-  post('/responses/compact', responsesCompact),
-  { methods: ['GET'], path: '/responses/{id}', operation: storedResponses.stored, object: 'response' },
-  { methods: ['DELETE'], path: '/responses/{id}', operation: storedResponses.deleted, object: 'response' },
-  {
-    methods: ['POST'],
-    path: '/responses/{id}/cancel',
-    operation: storedResponses.cancelled,
-    object: 'response',
-  },
-  {
-    methods: ['GET'],
-    path: '/responses/{id}/input_items',
-    operation: responseInputItems,
-    object: 'response',
-  },
-  post('/embeddings', embeddings),
-  post('/images/generations', imageGenerations),
-  post('/images/edits', imageEdits),
-  post('/images/variations', imageVariations),
-  post('/audio/speech', speech),
-  post('/audio/transcriptions', transcriptions),
-  post('/audio/translations', translations),
-  post('/moderations', moderations),
-  post('/rerank', rerank),
-  post('/ocr', ocr),
-  { methods: ['GET'], path: '/realtime', operation: realtime },
-  post('/realtime/calls', realtimeCall),
-  { methods: ['POST'], path: '/realtime/calls/{id}/hangup', operation: realtimeHangup, object: 'call' },
+  route('POST', '/chat/completions', chat),
+  route('POST', '/completions', completions),
+  route('POST', '/responses', responses),
+  route('GET', '/responses', responsesConnection),
+  route('POST', '/responses/input_tokens', responsesInputTokens),
+  route('POST', '/responses/compact', responsesCompact),
+  route('GET', '/responses/{id}', storedResponses.stored, { object: 'response' }),
+  route('DELETE', '/responses/{id}', storedResponses.deleted, { object: 'response' }),
+  route('POST', '/responses/{id}/cancel', storedResponses.cancelled, { object: 'response' }),
+  route('GET', '/responses/{id}/input_items', responseInputItems, { object: 'response' }),
+  route('POST', '/embeddings', embeddings),
+  route('POST', '/images/generations', imageGenerations),
+  route('POST', '/images/edits', imageEdits),
+  route('POST', '/images/variations', imageVariations),
+  route('POST', '/audio/speech', speech),
+  route('POST', '/audio/transcriptions', transcriptions),
+  route('POST', '/audio/translations', translations),
+  route('POST', '/moderations', moderations),
+  route('POST', '/rerank', rerank),
+  route('POST', '/ocr', ocr),
+  route('GET', '/realtime', realtime),
+  route('POST', '/realtime/calls', realtimeCall),
+  route('POST', '/realtime/calls/{id}/hangup', realtimeHangup, { object: 'call' }),
   ...['client_secrets', 'sessions', 'transcription_sessions', 'calls/{rest}'].map(path =>
-    post(`/realtime/${path}`, realtimeKeys),
+    route('POST', `/realtime/${path}`, realtimeKeys),
   ),
-  { methods: ['GET'], path: '/models', operation: models },
-  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...modelRows,
   ...openaiFileRows,
   ...openaiBatchRows,
   ...mistralBatchRows,

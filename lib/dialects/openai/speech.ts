@@ -9,7 +9,7 @@ import { readBoolean, readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { transcriptions } from './transcriptions.ts'
 import { flacFrameSeconds, flacHeaderBytesMax, frameAt, frameHeaderBytes } from '../../http/audio-frames.ts'
 
@@ -109,8 +109,8 @@ const xaiTranscription: Operation = { ...transcriptions, name: 'stt', defaultMod
 
 /** xAI's voice, below `/v1`. */
 export const xaiVoiceRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/tts', operation: xaiSpeech },
-  { methods: ['POST'], path: '/stt', operation: xaiTranscription },
+  route('POST', '/tts', xaiSpeech),
+  route('POST', '/stt', xaiTranscription),
 ]
 
 /** https://developers.openai.com/api/docs/guides/text-to-speech: samples of 16 bits, 24,000 a second, in one channel. */

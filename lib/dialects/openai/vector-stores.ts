@@ -7,7 +7,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { factsFrom } from '../request-facts.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { openaiList } from './object-list.ts'
 
 const dayMs = 86_400_000
@@ -124,26 +124,24 @@ const storeList = openaiList('vector-store-list', {
   limit: { usual: 20, max: 100 },
 })
 
-function ofStore(method: string, below: string, operation: Operation): RouteRow {
-  return { methods: [method], path: path + below, operation, object: 'vectorStore' }
-}
+const named = { object: 'vectorStore' } as const
 
 /** Vector stores with their files and searches, below `/v1`. */
 export const openaiVectorStoreRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/vector_stores', operation: createStore },
-  { methods: ['GET'], path: '/vector_stores', operation: storeList },
-  ofStore('GET', '', storedStore),
-  ofStore('POST', '', updateStore),
-  ofStore('DELETE', '', deletedStore),
-  ofStore('POST', '/search', searchStore),
-  ofStore('POST', '/files', addFiles),
-  ofStore('GET', '/files', storedFiles),
-  ofStore('GET', '/files/{file}', storedFiles),
-  ofStore('POST', '/files/{file}', updateFile),
-  ofStore('DELETE', '/files/{file}', removedFile),
-  ofStore('GET', '/files/{file}/content', storedFiles),
-  ofStore('POST', '/file_batches', addFiles),
-  ofStore('GET', '/file_batches/{batch}', storedFiles),
-  ofStore('POST', '/file_batches/{batch}/cancel', cancelledFiles),
-  ofStore('GET', '/file_batches/{batch}/files', storedFiles),
+  route('POST', '/vector_stores', createStore),
+  route('GET', '/vector_stores', storeList),
+  route('GET', path, storedStore, named),
+  route('POST', path, updateStore, named),
+  route('DELETE', path, deletedStore, named),
+  route('POST', `${path}/search`, searchStore, named),
+  route('POST', `${path}/files`, addFiles, named),
+  route('GET', `${path}/files`, storedFiles, named),
+  route('GET', `${path}/files/{file}`, storedFiles, named),
+  route('POST', `${path}/files/{file}`, updateFile, named),
+  route('DELETE', `${path}/files/{file}`, removedFile, named),
+  route('GET', `${path}/files/{file}/content`, storedFiles, named),
+  route('POST', `${path}/file_batches`, addFiles, named),
+  route('GET', `${path}/file_batches/{batch}`, storedFiles, named),
+  route('POST', `${path}/file_batches/{batch}/cancel`, cancelledFiles, named),
+  route('GET', `${path}/file_batches/{batch}/files`, storedFiles, named),
 ]

@@ -10,7 +10,7 @@ import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readCount, readString, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { openaiList } from './object-list.ts'
 import { ticksPerUsd } from './openai-reader.ts'
 import { knownProvider } from '../../providers/known-providers.ts'
@@ -194,12 +194,12 @@ const videoList = openaiList('video-list', {
 
 /** Videos, below `/v1`. */
 export const openaiVideoRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/videos', operation: createVideo },
-  { methods: ['GET'], path: '/videos', operation: videoList },
-  { methods: ['GET'], path: '/videos/{id}', operation: videos.stored, object: 'video' },
-  { methods: ['DELETE'], path: '/videos/{id}', operation: videos.deleted, object: 'video' },
-  { methods: ['GET'], path: '/videos/{id}/content', operation: videoContent, object: 'video' },
-  { methods: ['POST'], path: '/videos/{id}/remix', operation: remixVideo, object: 'video' },
+  route('POST', '/videos', createVideo),
+  route('GET', '/videos', videoList),
+  route('GET', '/videos/{id}', videos.stored, { object: 'video' }),
+  route('DELETE', '/videos/{id}', videos.deleted, { object: 'video' }),
+  route('GET', '/videos/{id}/content', videoContent, { object: 'video' }),
+  route('POST', '/videos/{id}/remix', remixVideo, { object: 'video' }),
 ]
 
 /** Videos are made within minutes. */

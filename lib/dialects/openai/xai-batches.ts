@@ -6,7 +6,7 @@ import { batchedRequest, InlineBatchReader, type BatchedRequest } from '../batch
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, type JobKind } from '../operation-kinds.ts'
 import { list, object, span, value } from '../interest.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { anyRequestBody, batchRequestsMax, capMembers, unitsOf } from './batch-input.ts'
 import { batches, batchJobs, batchSubmission } from './batches.ts'
 import { chat } from './chat.ts'
@@ -146,13 +146,8 @@ const storedRequests = freeOperation('stored-batch-requests')
 
 /** What xAI has beside OpenAI's paths of batches, below `/v1`. */
 export const xaiBatchRows: readonly RouteRow[] = [
-  { methods: ['POST'], path: '/batches/{id}:cancel', operation: batches.cancelled, object: 'batch' },
-  {
-    methods: ['GET'],
-    path: '/batches/{id}/results',
-    operation: freeOperation('stored-batch-results'),
-    object: 'batch',
-  },
-  { methods: ['POST'], path: '/batches/{id}/requests', operation: addRequests, object: 'batch' },
-  { methods: ['GET'], path: '/batches/{id}/requests', operation: storedRequests, object: 'batch' },
+  route('POST', '/batches/{id}:cancel', batches.cancelled, { object: 'batch' }),
+  route('GET', '/batches/{id}/results', freeOperation('stored-batch-results'), { object: 'batch' }),
+  route('POST', '/batches/{id}/requests', addRequests, { object: 'batch' }),
+  route('GET', '/batches/{id}/requests', storedRequests, { object: 'batch' }),
 ]

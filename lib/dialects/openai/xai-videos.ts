@@ -6,7 +6,7 @@ import { searched } from '../naming-members.ts'
 import { readMedia } from '../read-media.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
-import type { RouteRow } from '../route-table.ts'
+import { route, type RouteRow } from '../route-table.ts'
 import { jsonSeconds, videoSubmission } from './videos.ts'
 
 /** https://docs.x.ai/developers/model-capabilities/video/generation: what it is unless the request says. */
@@ -69,10 +69,6 @@ function imagesIn(scan: ScanResult): number {
   return readMedia(scan).filter(({ kind }) => kind === 'image').length
 }
 
-function post(path: string, operation: Operation): RouteRow {
-  return { methods: ['POST'], path, operation }
-}
-
 /** Elsewhere the model, which may cost more than the one that is named, is that of the video that is gone on from. */
 const atXai: ReadonlySet<string> = new Set(['xai'])
 
@@ -81,12 +77,12 @@ export const xaiVideoGenerations = submission('video-generations', asked => aske
 
 /** Where xAI's videos are begun, below `/v1`. */
 export const xaiVideoRows: readonly RouteRow[] = [
-  post('/videos/generations', xaiVideoGenerations),
-  post('/videos/edits', {
+  route('POST', '/videos/generations', xaiVideoGenerations),
+  route('POST', '/videos/edits', {
     ...submission('video-edits', () => editedSecondsMax, editedSecondsMax),
     pricedAt: atXai,
   }),
-  post('/videos/extensions', {
+  route('POST', '/videos/extensions', {
     ...submission(
       'video-extensions',
       asked => extendedSecondsMax + (asked ?? extensionUnlessSaid),
