@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { loopsMax } from '../dialects/provider-tools.ts'
-import { batchShareCost, givenAtMost } from '../metering/batch-cost.ts'
+import { batchShareCost, givenAtMost, shareTokens } from '../metering/batch-cost.ts'
 import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
 import { drawnAtMost } from '../metering/named-cost.ts'
 import { outputCap } from '../metering/output-cap.ts'
@@ -12,7 +12,7 @@ import { toolsOf, type BatchShare } from '../money/batch-facts.ts'
 import { timesFactor } from '../money/consumed-cost.ts'
 import { sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
-import { tokensOf, type Meters } from '../money/usage.ts'
+import { tokensOf, type Meters, addMeters, type Meter } from '../money/usage.ts'
 
 /** One share of a batch that is paid for, with the models that its requests name beside their own. */
 export interface CostedShare {
@@ -47,7 +47,7 @@ export function costOfShare(
 type Priced = Parameters<typeof batchShareCost>[0]
 
 /** What is known of a share at a provider of a kind. */
-export function pricedAt(
+function pricedAt(
   { share, model, price, isOfInput }: CostedShare,
   providerKind: string,
   contexts: ReadonlyMap<string, Meters>,
@@ -113,4 +113,32 @@ function drawnInBatch(share: BatchShare, price: Price, { given, requests }: Draw
     timesFactor(requests * drawnAtMost([price], text, images, each), price.factors['batch'])
   const worstMicros = drawn(loopsMax)
   return { likelyMicros: drawn(1), worstMicros, strictMicros: worstMicros }
+}
+
+/**
+ * What one request of a batch is taken to read, and in `output` the most that can be written for it, by the models' names
+ * at the provider: for results that do not tell. The empty name stands for the model of the first.
+ */
+export function eachRequest(
+  shares: readonly CostedShare[],
+  providerKind: string,
+  contexts: ReadonlyMap<string, Meters>,
+  hold: Config['hold'],
+): Readonly<Record<string, Meters>> {
+  const sums = new Map<string, { readonly requests: number; readonly meters: Meters }>()
+  for (const costed of shares) {
+    const name = costed.model.upstreamName
+    const { requests, meters } = sums.get(name) ?? { requests: 0, meters: {} }
+    const tokens = shareTokens(pricedAt(costed, providerKind, contexts), hold)
+    sums.set(name, { requests: requests + costed.share.requests, meters: addMeters(meters, tokens) })
+  }
+  const means = [...sums].map(([name, { requests, meters }]) => [name, meanOf(meters, requests)] as const)
+  const [first] = means
+  return Object.fromEntries(first === undefined ? [] : [['', first[1]], ...means])
+}
+
+function meanOf(sum: Meters, count: number): Meters {
+  const mean: Meters = {}
+  for (const [meter, units] of Object.entries(sum)) mean[meter as Meter] = Math.ceil(units / count)
+  return mean
 }

@@ -1,6 +1,5 @@
 import type { Dialect } from '../dialect.ts'
-import { fileOperation, keptFile } from '../kept-files.ts'
-import { freeOperation } from '../operation-kinds.ts'
+import { freeOperation, fileOperation, keptFile } from '../operation-kinds.ts'
 import { genericOperation } from '../generic.ts'
 import { modelRows, route, RouteTable, type RouteRow } from '../route-table.ts'
 import { anthropicBatchRows, batchJobs, anthropicList } from './batches.ts'

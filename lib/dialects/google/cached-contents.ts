@@ -9,7 +9,7 @@ import { searched } from '../naming-members.ts'
 import { findField, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import { route, type RouteRow } from '../route-table.ts'
-import { content, contents, tools } from './content-request.ts'
+import { content, contents, tools } from './generate-content.ts'
 import { googleList } from './object-list.ts'
 
 const hourMs = 3_600_000

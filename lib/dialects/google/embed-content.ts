@@ -5,7 +5,7 @@ import { list, object, span, value } from '../interest.ts'
 import { answerOf, type AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, sameModel } from '../request-facts.ts'
-import { content } from './content-request.ts'
+import { content } from './generate-content.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 const request = searched({ ...sameModel, content, requests: list(searched({ ...sameModel, content })) })

@@ -2,14 +2,39 @@ import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { freeOperation, paidOperation } from '../operation-kinds.ts'
-import { anyOf, list, object, span, value } from '../interest.ts'
+import { anyOf, list, object, span, value, base64 } from '../interest.ts'
 import { addUsed, type AnswerMeasure } from '../measure.ts'
-import { names } from '../named-objects.ts'
+import { names, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
 import { demandMembers, factsFrom, googleTier, sameModel } from '../request-facts.ts'
-import { content, contents, tools } from './content-request.ts'
 import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
+import { googleTool, toolInterest, toolsInterest } from '../search-tools.ts'
+import { videoMembers } from '../read-media.ts'
+
+/** Keys are folded without underscores, since Google takes snake and camel case. */
+function contentPart(): Interest {
+  const members = new Map<string, Interest>([
+    ['inlinedata', object({ mimetype: value('mediaType'), data: base64('media') })],
+    ...Object.entries(videoMembers),
+    ['filedata', object({ mimetype: value('mediaType'), fileuri: namesFile })],
+  ])
+  const part: Interest = { members }
+  members.set('functionresponse', object({ parts: anyOf(list(part), part) }))
+  return part
+}
+
+/** A part of a content: words, media, or an uploaded file by its name. */
+export const part = contentPart()
+/** Lists of one may be written without brackets. */
+export const content = object({ parts: anyOf(list(part), part) })
+/** A conversation: a list of contents, or the only one without brackets. */
+export const contents = anyOf(list(content), content)
+
+/** Tools of every method but `interactions`. */
+export const tools = anyOf(list(googleTool), googleTool)
+/** The tools of interactions have a type, as OpenAI's have. */
+export const typedTools = toolsInterest(toolInterest())
 
 /** More different searches than any answer makes. */
 const queriesMax = 1000
@@ -79,7 +104,7 @@ const countRequest: Interest = searched({
   generatecontentrequest: request,
 })
 
-const part = object({
+const answerPart = object({
   text: span('text'),
   functioncall: object({ name: span('output'), args: span('text') }),
   inlinedata: object({ mimetype: value('mediaType'), data: span('media') }),
@@ -95,7 +120,7 @@ const chunk = object({
   candidates: list(
     object({
       finishreason: value('finish'),
-      content: object({ parts: list(part) }),
+      content: object({ parts: list(answerPart) }),
       groundingmetadata: groundingInterest(),
     }),
   ),

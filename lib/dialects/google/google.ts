@@ -2,7 +2,6 @@ import type { Dialect, Operation, RouteMatch } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
 import { batchJobs, asyncBatchEmbedContent, batchGenerateContent, googleBatchRows } from './batches.ts'
 import { interactionJobs, interactions, storedInteractions } from './interactions.ts'
-import { operationJobs, googleOperationRows, predictLongRunning } from './long-running.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import { queryParameters } from '../../http/query.ts'
 import { freeOperation } from '../operation-kinds.ts'
@@ -12,7 +11,7 @@ import { googleCacheRows } from './cached-contents.ts'
 import { googleFileRows } from './files.ts'
 import { googleStoreRows } from './file-search-stores.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
-import { predict } from './predict.ts'
+import { predict, operationJobs, googleOperationRows, predictLongRunning } from './predict.ts'
 
 const unsupported: readonly (readonly [string, string])[] = [
   ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],

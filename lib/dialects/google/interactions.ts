@@ -10,8 +10,7 @@ import { searched } from '../naming-members.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
 import { demandMembers, factsFrom, googleTier } from '../request-facts.ts'
-import { typedTools } from './content-request.ts'
-import { isBilledByPrompt } from './generate-content.ts'
+import { isBilledByPrompt, typedTools } from './generate-content.ts'
 import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
 
 /** Parts of the input, or turns made of parts, or results of functions made of parts. */

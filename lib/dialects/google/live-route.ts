@@ -7,7 +7,6 @@ import { findField, readString, textOf } from '../read-field.ts'
 import { names, objectsIn } from '../named-objects.ts'
 import { namedModelsIn, searched, unread } from '../naming-members.ts'
 import { providerToolsIn } from '../search-tools.ts'
-import { content, tools, contents, part } from './content-request.ts'
 import {
   scanMessage,
   countOf,
@@ -25,7 +24,7 @@ import {
   type TurnUsage,
 } from '../session.ts'
 import { addUsed, UsageFields } from '../measure.ts'
-import { Grounding } from './generate-content.ts'
+import { Grounding, content, tools, contents, part } from './generate-content.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 const blob = object({ data: span('audio'), mimetype: value('audioType') })

@@ -1,7 +1,6 @@
 import type { Operation, AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
-import { freeOperation, objectOperation } from '../operation-kinds.ts'
+import { freeOperation, objectOperation, fileOperation, keptFile } from '../operation-kinds.ts'
 import { list, object, value } from '../interest.ts'
-import { fileOperation, keptFile } from '../kept-files.ts'
 import { names, objectsIn } from '../named-objects.ts'
 import { openaiList } from './object-list.ts'
 import { readCount, readString } from '../read-field.ts'
