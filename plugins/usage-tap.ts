@@ -1,5 +1,6 @@
 import { usageTapOptions } from '../lib/config/plugin-options.ts'
 import { headerValue } from '../lib/http/headers.ts'
+import { bytesPerToken } from '../lib/http/text-density.ts'
 import { jobRequestFacts } from '../lib/jobs/submitted-job.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
@@ -21,9 +22,6 @@ import { providerRequestId } from '../lib/upstream/upstream-headers.ts'
 import { measureRequest, useMeasured } from '../lib/media/measure-parts.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 import { UploadRoom } from '../lib/uploads/upload-room.ts'
-
-/** Four bytes of text are about a token. */
-const bytesPerToken = 4
 
 /**
  * Places the hold, reads the usage out of the answer in flight, and settles: charge or release.

@@ -12,7 +12,7 @@ import { toolsOf, type BatchShare } from '../money/batch-facts.ts'
 import { timesFactor } from '../money/consumed-cost.ts'
 import { sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
-import { tokensOf, type Meters, addMeters, type Meter } from '../money/usage.ts'
+import { addMeters, mapMeters, tokensOf, type Meters } from '../money/usage.ts'
 
 /** One share of a batch that is paid for, with the models that its requests name beside their own. */
 export interface CostedShare {
@@ -132,13 +132,10 @@ export function eachRequest(
     const tokens = shareTokens(pricedAt(costed, providerKind, contexts), hold)
     sums.set(name, { requests: requests + costed.share.requests, meters: addMeters(meters, tokens) })
   }
-  const means = [...sums].map(([name, { requests, meters }]) => [name, meanOf(meters, requests)] as const)
+  const means = [...sums].map(
+    ([name, { requests, meters }]) =>
+      [name, mapMeters(meters, units => Math.ceil(units / requests))] as const,
+  )
   const [first] = means
   return Object.fromEntries(first === undefined ? [] : [['', first[1]], ...means])
-}
-
-function meanOf(sum: Meters, count: number): Meters {
-  const mean: Meters = {}
-  for (const [meter, units] of Object.entries(sum)) mean[meter as Meter] = Math.ceil(units / count)
-  return mean
 }

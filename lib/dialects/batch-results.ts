@@ -1,7 +1,9 @@
 import { JsonLines, type JsonLine } from '../http/json-lines.ts'
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
+import { bytesPerToken } from '../http/text-density.ts'
 import {
   addMeters,
+  nothingRead,
   type JobSighting,
   type NamedObject,
   type UsageReading,
@@ -16,9 +18,6 @@ import { promptTokens } from '../money/price-line.ts'
  * bounds, so that each sum has one level of a price.
  */
 const bounds = [32_000, 64_000, 128_000, 200_000, 256_000, 272_000, 400_000, 512_000, 1_000_000]
-
-/** Four bytes of text are about a token. */
-const bytesPerToken = 4
 
 /** What a result shows of its output, whatever it tells of its usage. */
 export interface ShownResult {
@@ -105,16 +104,13 @@ export function batchReading(
   const lines = sum.lines()
   const uncounted = sum.uncounted()
   return {
+    ...nothingRead,
+    ...rest,
     lines,
     ...(uncounted.length > 0 && { beside: uncounted }),
     ...(Object.keys(sum.details).length > 0 && { details: sum.details }),
-    isTerminal: rest.isTerminal,
-    hasError: false,
     hasOutput: lines.length > 0,
-    outputTextBytes: 0,
-    unmeteredTextBytes: 0,
     flags: [...flags],
-    ...(rest.job !== undefined && { job: rest.job }),
   }
 }
 

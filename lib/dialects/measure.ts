@@ -6,7 +6,13 @@ export interface Measure {
   readonly meters: Meters
   readonly details: Record<string, number>
   /** The price variant of unit meters. */
-  readonly variant?: string
+  readonly variant?: string | undefined
+  readonly tier?: string | undefined
+}
+
+/** A line of usage with what is known beside its units. */
+export function lineOf(meters: Meters, { tier, variant }: Pick<Measure, 'tier' | 'variant'>): UsageLine {
+  return { meters, ...(tier !== undefined && { tier }), ...(variant !== undefined && { variant }) }
 }
 
 /** What a whole answer comes to. */
@@ -17,14 +23,8 @@ export interface AnswerMeasure {
 
 /** What an answer comes to that has one usage object, or none. */
 export function answerOf(measure: Measure | undefined): AnswerMeasure {
-  return measure === undefined
-    ? { lines: [], details: {} }
-    : {
-        lines: [
-          { meters: measure.meters, ...(measure.variant !== undefined && { variant: measure.variant }) },
-        ],
-        details: measure.details,
-      }
+  if (measure === undefined) return { lines: [], details: {} }
+  return { lines: [lineOf(measure.meters, measure)], details: measure.details }
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ScanResult } from '../http/json-scan.ts'
 import type { UsageLine } from '../money/usage.ts'
 import type { RequestFacts } from './dialect.ts'
 import { anyOf, value } from './interest.ts'
+import { lineOf } from './measure.ts'
 import { names } from './named-objects.ts'
 import { searched } from './naming-members.ts'
 import { textOf } from './read-field.ts'
@@ -53,8 +54,7 @@ export function containersLine(
   providerKind: string,
 ): UsageLine | undefined {
   if (units?.containers === undefined || !rentsContainers(providerKind)) return undefined
-  const meters = { containers: units.containers }
-  return unitsVariant === undefined ? { meters } : { meters, variant: unitsVariant }
+  return lineOf({ containers: units.containers }, { variant: unitsVariant })
 }
 
 /** What a prompt may bring that is stored at its provider, where nobody sees its tools before they run. */

@@ -4,7 +4,7 @@ import { withCredential } from '../models/choose-provider.ts'
 import { ModelDirectory } from '../models/model-directory.ts'
 import { priceAtMost } from '../money/price-line.ts'
 import { priceInForce, type Price } from '../money/price.ts'
-import type { UsageReading } from '../money/usage.ts'
+import { nothingRead, type UsageReading } from '../money/usage.ts'
 import type { Clock } from '../platform/clock.ts'
 import { newId } from '../platform/new-id.ts'
 import { settleJob } from '../settlement/settle-job.ts'
@@ -184,12 +184,9 @@ export class StoreRent {
     const prices = await ledger.findPrices(Object.values(job.facts.priceVersions))
     const isEstimated = indexOf(job) === 0 && job.facts.units !== undefined
     const reading: UsageReading = {
+      ...nothingRead,
       lines: [{ meters: { storageGigabyteDays } }],
       isTerminal: true,
-      hasError: false,
-      hasOutput: false,
-      outputTextBytes: 0,
-      unmeteredTextBytes: 0,
       flags: isEstimated ? ['size_estimated'] : [],
     }
     const charge = settleJob(job, { hasFailed: false, reading }, prices)

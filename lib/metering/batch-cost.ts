@@ -5,7 +5,7 @@ import { amountMicrosMax, parseRoubles, type Micros } from '../money/amount.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import { costAtMost, costUsually, timesFactor, timesFactorsAtMost } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
-import { addMeters, timesAll, tokensOf, type Meter, type Meters } from '../money/usage.ts'
+import { addMeters, mapMeters, timesAll, tokensOf, type Meters } from '../money/usage.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 import { mediaAllowance } from './media-allowance.ts'
@@ -77,8 +77,9 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   const read = addMeters(timesAll(given.meters, agents), {
     input: tools.tokens + agents * (share.unread ?? 0) * windowTokens,
   })
+  const windowsTokens = (agents * requests + tools.readings) * windows
   const consumed = {
-    read: withinWindows(read, (agents * requests + tools.readings) * windows),
+    read: mapMeters(read, units => Math.min(units, windowsTokens)),
     outputTokens: agents * outputTokens(priced) * (tools.isCompacted ? 2 : 1) + (share.predictedBytes ?? 0),
     units: share.units ?? {},
     variant: share.unitsVariant,
@@ -106,8 +107,7 @@ function readUsually(priced: PricedShare, hold: Config['hold']): { read: Meters;
     else {
       // Each as large as they are on average: sums of what is counted by bytes come out the same.
       const allowance = mediaAllowance([partOf(kind, Math.ceil(bytes / count))], price, priced.providerKind)
-      for (const [meter, units] of Object.entries(allowance))
-        read = addMeters(read, { [meter]: units * count })
+      read = addMeters(read, timesAll(allowance, count))
     }
   }
   return { read, mediaMicros }
@@ -233,19 +233,11 @@ function toolsAtMost({ share, windowTokens, ...model }: PricedShare, longest: nu
   return sum
 }
 
-function withinWindows(meters: Meters, tokens: number): Meters {
-  const within: Meters = {}
-  for (const [meter, units] of Object.entries(meters)) within[meter as Meter] = Math.min(units, tokens)
-  return within
-}
-
 /** What all of them go on from, read again by each. */
 function contextOf({ share: { goesOnFrom = {} }, contexts }: PricedShare): Meters {
   let sum: Meters = {}
-  for (const [name, requests] of Object.entries(goesOnFrom)) {
-    for (const [meter, units] of Object.entries(contexts.get(name) ?? {}))
-      sum = addMeters(sum, { [meter]: units * requests })
-  }
+  for (const [name, requests] of Object.entries(goesOnFrom))
+    sum = addMeters(sum, timesAll(contexts.get(name) ?? {}, requests))
   return sum
 }
 

@@ -7,6 +7,8 @@ import { knownProvider } from '../providers/known-providers.ts'
 import { openaiTokenizer } from '../providers/openai.ts'
 import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
 import type { TextToCount, TokenCount } from './count-tokens.ts'
+import { lineOf } from '../dialects/measure.ts'
+import { bytesPerToken } from '../http/text-density.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import type { MediaPart } from '../http/media-part.ts'
 
@@ -40,8 +42,6 @@ interface UsageEstimate {
 
 /** The part of a request that is counted; of a longer one the rest is reckoned by its length. */
 const promptBytesMax = 262_144
-/** Where nothing can be counted: tokens of English and of Russian alike have four to five bytes. */
-const bytesPerToken = 4
 
 /** What a character comes to that is spoken: OpenAI's prices for both are as far apart. */
 const speechTokensPerCharacter = 1.25
@@ -103,14 +103,7 @@ export async function estimateUsage(
   const text = addMeters({ input: input.tokens, output: output.tokens }, context)
   const named = withPrice(inTokens(units, unitsVariant, request.price), request.price)
   const meters = addMeters(addMeters(text, mediaAllowance(media, request.price, request.providerKind)), named)
-  return {
-    line: {
-      meters,
-      ...(reading.tier !== undefined && { tier: reading.tier }),
-      ...(unitsVariant !== undefined && { variant: unitsVariant }),
-    },
-    estimates: [input, output],
-  }
+  return { line: lineOf(meters, { tier: reading.tier, variant: unitsVariant }), estimates: [input, output] }
 }
 
 /** Where containers have no price, none is rented. */

@@ -259,6 +259,17 @@ export interface UsageReading {
   readonly job?: JobSighting
 }
 
+/** Of an answer in which there was nothing to read. */
+export const nothingRead: UsageReading = {
+  lines: [],
+  isTerminal: false,
+  hasError: false,
+  hasOutput: false,
+  outputTextBytes: 0,
+  unmeteredTextBytes: 0,
+  flags: [],
+}
+
 /** What a model has read and said, as the input of a request that goes on from it. */
 export function readAgain(used: Readonly<Meters>): Meters {
   const sums: Meters = {}
@@ -282,11 +293,16 @@ const inputAgain: { readonly [M in Meter]?: Meter } = {
   imageOutput: 'imageInput',
 }
 
+/** The units of each meter changed alike. */
+export function mapMeters(meters: Readonly<Meters>, change: (units: number) => number): Meters {
+  const changed: Meters = {}
+  for (const meter in meters) changed[meter as Meter] = change(meters[meter as Meter] ?? 0)
+  return changed
+}
+
 /** Every unit so many times. */
 export function timesAll(meters: Readonly<Meters>, times: number): Meters {
-  const product: Meters = {}
-  for (const meter in meters) product[meter as Meter] = times * (meters[meter as Meter] ?? 0)
-  return product
+  return mapMeters(meters, units => times * units)
 }
 
 /** Two sets of units together. */

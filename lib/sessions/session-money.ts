@@ -1,3 +1,4 @@
+import { bytesPerToken } from '../http/text-density.ts'
 import { isZero } from '../dialects/measure.ts'
 import type { TurnUsage } from '../dialects/session.ts'
 import { holdRefused } from '../ledger/as-gateway-error.ts'
@@ -68,9 +69,6 @@ interface TurnEnd {
   /** What it is taken to have read, where nobody counted. */
   readonly input: Meters
 }
-
-/** Four bytes of text are about a token. */
-const bytesPerToken = 4
 
 /** Nobody speaks so slowly that fewer come to a second. */
 const spokenBytesPerSecond = 8

@@ -1,7 +1,8 @@
 import type { Job } from '../ledger/job.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import { timesAll, type Meter, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { mapMeters, timesAll, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { bytesPerToken } from '../http/text-density.ts'
 import { inTokens } from '../metering/estimate-usage.ts'
 import type { SentEnding } from './decide-owed.ts'
 import { settle, isSameModel } from './settle.ts'
@@ -9,9 +10,6 @@ import { settle, isSameModel } from './settle.ts'
 /** How a job ended: as an answer about it says, or in a way that nobody saw. */
 export type JobEnding =
   { readonly hasFailed: boolean; readonly reading: UsageReading } | { readonly reading: undefined }
-
-/** Four bytes of text are about a token. */
-const bytesPerToken = 4
 
 /**
  * What a job owes, at the prices that were in force when it was submitted. One whose end nobody could see may
@@ -90,11 +88,6 @@ function drawnInTokens(line: UsageLine, price: Price): UsageLine {
 function boundedLine(line: UsageLine, { output: most = Infinity, ...read }: Meters): UsageLine {
   const { meters, sumOf = 1 } = line
   const isOfRead = Object.keys(meters).length === 0
-  return { ...line, meters: isOfRead ? timesAll(read, sumOf) : atMost(meters, most * sumOf) }
-}
-
-function atMost(meters: Meters, most: number): Meters {
-  const bounded: Meters = {}
-  for (const [meter, units] of Object.entries(meters)) bounded[meter as Meter] = Math.min(units, most)
-  return bounded
+  const bounded = isOfRead ? timesAll(read, sumOf) : mapMeters(meters, units => Math.min(units, most * sumOf))
+  return { ...line, meters: bounded }
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue } from '../http/headers.ts'
+import { bytesPerToken } from '../http/text-density.ts'
 import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
 import {
   estimateInput,
@@ -15,7 +16,7 @@ import { usedByTools } from '../metering/expected-tokens.ts'
 import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
-import { addMeters, type UsageLine, type UsageReading, type Meters } from '../money/usage.ts'
+import { addMeters, nothingRead, type UsageLine, type UsageReading, type Meters } from '../money/usage.ts'
 import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import { chargeableReading, isReadUncounted, isUncounted, type Ending, type Owed } from './decide-owed.ts'
 import { settle, isSameModel, type EstimatedLines, type PricedModel, type Work } from './settle.ts'
@@ -27,11 +28,6 @@ declare module '../pipeline/exchange.ts' {
     usage: readonly UsageLine[]
     /** What the exchange was charged, once it is durable. */
     charged: { readonly charge: ChargeRequest; readonly result: ChargeResult }
-  }
-}
-
-declare module '../pipeline/exchange.ts' {
-  interface Facts {
     /** By which the provider's bill and support know the request. */
     providerRequestId: string
   }
@@ -46,19 +42,6 @@ export interface SettlementContext {
   /** What is expected of a model of which no response has come yet. */
   readonly likelyOutputTokens: number
 }
-
-const nothingRead: UsageReading = {
-  lines: [],
-  isTerminal: false,
-  hasError: false,
-  hasOutput: false,
-  outputTextBytes: 0,
-  unmeteredTextBytes: 0,
-  flags: [],
-}
-
-/** Four bytes of text are about a token. */
-const bytesPerToken = 4
 
 interface EstimateContext {
   readonly request: EstimatedRequest

@@ -1,4 +1,5 @@
 import { headerValues } from '../../http/headers.ts'
+import { bytesPerToken } from '../../http/text-density.ts'
 import type { Operation } from '../dialect.ts'
 import { freeOperation, objectOperation, storedFilesOperation } from '../operation-kinds.ts'
 import { object } from '../interest.ts'
@@ -8,8 +9,6 @@ import { route, type RouteRow } from '../route-table.ts'
 import { uploadId, uploadsInHead } from './files.ts'
 import { googleList } from './object-list.ts'
 
-/** Four bytes of text are about a token. */
-const bytesPerToken = 4
 /** The largest file that a store takes, as which one counts whose size nobody knows. */
 const fileBytesMax = 100 * 2 ** 20
 

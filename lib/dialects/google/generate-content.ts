@@ -3,7 +3,7 @@ import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { freeOperation, paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value, base64 } from '../interest.ts'
-import { addUsed, type AnswerMeasure } from '../measure.ts'
+import { addUsed, answerOf, type AnswerMeasure } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
@@ -157,11 +157,7 @@ class GenerateContentReader extends AnswerReader {
     if (last < this.#candidatesMost) this.flags.add('usage_decreased')
     this.addMade(measure.meters)
     addUsed(measure.meters, 'searches', this.#grounding.count(this.model))
-    const tier = readTier(usage, this.tier, this.context)
-    return {
-      lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
-      details: measure.details,
-    }
+    return answerOf({ ...measure, tier: readTier(usage, this.tier, this.context) })
   }
 }
 

@@ -4,7 +4,7 @@ import { AnswerReader } from '../answer-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { paidOperation, type JobKind, jobOperations } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import { addUsed, type AnswerMeasure, type UsageFields } from '../measure.ts'
+import { addUsed, answerOf, type AnswerMeasure, type UsageFields } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
@@ -94,11 +94,7 @@ class InteractionsReader extends AnswerReader {
     const measure = usage && measureMetadata(usage, interactionNames)
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
     addUsed(measure.meters, 'searches', countSearches(usage, this.model))
-    const tier = readTier(usage, this.tier, this.context)
-    return {
-      lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
-      details: measure.details,
-    }
+    return answerOf({ ...measure, tier: readTier(usage, this.tier, this.context) })
   }
 }
 

@@ -2,7 +2,7 @@ import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { paidOperation, type JobKind, jobOperations } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import { answerOf, type AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { readCount, readString, findField, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, sameModel } from '../request-facts.ts'
@@ -45,10 +45,9 @@ class PredictReader extends AnswerReader {
   }
 
   protected override measure(): AnswerMeasure {
-    if (this.#images === 0) return { lines: [], details: {} }
-    const variant = this.context.facts.unitsVariant
-    const meters = { images: this.#images }
-    return { lines: [variant === undefined ? { meters } : { meters, variant }], details: {} }
+    const images = this.#images
+    const { unitsVariant: variant } = this.context.facts
+    return answerOf(images === 0 ? undefined : { meters: { images }, details: {}, variant })
   }
 }
 
@@ -130,10 +129,8 @@ class OperationReader extends AnswerReader {
 
   protected override measure(): AnswerMeasure {
     const { units = {}, unitsVariant: variant, candidates } = this.context.facts
-    if (this.#samples === 0) return { lines: [], details: {} }
     const videoSeconds = ((units.videoSeconds ?? 0) / candidates) * this.#samples
-    const meters = { videoSeconds }
-    return { lines: [variant === undefined ? { meters } : { meters, variant }], details: {} }
+    return answerOf(this.#samples === 0 ? undefined : { meters: { videoSeconds }, details: {}, variant })
   }
 
   protected override jobState(): ReturnType<AnswerReader['jobState']> {

@@ -113,9 +113,7 @@ function images(
   const isOfNothing = images > 0 && isZero(answerOf(tokens).lines)
   if (tokens !== undefined && !isOfNothing) return { ...tokens, meters: imageMeters(tokens.meters, usage) }
   const variant = imageVariant(lastValue(findings, 'size'), lastValue(findings, 'quality'))
-  return images === 0
-    ? undefined
-    : { meters: { images }, details: {}, ...(variant !== undefined && { variant }) }
+  return images === 0 ? undefined : { meters: { images }, details: {}, variant }
 }
 
 const request = object({ input_file_id: names('file'), endpoint: value('endpoint') })

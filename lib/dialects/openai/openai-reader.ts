@@ -1,7 +1,15 @@
 import type { UsageLine } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { isStandardTier, tierUnnamed } from '../asked-tier.ts'
-import { type AnswerMeasure, addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
+import {
+  addDetail,
+  addUsed,
+  lineOf,
+  Split,
+  type AnswerMeasure,
+  type Measure,
+  type UsageFields,
+} from '../measure.ts'
 import { knownProvider } from '../../providers/known-providers.ts'
 
 const doneMark = '[DONE]'
@@ -32,8 +40,7 @@ export class OpenaiReader extends AnswerReader {
   }
 
   protected line(meters: UsageLine['meters'], variant?: string): UsageLine {
-    const tier = this.servedTier
-    return { meters, ...(tier !== undefined && { tier }), ...(variant !== undefined && { variant }) }
+    return lineOf(meters, { tier: this.servedTier, variant })
   }
 }
 
@@ -58,7 +65,7 @@ export function measureTokens(usage: UsageFields, providerKind: string): Measure
   const measure: Measure = {
     meters: contextSize === undefined ? {} : { requests: 1 },
     details: statedCost(usage),
-    ...(contextSize !== undefined && { variant: contextSize }),
+    variant: contextSize,
   }
   if (input !== undefined) splitInput(usage, input, measure)
   // Mistral bills what it hears by the second, and counts its tokens as well.

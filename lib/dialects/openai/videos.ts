@@ -1,11 +1,11 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { Meters, UsageReading } from '../../money/usage.ts'
+import { nothingRead, type Meters, type UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, RequestFacts, UsageReader, UsageReaderContext } from '../dialect.ts'
 import { type JobKind, jobOperations, freeOperation } from '../operation-kinds.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import { answerOf, lineOf, type AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readCount, readString, textOf, wrongType } from '../read-field.ts'
@@ -86,11 +86,8 @@ class VideoReader extends AnswerReader {
     const { units, unitsVariant } = this.context.facts
     const videoSeconds = this.#seconds ?? units?.videoSeconds
     const meters: Meters = videoSeconds === undefined ? {} : { videoSeconds }
-    const variant = this.#size ?? unitsVariant
-    return {
-      lines: [variant === undefined ? { meters } : { meters, variant }],
-      details: this.#costUsd === undefined ? {} : { costUsd: this.#costUsd },
-    }
+    const details = this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }
+    return answerOf({ meters, details, variant: this.#size ?? unitsVariant })
   }
 
   protected override jobState(): ReturnType<AnswerReader['jobState']> {
@@ -117,17 +114,10 @@ class VideoContentReader implements UsageReader {
   end(): UsageReading {
     const { facts, object, providerKind } = this.#context
     const video = knownProvider(providerKind).statesVideoCost === true ? undefined : object
-    const { units: meters = {}, unitsVariant: variant } = facts
-    return {
-      lines: video === undefined ? [] : [variant === undefined ? { meters } : { meters, variant }],
-      isTerminal: this.isTerminal,
-      hasError: false,
-      hasOutput: true,
-      outputTextBytes: 0,
-      unmeteredTextBytes: 0,
-      flags: [],
-      ...(video !== undefined && { job: { kind: 'video', id: video.id, state: 'done' } }),
-    }
+    const told: UsageReading = { ...nothingRead, hasOutput: true }
+    if (video === undefined) return told
+    const lines = [lineOf(facts.units ?? {}, { variant: facts.unitsVariant })]
+    return { ...told, lines, job: { kind: 'video', id: video.id, state: 'done' } }
   }
 }
 

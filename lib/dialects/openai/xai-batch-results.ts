@@ -2,7 +2,7 @@ import { BatchSum, batchReading, textBytesOf } from '../batch-results.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
-import { type AnswerMeasure, UsageFields } from '../measure.ts'
+import { lineOf, UsageFields, type AnswerMeasure } from '../measure.ts'
 import type { JobSighting, Meters, UsageLine, UsageReading } from '../../money/usage.ts'
 import { measureTokens, ticksPerUsd } from './openai-reader.ts'
 import { failedStatuses, secondsOf } from './videos.ts'
@@ -171,7 +171,7 @@ export class XaiResultsReader extends AnswerReader {
     }
     if (Object.keys(meters).length === 0) this.flags.add('usage_missing')
     return {
-      line: { meters, tier: 'batch', ...(unitsVariant !== undefined && { variant: unitsVariant }) },
+      line: lineOf(meters, { tier: 'batch', variant: unitsVariant }),
       details: costUsd === undefined ? {} : { costUsd },
     }
   }
