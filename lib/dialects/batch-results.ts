@@ -3,14 +3,21 @@ import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import { bytesPerToken } from '../http/text-density.ts'
 import {
   addMeters,
-  nothingRead,
   type JobSighting,
   type NamedObject,
   type UsageReading,
   type UsageLine,
 } from '../money/usage.ts'
 import type { UsageReader, UsageReaderContext } from './dialect.ts'
-import { type AnswerMeasure, UsageFields, addDetail, isWritten, isZero, namesInput } from './measure.ts'
+import {
+  UsageFields,
+  addDetail,
+  isWritten,
+  isZero,
+  namesInput,
+  nothingRead,
+  type AnswerMeasure,
+} from './measure.ts'
 import { promptTokens } from '../money/price-line.ts'
 
 /**

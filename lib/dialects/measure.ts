@@ -1,4 +1,11 @@
-import { inputMeters, outputMeters, type Meter, type Meters, type UsageLine } from '../money/usage.ts'
+import {
+  inputMeters,
+  outputMeters,
+  type Meter,
+  type Meters,
+  type UsageLine,
+  type UsageReading,
+} from '../money/usage.ts'
 import { JsonScanError, scanJson, type Interest } from '../http/json-scan.ts'
 
 /** What a usage object comes to: disjoint meters, and numbers that are kept but not priced. */
@@ -25,6 +32,17 @@ export interface AnswerMeasure {
 export function answerOf(measure: Measure | undefined): AnswerMeasure {
   if (measure === undefined) return { lines: [], details: {} }
   return { lines: [lineOf(measure.meters, measure)], details: measure.details }
+}
+
+/** Of an answer in which there was nothing to read. */
+export const nothingRead: UsageReading = {
+  lines: [],
+  isTerminal: false,
+  hasError: false,
+  hasOutput: false,
+  outputTextBytes: 0,
+  unmeteredTextBytes: 0,
+  flags: [],
 }
 
 /**

@@ -5,7 +5,7 @@ import { amountMicrosMax, parseRoubles, type Micros } from '../money/amount.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import { costAtMost, costUsually, timesFactor, timesFactorsAtMost } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
-import { addMeters, mapMeters, timesAll, tokensOf, type Meters } from '../money/usage.ts'
+import { addMeters, mapMeters, tokensOf, type Meters } from '../money/usage.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 import { mediaAllowance } from './media-allowance.ts'
@@ -74,9 +74,12 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   const tools = toolsAtMost(priced, longest)
   const longestRead = tools.tokens > 0 ? windowTokens : longest
   const agents = agentsOf(priced.upstreamModelName)
-  const read = addMeters(timesAll(given.meters, agents), {
-    input: tools.tokens + agents * (share.unread ?? 0) * windowTokens,
-  })
+  const read = addMeters(
+    mapMeters(given.meters, units => units * agents),
+    {
+      input: tools.tokens + agents * (share.unread ?? 0) * windowTokens,
+    },
+  )
   const windowsTokens = (agents * requests + tools.readings) * windows
   const consumed = {
     read: mapMeters(read, units => Math.min(units, windowsTokens)),
@@ -107,7 +110,10 @@ function readUsually(priced: PricedShare, hold: Config['hold']): { read: Meters;
     else {
       // Each as large as they are on average: sums of what is counted by bytes come out the same.
       const allowance = mediaAllowance([partOf(kind, Math.ceil(bytes / count))], price, priced.providerKind)
-      read = addMeters(read, timesAll(allowance, count))
+      read = addMeters(
+        read,
+        mapMeters(allowance, units => units * count),
+      )
     }
   }
   return { read, mediaMicros }
@@ -237,7 +243,10 @@ function toolsAtMost({ share, windowTokens, ...model }: PricedShare, longest: nu
 function contextOf({ share: { goesOnFrom = {} }, contexts }: PricedShare): Meters {
   let sum: Meters = {}
   for (const [name, requests] of Object.entries(goesOnFrom))
-    sum = addMeters(sum, timesAll(contexts.get(name) ?? {}, requests))
+    sum = addMeters(
+      sum,
+      mapMeters(contexts.get(name) ?? {}, units => units * requests),
+    )
   return sum
 }
 

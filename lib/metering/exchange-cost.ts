@@ -8,7 +8,7 @@ import { amountMicrosMax, parseRoubles, type Micros } from '../money/amount.ts'
 import { maxOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
-import { addMeters, isUnread, timesAll, tokensOf, type Meters } from '../money/usage.ts'
+import { addMeters, isUnread, mapMeters, tokensOf, type Meters } from '../money/usage.ts'
 import { drawnAtMost, drawnTokens, namedAtMost } from './named-cost.ts'
 import { feesAtMost, tokensAround, agentsOf, unaskedTools } from './unasked-work.ts'
 import { mediaAllowance } from './media-allowance.ts'
@@ -195,7 +195,7 @@ function atMost(
   // What is summed up is written once more.
   const written = facts.isCompacted === true ? 2 * outputTokens : outputTokens
   const agents = agentsOf(basis.target.upstreamModelName, facts.reasoning)
-  const given = agents === 1 ? first.meters : timesAll(first.meters, agents)
+  const given = agents === 1 ? first.meters : mapMeters(first.meters, units => units * agents)
   const again = rounds.count === 0 ? undefined : { input: rounds.tokensAfter(tokens + written) }
   const read = told ?? addMeters(given, again)
   const { upstreamModelName, provider } = basis.target

@@ -259,17 +259,6 @@ export interface UsageReading {
   readonly job?: JobSighting
 }
 
-/** Of an answer in which there was nothing to read. */
-export const nothingRead: UsageReading = {
-  lines: [],
-  isTerminal: false,
-  hasError: false,
-  hasOutput: false,
-  outputTextBytes: 0,
-  unmeteredTextBytes: 0,
-  flags: [],
-}
-
 /** What a model has read and said, as the input of a request that goes on from it. */
 export function readAgain(used: Readonly<Meters>): Meters {
   const sums: Meters = {}
@@ -298,11 +287,6 @@ export function mapMeters(meters: Readonly<Meters>, change: (units: number) => n
   const changed: Meters = {}
   for (const meter in meters) changed[meter as Meter] = change(meters[meter as Meter] ?? 0)
   return changed
-}
-
-/** Every unit so many times. */
-export function timesAll(meters: Readonly<Meters>, times: number): Meters {
-  return mapMeters(meters, units => times * units)
 }
 
 /** Two sets of units together. */

@@ -1,7 +1,7 @@
 import type { Job } from '../ledger/job.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import { mapMeters, timesAll, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { mapMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
 import { bytesPerToken } from '../http/text-density.ts'
 import { inTokens } from '../metering/estimate-usage.ts'
 import type { SentEnding } from './decide-owed.ts'
@@ -88,6 +88,8 @@ function drawnInTokens(line: UsageLine, price: Price): UsageLine {
 function boundedLine(line: UsageLine, { output: most = Infinity, ...read }: Meters): UsageLine {
   const { meters, sumOf = 1 } = line
   const isOfRead = Object.keys(meters).length === 0
-  const bounded = isOfRead ? timesAll(read, sumOf) : mapMeters(meters, units => Math.min(units, most * sumOf))
+  const bounded = isOfRead
+    ? mapMeters(read, units => units * sumOf)
+    : mapMeters(meters, units => Math.min(units, most * sumOf))
   return { ...line, meters: bounded }
 }
