@@ -2,8 +2,8 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
-import type { Meter, Meters, NamedObject } from '../money/usage.ts'
-import { BatchTally } from './batch-tally.ts'
+import type { Meter, NamedObject } from '../money/usage.ts'
+import { BatchTally, type BatchedTo } from './batch-tally.ts'
 import type { JsonPartsReader, RequestFacts } from './dialect.ts'
 import { span } from './interest.ts'
 import { filesInText, objectsIn } from './named-objects.ts'
@@ -40,17 +40,9 @@ export function batchedRequest(members: Interest): Interest {
   return { ...span(requestName), ...members }
 }
 
-export interface BatchedRequest {
+export interface BatchedRequest extends BatchedTo {
   /** Its place; that in the body unless said. */
   readonly at?: string
-  readonly endpoint: string
-  readonly mainMeter?: Meter
-  readonly isFree?: boolean
-  readonly mayRunTools?: boolean
-  readonly drawsWith?: string | undefined
-  readonly units?: Meters
-  readonly unitsVariant?: string | undefined
-  readonly imagesGiven?: number
   /** For requests that name none; absent where each must. */
   readonly model?: string
   /** Texts that are answered one by one; 1 unless said. */
@@ -132,9 +124,9 @@ export function addRequest(
   const [request] = findings
   if (request === undefined) return []
   const scan: ScanResult = { findings }
-  const at = batch.at ?? request.path
+  const { at = request.path, model: unlessSaid, prompts = 1, capMembers, ...to } = batch
   requireSpellings(scan)
-  const model = modelOf(scan, batch.model)
+  const model = modelOf(scan, unlessSaid)
   if (request.type !== 'object' || model === undefined || model === '') {
     tally.fail(at, 'It names no model.')
     return []
@@ -143,36 +135,24 @@ export function addRequest(
   if (containersIn(scan).units !== undefined)
     tally.fail(at, 'No container is rented in a batch: send requests that run code one by one.')
   const media = readMedia(scan)
-  const cap = largestCap(findings, 'cap', batch.capMembers)
-  const completionCap = largestCap(findings, 'otherCap', batch.capMembers)
+  const cap = largestCap(findings, 'cap', capMembers)
+  const completionCap = largestCap(findings, 'otherCap', capMembers)
   const wantedTier = wantedBatchTier(scan)
   const cacheWrite = cacheWriteIn(scan)
-  const namedModels = namedModelsIn(scan)
-  const { tools, explainedTools, searches, isCompacted, predictedBytes } = demandIn(scan)
   const candidates = Math.max(1, readCount(scan, 'candidates') ?? 1, readCount(scan, 'bestOf') ?? 1)
   tally.add({
+    ...demandIn(scan),
+    ...to,
     at,
     model,
-    endpoint: batch.endpoint,
-    ...(batch.mainMeter !== undefined && { mainMeter: batch.mainMeter }),
-    ...(batch.isFree === true && { isFree: true }),
-    ...(batch.mayRunTools === true && { mayRunTools: true }),
-    ...(batch.drawsWith !== undefined && { drawsWith: batch.drawsWith }),
-    ...(namedModels.length > 0 && { namedModels }),
-    ...(searches !== undefined && { searches }),
-    ...(tools !== undefined && { tools }),
-    ...(explainedTools !== undefined && { explainedTools }),
-    ...((batch.prompts ?? 1) > 1 && { isReadInParts: true }),
-    ...(isCompacted === true && { isCompacted }),
-    ...(predictedBytes !== undefined && { predictedBytes }),
+    namedModels: namedModelsIn(scan),
+    isReadInParts: prompts > 1,
     ...(cacheWrite !== undefined && { cacheWrite }),
-    ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
-    ...(batch.imagesGiven !== undefined && { imagesGiven: batch.imagesGiven }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),
     ...(cap > 0 && { outputTokensCap: cap }),
     ...(completionCap > 0 && { completionTokensCap: completionCap }),
     ...(wantedTier !== undefined && { wantedTier }),
-    candidates: candidates * (batch.prompts ?? 1),
+    candidates: candidates * prompts,
     media,
     objects: objectsIn(scan),
     filesInText: filesInText(scan) ?? [],

@@ -10,9 +10,8 @@ import {
   type Meters,
   type NamedObject,
 } from '../money/usage.ts'
-import type { NamedModel, RequestFacts } from './dialect.ts'
+import type { RequestFacts } from './dialect.ts'
 import { withUnseen } from './request-facts.ts'
-import type { ProviderTool } from './provider-tools.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { JsonLines, type JsonLine } from '../http/json-lines.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'
@@ -83,34 +82,41 @@ function sumOf(left: CountedText, right: CountedText): CountedText {
   }
 }
 
-/** One request inside a batch. */
-export interface BatchRequest {
-  /** Its place: `line 3`, `requests[2]`. */
-  readonly at: string
-  readonly model: string
+/** What is known of a request inside a batch by where it goes. */
+export interface BatchedTo {
   readonly endpoint: string
   readonly mainMeter?: Meter
   readonly isFree?: boolean
   readonly mayRunTools?: boolean
-  readonly cacheWrite?: RequestFacts['cacheWrite']
   readonly drawsWith?: string | undefined
-  readonly namedModels?: readonly NamedModel[]
-  readonly searches?: number
-  readonly tools?: readonly ProviderTool[]
-  readonly explainedTools?: number
-  readonly isReadInParts?: boolean
-  readonly isCompacted?: true
-  readonly predictedBytes?: number
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
   readonly imagesGiven?: number
-  readonly textBytes: number
-  readonly outputTokensCap?: number
-  readonly completionTokensCap?: number
-  readonly wantedTier?: string
-  readonly candidates: number
-  readonly media: readonly MediaPart[]
-  readonly objects: readonly NamedObject[]
+}
+
+/** What a request may say, in a batch as outside of one. */
+type SaidInBatch =
+  | 'cacheWrite'
+  | 'namedModels'
+  | 'searches'
+  | 'tools'
+  | 'explainedTools'
+  | 'isReadInParts'
+  | 'isCompacted'
+  | 'predictedBytes'
+  | 'textBytes'
+  | 'outputTokensCap'
+  | 'completionTokensCap'
+  | 'wantedTier'
+  | 'candidates'
+  | 'media'
+  | 'objects'
+
+/** One request inside a batch. */
+export interface BatchRequest extends BatchedTo, Pick<RequestFacts, SaidInBatch> {
+  /** Its place: `line 3`, `requests[2]`. */
+  readonly at: string
+  readonly model: string
   readonly filesInText: readonly NamedObject[]
 }
 
