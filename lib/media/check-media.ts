@@ -24,18 +24,18 @@ const playing: readonly (MediaPart['kind'] | undefined)[] = ['audio', 'video']
  * @throws GatewayError media_type, with both names
  */
 export function checkLabel(part: MediaPart, areTypesExact: boolean): string | undefined {
-  const { declaredType, detectedType: found, path } = part
+  const { detectedType: found, path } = part
   // What is not here cannot be looked at.
   if (part.bytes === undefined) return undefined
   const called = expectation(part)
   if (called === undefined) return undefined
   if (found === undefined) {
     if (called.kind !== 'image' && called.type !== 'application/pdf') return undefined
-    throw refusal(path, called.name, 'of no known type', declaredType, found)
+    throw refusal(part, called.name)
   }
   if (isWhatItIsCalled(called, found)) return undefined
   if (areTypesExact || called.kind !== 'image' || mediaKind(found) !== 'image')
-    throw refusal(path, called.name, found, declaredType, found)
+    throw refusal(part, called.name)
   return `media_label; part=${asHeaderText(path)}; called=${asHeaderText(called.name)}; found=${found}`
 }
 
@@ -78,15 +78,12 @@ function asHeaderText(text: string): string {
 }
 
 function refusal(
-  path: string,
+  { path, declaredType: declared, detectedType: detected }: MediaPart,
   called: string,
-  found: string,
-  declared: string | undefined,
-  detected: string | undefined,
 ): GatewayError {
   return new GatewayError(
     'media_type',
-    `${path} is called ${called} and is ${found} by its content. Send it as what it is.`,
+    `${path} is called ${called} and is ${detected ?? 'of no known type'} by its content. Send it as what it is.`,
     {
       param: path,
       details: { ...(declared !== undefined && { declared }), ...(detected !== undefined && { detected }) },
@@ -99,17 +96,23 @@ function refusal(
  * @throws GatewayError media_too_many, media_too_large, media_type
  */
 export function checkImages(parts: readonly MediaPart[], limits: MediaLimits): void {
-  const images = parts.filter(part => part.kind === 'image')
-  const { imagesMax } = limits
-  const firstTooMany = imagesMax === undefined ? undefined : images[imagesMax]
-  if (firstTooMany !== undefined) {
-    throw new GatewayError(
-      'media_too_many',
-      `The request has ${images.length} images, and at most ${imagesMax} are accepted; the first too many is ${firstTooMany.path}.`,
-      { param: firstTooMany.path },
-    )
-  }
-  for (const image of images) checkImage(image, limits)
+  for (const image of fewOf('image', parts, limits.imagesMax)) checkImage(image, limits)
+}
+
+/** The parts of a kind, of which there may be so many and no more. */
+function fewOf(
+  kind: 'image' | 'video',
+  parts: readonly MediaPart[],
+  max: number | undefined,
+): readonly MediaPart[] {
+  const found = parts.filter(part => part.kind === kind)
+  const firstTooMany = max === undefined ? undefined : found[max]
+  if (firstTooMany === undefined) return found
+  throw new GatewayError(
+    'media_too_many',
+    `The request has ${found.length} ${kind}s, and at most ${max} are accepted; the first too many is ${firstTooMany.path}.`,
+    { param: firstTooMany.path },
+  )
 }
 
 /** An image given by address has no bytes here. */
@@ -201,16 +204,7 @@ function checkPdf(
  * @throws GatewayError media_too_many, media_too_long
  */
 export function checkPlaytime(parts: readonly MediaPart[], limits: MediaLimits): string | undefined {
-  const videos = parts.filter(part => part.kind === 'video')
-  const firstTooMany = limits.videosMax === undefined ? undefined : videos[limits.videosMax]
-  if (firstTooMany !== undefined) {
-    throw new GatewayError(
-      'media_too_many',
-      `The request has ${videos.length} videos, and at most ${limits.videosMax} are accepted; the first too many is ${firstTooMany.path}.`,
-      { param: firstTooMany.path },
-    )
-  }
-  checkSeconds('video', videos, limits.videoSecondsMax)
+  checkSeconds('video', fewOf('video', parts, limits.videosMax), limits.videoSecondsMax)
   const audio = parts.filter(part => part.kind === 'audio')
   const audioSeconds = checkSeconds('audio', audio, limits.audioSecondsMax)
   const { audioSecondsWarn } = limits

@@ -11,7 +11,6 @@ import {
 
 /** The members of a track by which its audio is read. */
 export const trackIds = {
-  entry: 0xae,
   number: 0xd7,
   codec: 0x86,
   codecPrivate: 0x63a2,

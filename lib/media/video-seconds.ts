@@ -8,6 +8,7 @@ const ids = {
   timestampScale: 0x2ad7b1,
   duration: 0x4489,
   tracks: 0x1654ae6b,
+  trackEntry: 0xae,
   audio: 0xe1,
   trackType: 0x83,
   cluster: 0x1f43b675,
@@ -23,22 +24,18 @@ const entered: ReadonlySet<number> = new Set([
   ids.segment,
   ids.info,
   ids.tracks,
-  trackIds.entry,
+  ids.trackEntry,
   ids.audio,
   ids.cluster,
   ids.blockGroup,
 ])
 const blocks: ReadonlySet<number> = new Set([ids.simpleBlock, ids.block])
+const trackMembers: ReadonlySet<number> = new Set(Object.values(trackIds))
 const read: ReadonlySet<number> = new Set([
+  ...trackMembers,
   ids.timestampScale,
   ids.duration,
   ids.trackType,
-  trackIds.number,
-  trackIds.codec,
-  trackIds.codecPrivate,
-  trackIds.hertz,
-  trackIds.channels,
-  trackIds.bits,
   ids.timestamp,
   ids.simpleBlock,
   ids.block,
@@ -81,7 +78,7 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     const id = header.readUIntBE(0, idBytes)
     const size = sizeIn(header, idBytes, sizeBytes)
     position += idBytes + sizeBytes
-    if (id === trackIds.entry) state.audio.beginTrack()
+    if (id === ids.trackEntry) state.audio.beginTrack()
     if (entered.has(id)) continue
     // Only what is entered may be of unknown size, as a live recording's segment and clusters are.
     if (size === undefined) break
@@ -130,15 +127,11 @@ function readElement(id: number, payload: Buffer, state: EbmlState, size: number
     case ids.blockDuration:
       state.lastTicks = Math.max(state.lastTicks, state.blockTicks + unsigned(payload))
       break
-    case trackIds.number:
-    case trackIds.codec:
-    case trackIds.codecPrivate:
-    case trackIds.hertz:
-    case trackIds.channels:
-    case trackIds.bits:
-      state.audio.readMember(id, payload)
-      break
     default: {
+      if (trackMembers.has(id)) {
+        state.audio.readMember(id, payload)
+        return
+      }
       // Track number, then 16 bits: ticks since the beginning of the cluster.
       const trackBytes = lengthOf(payload[0], 8)
       if (trackBytes === 0 || payload.length < trackBytes + 2) return
