@@ -7,34 +7,25 @@ import { ClientLeftError, type BodyFailedError } from '../bodies/client-stream.t
 import { toldProvider, toldProviderFirst, type ProviderConfig } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
+const unreachedInTime = 'could not be reached in time; nothing was sent.'
+
+/** What a provider did that took too long, by the code of the error. */
+const timeouts: ReadonlyMap<string, string> = new Map([
+  ['UND_ERR_HEADERS_TIMEOUT', 'did not begin to answer in time.'],
+  ['UND_ERR_BODY_TIMEOUT', 'fell silent in the middle of its answer.'],
+  ['UND_ERR_CONNECT_TIMEOUT', unreachedInTime],
+  ['ETIMEDOUT', unreachedInTime],
+])
+
 /**
  * Says what an upstream's failure means to the caller. undici's and the system's error codes are known here
  * and nowhere else.
  * @param wasStarted whether a byte of the request may have reached the provider
  */
 export function upstreamError(error: Error, wasStarted: boolean, provider: ProviderConfig): GatewayError {
-  const code = (error as NodeJS.ErrnoException).code ?? ''
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') {
-    return new GatewayError(
-      'upstream_timeout',
-      `${toldProviderFirst(provider)} did not begin to answer in time.`,
-      { cause: error },
-    )
-  }
-  if (code === 'UND_ERR_BODY_TIMEOUT') {
-    return new GatewayError(
-      'upstream_timeout',
-      `${toldProviderFirst(provider)} fell silent in the middle of its answer.`,
-      { cause: error },
-    )
-  }
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
-    return new GatewayError(
-      'upstream_timeout',
-      `${toldProviderFirst(provider)} could not be reached in time; nothing was sent.`,
-      { cause: error },
-    )
-  }
+  const late = timeouts.get((error as NodeJS.ErrnoException).code ?? '')
+  if (late !== undefined)
+    return new GatewayError('upstream_timeout', `${toldProviderFirst(provider)} ${late}`, { cause: error })
   if (!wasStarted) {
     return new GatewayError(
       'upstream_unreachable',
@@ -119,10 +110,7 @@ function isAboutCountry({ status, code, state, message }: ErrorFields): boolean 
 }
 
 /** What an error answer says; of one that is no JSON, its status only. */
-function errorFields(status: number, headers: readonly string[], body: Buffer): ErrorFields {
-  const parsed = parse(body, headerValue(headers, 'content-encoding'))
-  // Google's streams answer with an array of one.
-  const whole = objectOf(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed)
+function errorFields(status: number, whole: Fields): ErrorFields {
   const error = typeof whole['error'] === 'object' ? objectOf(whole['error']) : whole
   const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
   return {
@@ -136,9 +124,7 @@ function errorFields(status: number, headers: readonly string[], body: Buffer): 
 }
 
 /** Google's wait in seconds: `retryDelay: "34.4s"` in a detail of the error. */
-function retryDelayMs(headers: readonly string[], body: Buffer): number | undefined {
-  const parsed = parse(body, headerValue(headers, 'content-encoding'))
-  const whole = objectOf(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed)
+function retryDelayMs(whole: Fields): number | undefined {
   const { details } = objectOf(whole['error'])
   if (!Array.isArray(details)) return undefined
   for (const detail of details as readonly unknown[]) {
@@ -160,8 +146,10 @@ function parse(body: Buffer, encoding: string | undefined): unknown {
   }
 }
 
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+type Fields = Readonly<Record<string, unknown>>
+
+function objectOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
 function textOf(value: unknown): string {
@@ -171,21 +159,20 @@ function textOf(value: unknown): string {
 /** Reads an error answer with its whole body. */
 export function judgeRefusal(providerKind: string, { status, headers }: ResponseHead, body: Buffer): Verdict {
   if (!isJudged(status)) return aboutRequest
-  const fields = errorFields(status, headers, body)
+  const parsed = parse(body, headerValue(headers, 'content-encoding'))
+  // Google's streams answer with an array of one.
+  const whole = objectOf(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed)
+  const fields = errorFields(status, whole)
   const code = fields.code || fields.reasons[0] || fields.type || String(status)
   if (isAboutCountry(fields)) return { about: 'country', code: fields.code || fields.state }
   if (isAboutCredential(providerKind, fields)) return { about: 'credential', code }
-  if (status === 429) return { about: 'rate', waitMs: waitOf(headers, body) }
+  if (status === 429) return { about: 'rate', waitMs: waitOf(headers, whole) }
   return aboutRequest
 }
 
-function waitOf(headers: readonly string[], body: Buffer): number {
+function waitOf(headers: readonly string[], whole: Fields): number {
   const ms = Number(headerValue(headers, 'retry-after-ms') ?? Number.NaN)
   const seconds = Number(headerValue(headers, 'retry-after') ?? Number.NaN)
-  const wait = Number.isFinite(ms)
-    ? ms
-    : Number.isFinite(seconds)
-      ? seconds * 1000
-      : retryDelayMs(headers, body)
+  const wait = Number.isFinite(ms) ? ms : Number.isFinite(seconds) ? seconds * 1000 : retryDelayMs(whole)
   return Math.min(waitMsMax, Math.max(0, wait ?? waitMsDefault))
 }
