@@ -1,6 +1,8 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import type { NamedObject, UsageLine } from '../money/usage.ts'
 import type { NamedModel, Operation } from './dialect.ts'
+import { objectsIn } from './named-objects.ts'
+import { namedModelsIn } from './naming-members.ts'
 import type { ProviderTool } from './provider-tools.ts'
 import {
   JsonScanError,
@@ -205,13 +207,20 @@ export interface SessionProtocol {
   /** Others may be told of the same turns, which are charged to whoever is the first to see their end. */
   readonly isShared?: boolean
   createReader(context: SessionContext): SessionReader
-  /**
-   * What a message from the client names.
-   * @throws GatewayError body_invalid, field_ambiguous
-   */
-  namesIn(message: Buffer): Steps<SessionNames>
+  /** Where a message from the client names something, and how it is spelled. */
+  readonly naming: Interest
+  readonly namingOptions?: ScanOptions
   /** An error as a message of the protocol; undefined where it has none and errors close the session. */
   errorMessage?(error: GatewayError, eventId: string): string
+}
+
+/**
+ * What a message from the client names.
+ * @throws GatewayError body_invalid, field_ambiguous
+ */
+export function* namesIn({ naming, namingOptions }: SessionProtocol, message: Buffer): Steps<SessionNames> {
+  const scan = yield* scanMessage(message, naming, namingOptions)
+  return { objects: objectsIn(scan), models: namedModelsIn(scan) }
 }
 
 /** What a message from the provider is to the turns of a connection. */

@@ -1,6 +1,6 @@
 import { runSteps } from '../bodies/turns.ts'
 import type { Config } from '../config/config.ts'
-import type { SessionNames, SessionProtocol } from '../dialects/session.ts'
+import { namesIn, type SessionNames, type SessionProtocol } from '../dialects/session.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -34,7 +34,7 @@ export class SessionNamesCheck implements SessionTap {
 
   /** @throws GatewayError model_not_allowed, model_not_found, object_not_found; a rejection refuses the message */
   onClientMessage(data: Buffer): Promise<undefined> | undefined {
-    const named = runSteps(this.#protocol.namesIn(data))
+    const named = runSteps(namesIn(this.#protocol, data))
     return named instanceof Promise ? named.then(found => this.#check(found)) : this.#check(named)
   }
 

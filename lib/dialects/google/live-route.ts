@@ -17,7 +17,6 @@ import {
   encodedSeconds,
   type Steps,
   type Fields,
-  type SessionNames,
   type ClientEvent,
   type ServerEvent,
   type SessionReader,
@@ -225,21 +224,13 @@ function factsFromSetup(scan: ScanResult, body: { readonly length: number }): Re
 
 const functionResponse = object({ parts: anyOf(list(part), part) })
 
+/** What a message names; what a setup names is read with it. */
 const message = searched({
   clientcontent: object({ turns: contents }),
   toolresponse: object({ functionresponses: anyOf(list(functionResponse), functionResponse) }),
   // Most messages are this, and name nothing.
   realtimeinput: unread,
 })
-
-/**
- * What a message of Gemini Live names; what its setup names is read with it.
- * @throws GatewayError body_invalid, field_ambiguous
- */
-function* namesOfMessage(data: Buffer): Steps<SessionNames> {
-  const scan = yield* scanMessage(data, message, { foldUnderscores: true })
-  return { objects: objectsIn(scan), models: namedModelsIn(scan) }
-}
 
 /** Gemini Live, whose first message names the model. */
 const live = paidOperation('live', 'audioOutput', {
@@ -256,7 +247,8 @@ const live = paidOperation('live', 'audioOutput', {
   session: {
     beginsWithMessage: true,
     createReader: ({ model }) => new LiveReader(model),
-    namesIn: namesOfMessage,
+    naming: message,
+    namingOptions: { foldUnderscores: true },
   },
 })
 

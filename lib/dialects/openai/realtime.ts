@@ -3,12 +3,11 @@ import { headerValue } from '../../http/headers.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation, paidOperation } from '../operation-kinds.ts'
 import { decodeSegment } from '../route-table.ts'
-import { type SessionProtocol, type SessionNames, scanMessage, type Steps } from '../session.ts'
+import type { SessionProtocol } from '../session.ts'
 import { RealtimeReader } from './realtime-reader.ts'
 import { TranscriptionReader } from './transcription-reader.ts'
 import { list } from '../interest.ts'
-import { objectsIn } from '../named-objects.ts'
-import { namedModelsIn, searched } from '../naming-members.ts'
+import { searched } from '../naming-members.ts'
 import { storedPrompt, tool } from './response-input.ts'
 
 /** The error event of the Realtime API: the session goes on after it unless it is closed. */
@@ -24,25 +23,17 @@ function errorMessage(error: GatewayError, eventId: string): string {
 const item = searched({})
 const settings = { prompt: storedPrompt, tools: list(tool) }
 
+/** What a Realtime event names. Items of the conversation are the session's own. */
 const message = searched({
   item,
   session: searched(settings),
   response: searched({ ...settings, input: list(item) }),
 })
 
-/**
- * What a Realtime event names. Items of the conversation are the session's own.
- * @throws GatewayError body_invalid, field_ambiguous
- */
-function* realtimeNames(event: Buffer): Steps<SessionNames> {
-  const scan = yield* scanMessage(event, message)
-  return { objects: objectsIn(scan), models: namedModelsIn(scan) }
-}
-
 const protocol: SessionProtocol = {
   beginsWithMessage: false,
   createReader: context => new RealtimeReader(context),
-  namesIn: realtimeNames,
+  naming: message,
   errorMessage,
 }
 

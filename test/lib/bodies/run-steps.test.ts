@@ -1,6 +1,7 @@
 import t from 'tap'
 import { runSteps } from '../../../lib/bodies/turns.ts'
 import { realtime } from '../../../lib/dialects/openai/realtime.ts'
+import { namesIn } from '../../../lib/dialects/session.ts'
 import { RealtimeReader } from '../../../lib/dialects/openai/realtime-reader.ts'
 
 const reader = new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false, model: '' })
@@ -36,5 +37,5 @@ await t.test('what is wrong in a later step is told as in the first', async t =>
   const parts = Buffer.from(`{"item":{"content":[${'{"file_id":"f"},'.repeat(30_000)}{}]}}`)
   const { session } = realtime
   if (session === undefined) throw new Error('it is a session')
-  await t.rejects(async () => runSteps(session.namesIn(parts)), { code: 'body_invalid' })
+  await t.rejects(async () => runSteps(namesIn(session, parts)), { code: 'body_invalid' })
 })
