@@ -67,11 +67,7 @@ export function readParameter(query: URLSearchParams, ...names: readonly string[
  * How many objects are on a page: as many as was asked for, or fewer.
  * @throws GatewayError request_invalid
  */
-export function readLimit(
-  query: URLSearchParams,
-  names: readonly string[],
-  { usual, max }: { readonly usual: number; readonly max: number },
-): number {
+function readLimit(query: URLSearchParams, names: readonly string[], { usual, max }: Limit): number {
   const text = readParameter(query, ...names)
   const limit = text === undefined ? usual : Number(text)
   if (!/^\d+$/.test(text ?? '1') || limit > max)
@@ -91,4 +87,155 @@ const comma = Buffer.from(',')
 export function joinObjects(before: string, objects: ListPage['objects'], after: string): readonly Buffer[] {
   const parts = objects.flatMap(({ bytes }, index) => (index === 0 ? [bytes] : [comma, bytes]))
   return [Buffer.from(before), ...parts, Buffer.from(after)]
+}
+
+/** What a list of any dialect is of. */
+type Listed = Pick<ObjectList, 'kind' | 'retrieval' | 'path' | 'keptMsMax'>
+
+interface Limit {
+  readonly usual: number
+  readonly max: number
+}
+
+/**
+ * The object behind which a page begins, or before which it ends, by the parameters that name either.
+ * @throws GatewayError request_invalid where both do
+ */
+function readCursor(
+  query: URLSearchParams,
+  after: readonly string[],
+  before: string,
+): Pick<PageRequest, 'cursor'> {
+  const first = readParameter(query, ...after)
+  const last = readParameter(query, before)
+  if (first !== undefined && last !== undefined) throw invalid(before, `and ${after[0]} exclude each other`)
+  if (first !== undefined) return { cursor: { id: first, side: 'after' } }
+  return last === undefined ? {} : { cursor: { id: last, side: 'before' } }
+}
+
+/** The first and the last object of a page, as JSON. */
+function endsOf({ objects }: ListPage): { readonly first: string; readonly last: string } {
+  return { first: JSON.stringify(objects[0]?.id ?? null), last: JSON.stringify(objects.at(-1)?.id ?? null) }
+}
+
+/**
+ * A list of OpenAI's: `limit`, `order`, `after` and `before`, and pages that name their first and last object.
+ * @param filteredBy the query parameter that an object's member of the same name must equal
+ */
+export function openaiList(
+  name: string,
+  { limit, filteredBy, ...list }: Listed & { readonly limit: Limit; readonly filteredBy?: string },
+): Operation {
+  return listOperation(name, {
+    ...list,
+    readPage: query => readOpenaiPage(query, limit, filteredBy),
+    writePage(page) {
+      const { first, last } = endsOf(page)
+      const end = `],"first_id":${first},"last_id":${last},"has_more":${page.hasMore}}`
+      return joinObjects('{"object":"list","data":[', page.objects, end)
+    },
+  })
+}
+
+function readOpenaiPage(query: URLSearchParams, limit: Limit, filteredBy: string | undefined): PageRequest {
+  const cursor = readCursor(query, ['after'], 'before')
+  const order = readParameter(query, 'order') ?? 'desc'
+  if (order !== 'asc' && order !== 'desc') throw invalid('order', 'is to be asc or desc')
+  const wanted = filteredBy === undefined ? undefined : readParameter(query, filteredBy)
+  const isNumbered = query.has('page') || query.has('page_size')
+  const numbered = isNumbered ? readNumberedPage(query) : undefined
+  // How many of those on the pages before are in the list nobody knows without asking for them.
+  if (wanted !== undefined && (numbered?.skip ?? 0) > 0)
+    throw invalid('page', `and ${String(filteredBy)} exclude each other here`)
+  return {
+    ...(numbered ?? { limit: readLimit(query, ['limit'], limit) }),
+    order: order === 'asc' ? 'oldest-first' : 'newest-first',
+    ...cursor,
+    ...(wanted !== undefined && { filter: object => object[String(filteredBy)] === wanted }),
+  }
+}
+
+/**
+ * Mistral's pages go by their number.
+ * @throws GatewayError request_invalid
+ */
+export function readNumberedPage(query: URLSearchParams): { readonly limit: number; readonly skip: number } {
+  const limit = readLimit(query, ['page_size'], { usual: 100, max: 1000 })
+  const page = Number(readParameter(query, 'page') ?? '0')
+  if (!Number.isSafeInteger(page) || page < 0 || page > 10_000)
+    throw invalid('page', 'is no number of a page')
+  return { limit, skip: page * limit }
+}
+
+/** https://platform.claude.com/docs/en/api/files-list: no more ids than this in one request. */
+const idsMax = 100
+
+/**
+ * A list of Anthropic's, newest first. Its SDKs go on by `after_id` and `before_id` in lists of batches, by `page`
+ * in those of files; a page here says both.
+ */
+export function anthropicList(name: string, list: Listed): Operation {
+  return listOperation(name, {
+    ...list,
+    readPage: readAnthropicPage,
+    writePage(page) {
+      const { first, last } = endsOf(page)
+      const next = page.hasMore ? last : 'null'
+      const end = `],"has_more":${page.hasMore},"first_id":${first},"last_id":${last},"next_page":${next}}`
+      return joinObjects('{"data":[', page.objects, end)
+    },
+  })
+}
+
+function readAnthropicPage(query: URLSearchParams): PageRequest {
+  const cursor = readCursor(query, ['after_id', 'page'], 'before_id')
+  const scope = readParameter(query, 'scope_id')
+  const ids = [...new Set([...query.getAll('ids'), ...query.getAll('ids[]')])]
+  if (ids.length > idsMax)
+    throw invalid('ids', `names ${ids.length} files, and at most ${idsMax} are possible`)
+  return {
+    limit: readLimit(query, ['limit'], { usual: 20, max: 1000 }),
+    order: 'newest-first',
+    ...cursor,
+    ...(ids.length > 0 && { ids }),
+    ...(scope !== undefined && { filter: object => isOfScope(object, scope) }),
+  }
+}
+
+function isOfScope({ scope }: Readonly<Record<string, unknown>>, id: string): boolean {
+  return typeof scope === 'object' && scope !== null && (scope as { readonly id?: unknown }).id === id
+}
+
+/**
+ * A list of Google's: `pageSize` and `pageToken`, and pages that tell the token of the next one.
+ * @param member that holds a page's objects: `files`
+ */
+export function googleList(
+  name: string,
+  { member, limit, ...list }: Listed & { readonly member: string; readonly limit: Limit },
+): Operation {
+  return listOperation(name, {
+    ...list,
+    readPage: query => readGooglePage(query, limit),
+    writePage({ objects, hasMore }) {
+      const last = objects.at(-1)
+      // An empty list has no members at all, as with Google.
+      if (last === undefined) return [Buffer.from('{}')]
+      // A token is the name of the last object on its page.
+      const token = Buffer.from(last.id).toString('base64url')
+      return joinObjects(`{"${member}":[`, objects, hasMore ? `],"nextPageToken":"${token}"}` : ']}')
+    },
+  })
+}
+
+function readGooglePage(query: URLSearchParams, limit: Limit): PageRequest {
+  const token = readParameter(query, 'pageToken', 'page_token')
+  if (readParameter(query, 'filter') !== undefined) throw invalid('filter', 'is not supported in this list')
+  const last = token === undefined ? undefined : Buffer.from(token, 'base64url').toString()
+  return {
+    // Google takes more than the most for the most.
+    limit: Math.min(limit.max, readLimit(query, ['pageSize', 'page_size'], { ...limit, max: Infinity })),
+    order: 'newest-first',
+    ...(last !== undefined && { cursor: { id: last, side: 'after' } }),
+  }
 }

@@ -7,7 +7,7 @@ import { jobOperations, type JobKind, freeOperation, paidOperation } from '../op
 import { list, object, value, span } from '../interest.ts'
 import { readString } from '../read-field.ts'
 import { route, type RouteRow } from '../route-table.ts'
-import { googleList } from './object-list.ts'
+import { googleList } from '../object-list.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { BatchSum, batchReading, BatchResultsReader, lastValue, textBytesOf } from '../batch-results.ts'

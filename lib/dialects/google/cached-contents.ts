@@ -10,7 +10,7 @@ import { findField, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import { route, type RouteRow } from '../route-table.ts'
 import { content, contents, tools } from './generate-content.ts'
-import { googleList } from './object-list.ts'
+import { googleList } from '../object-list.ts'
 
 const hourMs = 3_600_000
 /** Google's own, for requests that say nothing. */

@@ -7,7 +7,7 @@ import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { route, type RouteRow } from '../route-table.ts'
 import { uploadId, uploadsInHead } from './files.ts'
-import { googleList } from './object-list.ts'
+import { googleList } from '../object-list.ts'
 
 /** The largest file that a store takes, as which one counts whose size nobody knows. */
 const fileBytesMax = 100 * 2 ** 20

@@ -4,7 +4,7 @@ import type { Operation } from '../dialect.ts'
 import { freeOperation, unsupportedOperation, fileOperation, keptFile } from '../operation-kinds.ts'
 import { object } from '../interest.ts'
 import { route, type RouteRow } from '../route-table.ts'
-import { googleList } from './object-list.ts'
+import { googleList } from '../object-list.ts'
 
 /** The query parameter that names an upload. */
 export const uploadId = 'upload_id'

@@ -2,7 +2,7 @@ import type { Operation, AnswerHead, UsageReader, UsageReaderContext } from '../
 import { freeOperation, objectOperation, fileOperation, keptFile } from '../operation-kinds.ts'
 import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
-import { openaiList } from './object-list.ts'
+import { openaiList } from '../object-list.ts'
 import { readCount, readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import { route, type RouteRow } from '../route-table.ts'

@@ -6,12 +6,11 @@ import { InlineBatchReader, type BatchedRequests } from '../batch-requests.ts'
 import type { Operation } from '../dialect.ts'
 import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
-import { invalid, joinObjects, listOperation, readParameter } from '../object-list.ts'
+import { invalid, joinObjects, listOperation, readNumberedPage, readParameter } from '../object-list.ts'
 import { findField, readString } from '../read-field.ts'
 import { route, type RouteRow } from '../route-table.ts'
 import { batchRequestsMax, inlineRequest } from './batch-input.ts'
 import { batches, batchSubmission, mistralBatchPath } from './batches.ts'
-import { readNumberedPage } from './object-list.ts'
 
 const request = object({
   input_files: list(names('file')),

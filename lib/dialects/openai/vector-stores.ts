@@ -8,7 +8,7 @@ import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { factsFrom } from '../request-facts.ts'
 import { route, type RouteRow } from '../route-table.ts'
-import { openaiList } from './object-list.ts'
+import { openaiList } from '../object-list.ts'
 
 const dayMs = 86_400_000
 /** A day that nobody could ask after, since its credential is gone from the config, is given up after so long. */

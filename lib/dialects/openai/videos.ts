@@ -11,7 +11,7 @@ import { searched } from '../naming-members.ts'
 import { readCount, readString, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { route, type RouteRow } from '../route-table.ts'
-import { openaiList } from './object-list.ts'
+import { openaiList } from '../object-list.ts'
 import { ticksPerUsd } from './openai-reader.ts'
 import { knownProvider } from '../../providers/known-providers.ts'
 
