@@ -94,26 +94,8 @@ export interface BatchedTo {
   readonly imagesGiven?: number
 }
 
-/** What a request may say, in a batch as outside of one. */
-type SaidInBatch =
-  | 'cacheWrite'
-  | 'namedModels'
-  | 'searches'
-  | 'tools'
-  | 'explainedTools'
-  | 'isReadInParts'
-  | 'isCompacted'
-  | 'predictedBytes'
-  | 'textBytes'
-  | 'outputTokensCap'
-  | 'completionTokensCap'
-  | 'wantedTier'
-  | 'candidates'
-  | 'media'
-  | 'objects'
-
-/** One request inside a batch. */
-export interface BatchRequest extends BatchedTo, Pick<RequestFacts, SaidInBatch> {
+/** One request inside a batch, which may say whatever one outside of it may. */
+export interface BatchRequest extends BatchedTo, Omit<RequestFacts, 'isStreaming' | keyof BatchedTo> {
   /** Its place: `line 3`, `requests[2]`. */
   readonly at: string
   readonly model: string
