@@ -99,6 +99,23 @@ export async function keyEditsContract(t: Test, open: OpenStore): Promise<void> 
     },
   )
 
+  await t.test('a first budget counts what was charged in the same moment', async t => {
+    const store = await open(t)
+    const { id } = await keyOf(store, await accountWith(store, 100))
+    const hold = await holdBy(store, id, 10)
+    await hold.durable
+
+    const charged = store.ledger.charge(hold, chargeOf({ input: 10 }))
+    const edited = store.accounts.editKey({ id, ...who, budgetMicros: roubles(10) })
+    await Promise.all([charged, edited])
+
+    await t.rejects(holdBy(store, id, 1), {
+      name: 'KeyBudgetExceededError',
+      budget: { spentMicros: roubles(10) },
+    })
+    t.strictSame(await store.verify(), [])
+  })
+
   await t.test('a first budget gives nothing for a charge before it that the store refuses', async t => {
     const store = await open(t)
     const { id } = await keyOf(store, await accountWith(store, 100))

@@ -197,9 +197,12 @@ export class SqliteBatch {
         return this.#jobs.open(operation)
       case 'end-job':
         return this.#jobs.end(operation)
+      // These two read what others of the batch have changed: what keys have spent, what accounts have.
       case 'statements':
+        this.#entries.writeSums()
         return this.#rare.run(operation.statements)
       case 'transaction':
+        this.#entries.writeSums()
         return runTransaction(operation.steps, this.#rare, step => this.#entries.move(step))
     }
   }

@@ -101,6 +101,27 @@ await t.test('one operation that cannot stand is refused by its place, and the o
   t.end()
 })
 
+await t.test('statements and transactions find what stands before them in their batch', t => {
+  const { database, batch } = openBatch(t)
+  const spent = {
+    kind: 'statements',
+    statements: [{ sql: 'SELECT spent_micros FROM key_spending', values: [] }],
+  } as const
+  t.match(batch.run([hold('x'), charge('x', 5), spent]).answers, [[2, [{ spent_micros: 5 }]]])
+
+  const sql = "UPDATE accounts SET name = 'as before' WHERE id = 'a' AND balance_micros = ?"
+  const asBefore = { kind: 'write', sql, values: [1e6 - 5], rows: 1 } as const
+  const credit = { accountId: 'a', amountMicros: 7, reason: 'test', at: 0, source: 'operator' } as const
+  const report = batch.run([
+    { kind: 'credit', id: 'credit:2', ...credit },
+    { kind: 'transaction', steps: [asBefore] },
+  ])
+
+  t.match(report, { answers: [[0, true]], refusals: [[1, 'record_conflict']] })
+  t.equal(database.prepare("SELECT name FROM accounts WHERE id = 'a'").pluck().get(), null)
+  t.end()
+})
+
 await t.test('a charge that would make a balance negative is refused by the store itself', t => {
   const { batch, count } = openBatch(t)
   const report = batch.run([hold('x'), charge('x', 1_000_001)])
