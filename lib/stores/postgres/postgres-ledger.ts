@@ -20,6 +20,7 @@ import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { type RiskRule, checkSums } from '../../ledger/risk.ts'
 import { canonicalPrice } from '../../money/pricing.ts'
 import type { Price } from '../../money/price.ts'
+import { OpenList } from '../../pipeline/open-list.ts'
 import { storable } from '../shared/store-operation.ts'
 import { postgresCharge, holdMembers, holdRefusal, refusal, accountMoney } from './postgres-operation.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
@@ -42,6 +43,8 @@ interface PostgresLedgerOptions {
   /** Runs statements as one transaction; answers the rows of the last one. */
   readonly change: (statements: readonly SqlStatement[]) => Promise<readonly object[]>
   readonly clock: Clock
+  /** Time that nobody can set, by which holds expire. */
+  readonly steadyClock: Clock
   /** How long an exchange waits for a store that is out of order, before it is cut. */
   readonly patienceMs: number
   /** Names this node in the holds it places. */
@@ -62,13 +65,17 @@ class PostgresHold implements Hold {
   readonly budget?: NonNullable<HoldRequest['budget']>
   likelyMicros: Micros
   worstMicros: Micros
+  /** By the steady clock. */
+  readonly expiresAt: number
   readonly durable = done
   readonly isDurable = true
   state: 'open' | 'charged' | 'released' | 'job' = 'open'
+  slot = -1
 
   constructor(
     { exchangeId, sequence, accountId, keyId, likelyMicros, budget }: HoldRequest,
     worstMicros: Micros,
+    expiresAt: number,
   ) {
     this.exchangeId = exchangeId
     this.sequence = sequence
@@ -76,6 +83,7 @@ class PostgresHold implements Hold {
     this.keyId = keyId
     this.likelyMicros = likelyMicros
     this.worstMicros = worstMicros
+    this.expiresAt = expiresAt
     if (budget !== undefined) this.budget = budget
   }
 
@@ -91,6 +99,8 @@ export class PostgresLedger extends StoredLedger implements Ledger {
   readonly #options: PostgresLedgerOptions
   readonly #queue: WriteQueue<PostgresOperation>
   readonly #jobs: PostgresJobs
+  /** Those that this node has placed. */
+  readonly #openHolds = new OpenList<PostgresHold>()
   readonly #knownPrices = new Set<string>()
 
   readonly dueJobs: Ledger['dueJobs'] = (limit, leaseMs) => this.#jobs.due(limit, leaseMs)
@@ -123,8 +133,11 @@ export class PostgresLedger extends StoredLedger implements Ledger {
       throw unavailable(failure)
     }
     const answer = answerTo(ticket)
-    if (answer.ending === 'held') return new PostgresHold(request, answer.one ?? request.worstMicros)
-    throw holdRefusal(answer, request, request, rule, at)
+    if (answer.ending !== 'held') throw holdRefusal(answer, request, request, rule, at)
+    const expiresAt = this.#options.steadyClock.now() + holdMs
+    const hold = new PostgresHold(request, answer.one ?? request.worstMicros, expiresAt)
+    this.#openHolds.add(hold)
+    return hold
   }
 
   async growHold(hold: Hold, totals: HeldSums): Promise<void> {
@@ -145,7 +158,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
   async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
     const open = openHold(hold)
     const { lines, costMicros, flags } = priceCharge(request)
-    open.state = 'charged'
+    this.#end(open, 'charged')
     this.#addPrices(request.lines.map(({ price }) => price))
     const at = this.#options.clock.now()
     const ticket = this.#queue.add(postgresCharge(open, at, request, { lines, costMicros, flags }), {
@@ -161,13 +174,13 @@ export class PostgresLedger extends StoredLedger implements Ledger {
 
   async release(hold: Hold): Promise<void> {
     const open = openHold(hold)
-    open.state = 'released'
+    this.#end(open, 'released')
     this.#release(open, 'released')
   }
 
   async openJob(hold: Hold, job: NewJob): Promise<boolean> {
     const open = openHold(hold)
-    open.state = 'job'
+    this.#end(open, 'job')
     return this.#jobs.open(open, job)
   }
 
@@ -189,6 +202,15 @@ export class PostgresLedger extends StoredLedger implements Ledger {
 
   async recordPrices(prices: readonly Price[]): Promise<void> {
     await Promise.all(this.#addPrices(prices).map(ticket => this.#durable(ticket)))
+  }
+
+  /** Ends this node's holds that are older than any exchange can be; what they used is owed all the same. */
+  async expireHolds(): Promise<number> {
+    const now = this.#options.steadyClock.now()
+    const expired = this.#openHolds.all().filter(hold => hold.expiresAt <= now)
+    for (const hold of expired) this.#openHolds.delete(hold)
+    await this.endHolds(expired, 'expired')
+    return expired.length
   }
 
   /** Ends holds that were found to belong to nobody any more; those that have ended meanwhile stay as they are. */
@@ -223,6 +245,11 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     }
     const { ending } = await this.#durable(this.#queue.add(operation, kept))
     if (ending !== 'done') throw new AccountError(ending, `there is no account ${accountId}`)
+  }
+
+  #end(hold: PostgresHold, state: PostgresHold['state']): void {
+    hold.state = state
+    this.#openHolds.delete(hold)
   }
 
   #release(hold: HoldRequest, state: 'released' | 'expired'): Ticket {

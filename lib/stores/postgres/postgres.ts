@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
-import { steadyClock as systemSteadyClock } from '../../platform/clock.ts'
+import { steadyClock as systemSteadyClock, type Clock } from '../../platform/clock.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { HoldRequest } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
@@ -20,7 +20,7 @@ import { migratePostgres, postgresQueries, runAll, postgresReports } from './pos
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresWriter } from './postgres-writer.ts'
-import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
+import { StoreError, type StoreQueries } from '../shared/store-queries.ts'
 import type { Store, StoreOptions } from '../store.ts'
 import { storeQueue } from '../shared/store-health.ts'
 import { storePatienceMs } from '../shared/write-queue.ts'
@@ -94,17 +94,11 @@ class PostgresOpenHolds {
     return this.#end('owner NOT IN (SELECT id FROM nodes WHERE lease_until > now())')
   }
 
-  /** Those that are older than any exchange can be. */
-  async endExpired(now: number): Promise<number> {
-    return (await this.#end('expires_at <= ?', [now])).length
-  }
-
-  async #end(condition: string, values: readonly QueryValue[] = []): Promise<readonly HoldRequest[]> {
+  async #end(condition: string): Promise<readonly HoldRequest[]> {
     const ended: HoldRequest[] = []
     for (;;) {
       const holds = await this.#queries.all<HoldRequest>(
         `${selectOpen} AND ${condition} ORDER BY created_at, exchange_id, sequence LIMIT ${holdsAtOnce}`,
-        values,
       )
       // `expired`, so that a node which was only thought to be gone can still charge what it owes.
       await this.#ledger.endHolds(holds, 'expired')
@@ -117,12 +111,13 @@ class PostgresOpenHolds {
 interface NodeParts {
   readonly owner: string
   readonly keys: MemoryKeyDirectory
+  readonly steadyClock: Clock
   readonly openHolds: PostgresOpenHolds
 }
 
 function nodeOf(
-  { url, log, leaseMs = leaseMsDefault, steadyClock = systemSteadyClock }: PostgresStoreOptions,
-  { owner, keys, openHolds }: NodeParts,
+  { url, log, leaseMs = leaseMsDefault }: PostgresStoreOptions,
+  { owner, keys, steadyClock, openHolds }: NodeParts,
 ): PostgresNode {
   return new PostgresNode({
     url,
@@ -143,7 +138,8 @@ async function assembleStore(
   pool: PostgresPool,
   isNew: boolean,
 ): Promise<Store> {
-  const { clock, patienceMs = storePatienceMs, riskRule = () => noRisk } = options
+  const { clock, steadyClock = systemSteadyClock } = options
+  const { patienceMs = storePatienceMs, riskRule = () => noRisk } = options
   const owner = `${hostname()}:${process.pid}:${newId()}`
   const keys = new MemoryKeyDirectory()
   const writer = new PostgresWriter(options)
@@ -158,9 +154,9 @@ async function assembleStore(
   const queries = postgresQueries(pool)
   const own = { queries, clock, change: statementsOn(pool) }
   const isHeard = (): boolean => node.isHeard
-  const ledger = new PostgresLedger({ queue, ...own, patienceMs, owner, isHeard, riskRule })
+  const ledger = new PostgresLedger({ queue, ...own, steadyClock, patienceMs, owner, isHeard, riskRule })
   const openHolds = new PostgresOpenHolds(queries, ledger)
-  const node = nodeOf(options, { owner, keys, openHolds })
+  const node = nodeOf(options, { owner, keys, steadyClock, openHolds })
   const close = async (): Promise<void> => {
     health.close()
     try {
@@ -190,7 +186,7 @@ async function assembleStore(
       isNew,
       failure: () => health.failure(),
       writesWaiting: () => queue.waiting,
-      expireHolds: () => openHolds.endExpired(clock.now()),
+      expireHolds: () => ledger.expireHolds(),
       close: () => (closing ??= close()),
     }
   } catch (error) {
