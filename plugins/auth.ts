@@ -24,9 +24,9 @@ export function auth(context: PluginContext): Plugin {
       // The digest is made for every key, known or not: a miss costs what a hit costs.
       const digest = hash('sha256', value, 'base64url')
       admit(exchange, context.keys.findByDigest(digest))
-      // A session outlives many keys, so it asks again before each turn.
+      // A session outlives many keys and what they are limited to, so it asks again before each turn.
       if (exchange.find('client') !== undefined)
-        exchange.set('checkKey', () => checkKey(context.keys.findByDigest(digest), context.clock.now()))
+        exchange.set('checkKey', () => admit(exchange, context.keys.findByDigest(digest)))
       return undefined
     },
   }

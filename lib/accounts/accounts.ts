@@ -3,7 +3,7 @@ import type { Micros } from '../money/amount.ts'
 declare module '../pipeline/exchange.ts' {
   interface Facts {
     key: KeyRecord
-    /** Makes sure that the key may still be used; set for sessions. Throws a GatewayError. */
+    /** Takes the key as it is by now, if it may still be used; set for sessions. Throws a GatewayError. */
     checkKey: () => void
   }
 }

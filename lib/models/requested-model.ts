@@ -116,13 +116,7 @@ export function namedModel(
       param: 'model',
     })
   }
-  if (allowed !== undefined && !isAllowed(allowed, name) && !isAllowed(allowed, model.canonicalName)) {
-    throw new GatewayError(
-      'model_not_allowed',
-      `This API key may not use the model "${name}"; GET /v1/models lists those that it may.`,
-      { param: 'model' },
-    )
-  }
+  requireAllowed(allowed, name, model.canonicalName)
   const betas = route.dialect.name === 'anthropic' ? exchange.request.headers['anthropic-beta'] : undefined
   return betas === undefined ? model : withAskedLimits(String(betas), model)
 }
@@ -176,6 +170,20 @@ function needsNoModel(exchange: Exchange, { match, dialect }: Route): boolean {
 export function isAllowed(allowed: readonly string[] | undefined, name: string): boolean {
   if (allowed === undefined) return true
   return allowed.some(entry => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name))
+}
+
+/** @throws GatewayError model_not_allowed */
+export function requireAllowed(
+  allowed: readonly string[] | undefined,
+  name: string,
+  canonicalName: string,
+): void {
+  if (isAllowed(allowed, name) || isAllowed(allowed, canonicalName)) return
+  throw new GatewayError(
+    'model_not_allowed',
+    `This API key may not use the model "${name}"; GET /v1/models lists those that it may.`,
+    { param: 'model' },
+  )
 }
 
 /** Those beside the one that answers. One request draws with one model, and the requests of a batch with several. */

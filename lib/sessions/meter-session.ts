@@ -23,6 +23,7 @@ export function meterSession(
   const protocol = match.operation.session
   if (protocol === undefined || (price === undefined && protocol.modelInSession === undefined))
     return undefined
+  const model = new SessionModel({ exchange, protocol, directory: context.directory })
   const meter = new SessionMeter({
     reader: protocol.createReader({
       providerKind: provider.kind,
@@ -32,8 +33,11 @@ export function meterSession(
     money: new SessionMoney(new SessionLedger(exchange, { ...context, isShared: protocol.isShared })),
     conversation: new Conversation(request.textBytes, request.context),
     tools: request.tools ?? [],
-    model: new SessionModel({ exchange, protocol, directory: context.directory }),
-    checkKey: exchange.get('checkKey'),
+    model,
+    checkKey() {
+      exchange.get('checkKey')()
+      model.requireAllowed()
+    },
   })
   exchange.set('sessionMeter', meter)
   return meter

@@ -1,6 +1,7 @@
 import type { ClientEvent, SessionProtocol } from '../dialects/session.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
+import { requireAllowed } from '../models/requested-model.ts'
 import { priceInForce } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
@@ -52,6 +53,16 @@ export class SessionModel {
       if (error instanceof GatewayError) return false
       throw error
     }
+  }
+
+  /**
+   * The key may have been limited to other models since the session began.
+   * @throws GatewayError model_not_allowed
+   */
+  requireAllowed(): void {
+    const { modelName } = this.#exchange.get('target')
+    if (modelName !== '')
+      requireAllowed(this.#exchange.get('key').models, this.#asked || modelName, modelName)
   }
 
   get #isPriced(): boolean {

@@ -114,6 +114,34 @@ await t.test('a key that is revoked begins no further turn', async t => {
   t.equal((await settledCharges(gateway)).length, 1)
 })
 
+const limits = [
+  ['a budget', { budgetMicros: 200_000 }, 'budget'],
+  ['a lower budget', { budgetMicros: 200_000 }, 'budget', { budgetMicros: 10_000_000 }],
+  ['other models', { models: ['gpt-5'] }, 'may not use the model'],
+  ['other addresses', { ipAddresses: ['192.0.2.1'] }, 'may not be used from'],
+  ['a time that is over', { expiresAt: Date.now() - 1 }, 'has expired'],
+] as const
+
+for (const [limit, edit, refusal, before] of limits) {
+  await t.test(`a key that is given ${limit} begins no further turn beyond it`, async t => {
+    const gateway = await startSessionGateway(t, answerResponses)
+    const { accounts, keyId: id } = gateway
+    const who = { id, operator: 'olga', reason: 'test' }
+    if (before !== undefined) await accounts.editKey({ ...who, ...before })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    client.send({ type: 'response.create' })
+    await client.next('response.done')
+
+    await accounts.editKey({ ...who, ...edit })
+    client.send({ type: 'response.create' })
+
+    t.match(JSON.stringify(await client.next('error')), refusal)
+    client.socket.close()
+    t.match(await settledCharges(gateway), [{ usage: usedMeters }])
+    t.same(await gateway.breaches(), [])
+  })
+}
+
 /** Begins a response, says something of it, and nothing more. */
 function beginResponse({ socket }: ProviderSession): void {
   socket.once('message', () => {

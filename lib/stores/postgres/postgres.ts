@@ -152,9 +152,8 @@ async function assembleStore(
     lost: () => (node.isAnswered && node.isHeard ? undefined : lostTouch()),
   })
   const queries = postgresQueries(pool)
-  const own = { queries, clock, change: statementsOn(pool) }
-  const isHeard = (): boolean => node.isHeard
-  const ledger = new PostgresLedger({ queue, ...own, steadyClock, patienceMs, owner, isHeard, riskRule })
+  const own = { queries, clock, steadyClock, riskRule, change: statementsOn(pool) }
+  const ledger = new PostgresLedger({ queue, ...own, patienceMs, owner, isHeard: () => node.isHeard })
   const openHolds = new PostgresOpenHolds(queries, ledger)
   const node = nodeOf(options, { owner, keys, steadyClock, openHolds })
   const close = async (): Promise<void> => {
