@@ -34,8 +34,9 @@ const questionsAtOnce = 16
 const tickMsMin = 20
 /** The longest that one question takes, results of a large batch included. */
 const questionMs = 15 * 60_000
-/** A job may be unknown to its provider for a while after it was made; after so long it is gone. */
+/** A job may be unknown to its provider for a while after it was made; after so long, and so many questions, it is gone. */
 const goneMs = 60 * 60_000
+const gonePolls = 8
 
 /**
  * Asks after jobs whose clients may never do so, and charges each when its end is seen. Jobs are lent by the
@@ -178,12 +179,22 @@ export class JobPoller {
   async #goOn(job: Job, answer: JobAnswer): Promise<void> {
     const { ledger, clock, onEnd, pollMs, pollMsMax } = this.#options
     const now = clock.now()
-    if (now >= job.deadlineAt || (answer === 'gone' && now - job.createdAt > goneMs)) {
+    if (this.#isOverdue(job, now) || (answer === 'gone' && isGone(job, now))) {
       await giveUpJob({ ledger, onEnd }, job)
       return
     }
     // Each time twice as long, less or more by a fifth, so that jobs of one moment spread.
     const waitMs = Math.min(pollMsMax, pollMs * 2 ** Math.min(job.polls, 20)) * (0.8 + 0.4 * Math.random())
-    await ledger.postponeJob(job, Math.min(now + Math.round(waitMs), job.deadlineAt))
+    const next = now + Math.round(waitMs)
+    await ledger.postponeJob(job, now < job.deadlineAt ? Math.min(next, job.deadlineAt) : next)
   }
+
+  /** A clock that was set forward is no reason: it was asked for at least half as often as its time allows. */
+  #isOverdue({ createdAt, deadlineAt, polls }: Job, now: number): boolean {
+    return now >= deadlineAt && polls >= (deadlineAt - createdAt) / this.#options.pollMsMax / 2
+  }
+}
+
+function isGone({ createdAt, polls }: Job, now: number): boolean {
+  return now - createdAt > goneMs && polls >= gonePolls
 }

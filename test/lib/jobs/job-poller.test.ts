@@ -33,8 +33,8 @@ interface Polled {
   held(): Promise<number>
   /** Moves the time. */
   pass(ms: number): void
-  /** Asks after the job now. */
-  look(): Promise<void>
+  /** Asks after the job now, so often. */
+  look(times?: number): Promise<void>
   start(): void
   windUp(): void
   stop(): Promise<void>
@@ -93,7 +93,7 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
     upstreams,
     clock,
     pollMs: 10,
-    pollMsMax: 10,
+    pollMsMax: hourMs,
     onEnd: () => undefined,
     onAlarm: () => undefined,
     onFailure: (_job, error) => failures.push(error),
@@ -113,7 +113,10 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
     pass: ms => {
       now += ms
     },
-    look: async () => poller.look((await store.ledger.findJob(name)) ?? job),
+    async look(times = 1) {
+      for (let asked = 0; asked < times; asked += 1)
+        await poller.look((await store.ledger.findJob(name)) ?? job)
+    },
     start: () => poller.start(),
     windUp: () => poller.windUp(),
     stop: () => poller.stop(),
@@ -190,7 +193,7 @@ await t.test('a redirect on the same host is followed', async t => {
 await t.test('a job that its provider has forgotten is charged nothing, and flagged', async t => {
   const polling = await polled(t)
   polling.answer = { status: 404, body: '{}' }
-  await polling.look()
+  await polling.look(8)
   t.equal((await polling.now())?.state, 'open', 'it may not be known everywhere yet')
   polling.pass(hourMs + 1)
   await polling.look()
@@ -201,12 +204,29 @@ await t.test('a job that its provider has forgotten is charged nothing, and flag
 await t.test('a job without an end by its deadline is charged nothing, and flagged', async t => {
   const polling = await polled(t)
   polling.pass(24 * hourMs - 1)
-  await polling.look()
+  await polling.look(12)
   t.equal((await polling.now())?.state, 'open')
   polling.answer = 'cut'
   polling.pass(1)
   await polling.look()
   t.match(await polling.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
+  t.equal(await polling.held(), 0)
+})
+
+await t.test('a clock that is set forward gives no job up, and its end is charged', async t => {
+  const polling = await polled(t)
+  polling.pass(25 * hourMs)
+  await polling.look()
+  polling.answer = { status: 404, body: '{}' }
+  await polling.look()
+  const { state, nextPollAt = 0, deadlineAt = 0 } = (await polling.now()) ?? {}
+  t.equal(state, 'open')
+  t.ok(nextPollAt > deadlineAt, 'it is not asked after without a pause')
+
+  polling.pass(-25 * hourMs)
+  polling.answer = { status: 200, body: done }
+  await polling.look()
+  t.match(await polling.charges(), [{ amount: '17.000000', flags: [] }])
   t.equal(await polling.held(), 0)
 })
 
