@@ -135,9 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return {
       ...listens,
       async reload(next) {
-        const own = withSandbox(next, sandbox)
-        await apply(await prices.priced(own))
-        prices.watch(own, apply)
+        await prices.take(withSandbox(next, sandbox), apply)
         Object.assign(reloaded, { isSuccessful: true, succeededAt: clock.now() })
       },
       noteFailedReload: () => void (reloaded.isSuccessful = false),

@@ -39,6 +39,7 @@ export class RatedPrices {
   #lookTimer: NodeJS.Timeout | undefined
   #askTimer: NodeJS.Timeout | undefined
   #asking: Promise<void> | undefined
+  #lastChange: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
   constructor(options: RatedPricesOptions) {
@@ -54,8 +55,18 @@ export class RatedPrices {
       await this.#read()
     }
     if (this.#rates.length === 0) this.#options.bus.emit('alarm', 'rate_missing', {})
-    this.#applied = this.#rates
     return withRates(config, this.#rates)
+  }
+
+  /**
+   * Puts another config in force with its prices, and keeps them with the rate. One change after the other, so that what
+   * began sooner never comes last.
+   */
+  take(config: Config, apply: (config: Config) => Promise<void>): Promise<void> {
+    return this.#inTurn(async () => {
+      await apply(await this.priced(config))
+      this.watch(config, apply)
+    })
   }
 
   /**
@@ -64,6 +75,7 @@ export class RatedPrices {
    */
   watch(config: Config, apply: (config: Config) => Promise<void>): void {
     this.#watched = { config, apply }
+    this.#applied = this.#rates
     this.#stop()
     if (config.rates !== undefined && !this.#isClosed) this.#start(config)
   }
@@ -105,15 +117,23 @@ export class RatedPrices {
     if (!isDeepStrictEqual(rates, this.#rates)) this.#rates = rates
   }
 
-  async #look(): Promise<void> {
-    const watched = this.#watched
-    if (this.#isClosed || watched?.config.rates === undefined) return
-    await this.#read()
-    if (this.#rates === this.#applied) return
-    await watched.apply(withRates(watched.config, this.#rates))
-    this.#applied = this.#rates
-    const { log } = this.#options
-    log.info({ rates: this.#rates }, 'prices follow other rates')
+  #look(): Promise<void> {
+    return this.#inTurn(async () => {
+      const watched = this.#watched
+      if (this.#isClosed || watched?.config.rates === undefined) return
+      await this.#read()
+      if (this.#rates === this.#applied) return
+      await watched.apply(withRates(watched.config, this.#rates))
+      this.#applied = this.#rates
+      const { log } = this.#options
+      log.info({ rates: this.#rates }, 'prices follow other rates')
+    })
+  }
+
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const done = this.#lastChange.then(change)
+    this.#lastChange = done.catch(() => undefined)
+    return done
   }
 
   /** Asks for the rate of today, and for the next one. Who fails is told; what is kept stays. */

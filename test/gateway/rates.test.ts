@@ -60,6 +60,26 @@ async function reload({ gateway, configFile }: TestGateway): Promise<void> {
   await gateway.reload(loadConfig(configFile, { env: {}, plugins }).config)
 }
 
+await t.test('of two reloads at once the prices of the later one count', async t => {
+  const { test } = await start(t, { [day(0)]: '92,5034' })
+  const written = readFileSync(test.configFile, 'utf8')
+  const sooner = loadConfig(test.configFile, { env: {}, plugins }).config
+  writeFileSync(
+    test.configFile,
+    written.replace(/usdRub:[^]*?(?= {2}coefficient)/, "usdRub: '50'\n").replace('1.30', '1.02'),
+  )
+  const later = loadConfig(test.configFile, { env: {}, plugins }).config
+
+  // The rates of the one are read from the store first.
+  await Promise.all([test.gateway.reload(sooner), test.gateway.reload(later)])
+
+  const response = await ask(test)
+  const { usage } = (await response.clone().json()) as { usage: Record<string, number> }
+  const { prompt_tokens: input = 0, completion_tokens: output = 0 } = usage
+  t.equal(await charged(test, response), (((input * 1000 + output * 3000) * 51) / 1e6).toFixed(6))
+  t.same(await test.breaches(), [])
+})
+
 await t.test(
   "a charge is units times dollars, times today's rate with the margin, times the coefficient",
   async t => {
