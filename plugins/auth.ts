@@ -5,16 +5,15 @@ import { addressList, addressOf, isListed } from '../lib/http/client-address.ts'
 import { headerValues } from '../lib/http/headers.ts'
 import { keyOfUpload, objectNotFound } from '../lib/models/object-owner.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
-import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { Stage } from '../lib/pipeline/plugin.ts'
 import { protocolKeys } from '../lib/websocket/subprotocols.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 
 /** Finds the key a request carries, in any of the forms that SDKs send, and refuses what may not pass. */
-export function auth(context: PluginContext): Plugin {
+export function auth(context: PluginContext): Stage {
   const trusted = addressList(context.config.trustedProxies)
 
   return {
-    name: 'auth',
     needs: ['route'],
     provides: ['key'],
 

@@ -11,13 +11,13 @@ import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
 import { FreeRequests } from '../lib/overload/free-requests.ts'
 import { turns } from '../lib/bodies/turns.ts'
 import type { Exchange, LocalAnswer, Facts } from '../lib/pipeline/exchange.ts'
-import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { Stage } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { type ScannedRequest, receiveRequest } from '../lib/routes/receive-request.ts'
 import { receiveSetup } from '../lib/websocket/client-socket.ts'
 
 /** Reads the request and decides which provider and model it goes to, and at which price. */
-export function modelRouter(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+export function modelRouter(context: PluginContext, options: Readonly<Record<string, unknown>>): Stage {
   const { config, ledger, bodies, bus } = context
   const allowed = modelRouterOptions.parse(options)
   const directory = new ModelDirectory(config)
@@ -26,7 +26,6 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
   const routing = { config, ledger, directory, planBatch }
 
   return {
-    name: 'model-router',
     // Without keys every model is everybody's, so a gateway that charges must have asked for one.
     needs: config.unmetered ? ['route'] : ['route', 'key'],
     provides: ['body', 'request', 'target'],

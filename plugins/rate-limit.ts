@@ -2,20 +2,19 @@ import { rateLimitOptions } from '../lib/config/plugin-options.ts'
 import { expectedTokens } from '../lib/metering/expected-tokens.ts'
 import { tokensOf } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
-import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { Stage } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import type { Admission, RateLimiting } from '../lib/rate-limits/rate-limits.ts'
 import { borrowRateLimits, returnRateLimits } from '../lib/rate-limits/shared-rate-limits.ts'
 
 /** Refuses what a key sends too fast: requests and tokens by the minute, and requests at once. */
-export function rateLimit(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+export function rateLimit(context: PluginContext, options: Readonly<Record<string, unknown>>): Stage {
   const { keys, ...limits } = rateLimitOptions.parse(options)
   let rateLimits: RateLimiting | undefined
   const admissions = new WeakMap<Exchange, Admission>()
   const hasTokenLimit = [limits, ...Object.values(keys)].some(one => one.tokensPerMinute !== undefined)
 
   return {
-    name: 'rate-limit',
     needs: ['route', 'key'],
     // Only tokens need the request; without them the plugin may stand before whatever reads it.
     needsToForward: hasTokenLimit ? ['request', 'target'] : [],

@@ -10,14 +10,14 @@ import {
 } from '../lib/media/check-media.ts'
 import { type MeasuredPart, measureRequest, useMeasured } from '../lib/media/measure-parts.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
-import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { Stage } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 
 /**
  * Refuses what a provider would refuse or should not be sent: images, audio, videos and documents by their
  * content, whatever they are called. What it measures, holds and estimates go by.
  */
-export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<string, unknown>>): Stage {
   const limitsByDialect = sizeLimitOptions.parse(options)
 
   async function limitMedia(exchange: Exchange, limits: MediaLimits): Promise<void> {
@@ -32,7 +32,6 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
   }
 
   return {
-    name: 'size-limit',
     needs: ['route', 'request', 'target'],
     provides: ['areMediaMeasured', 'unmeasured'],
 

@@ -2,16 +2,14 @@ import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { telemetryOptions } from '../lib/config/plugin-options.ts'
 import { openExchangeTelemetry } from '../lib/observability/exchange-telemetry.ts'
 import type { ExchangeTelemetry } from '../lib/observability/exchange-telemetry.ts'
-import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { Stage } from '../lib/pipeline/plugin.ts'
 
 /** Sends spans and metrics of requests by OpenTelemetry; nobody's words, and no keys. */
-export function telemetry({ bus, log }: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+export function telemetry({ bus, log }: PluginContext, options: Readonly<Record<string, unknown>>): Stage {
   const settings = telemetryOptions.parse(options)
   let exchanges: ExchangeTelemetry | undefined
 
   return {
-    name: 'telemetry',
-
     async start() {
       exchanges = await openExchangeTelemetry(settings, bus, log)
     },

@@ -7,9 +7,14 @@ import { EventSplitter } from '../lib/http/event-splitter.ts'
 import { headerValue } from '../lib/http/headers.ts'
 import type { Interest } from '../lib/http/json-scan.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
-import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { Stage } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
-import { ownAddress, upstreamHeaders, withOwnRepeats } from '../lib/upstream/upstream-headers.ts'
+import {
+  ownAddress,
+  providerRequestId,
+  upstreamHeaders,
+  withOwnRepeats,
+} from '../lib/upstream/upstream-headers.ts'
 import { UpstreamCall, type RequestFor } from '../lib/upstream/upstream-call.ts'
 import { SessionCall } from '../lib/websocket/session-call.ts'
 import { TurnsCall } from '../lib/websocket/turns-call.ts'
@@ -18,11 +23,10 @@ import { forwardedProtocols, withoutHandshake } from '../lib/websocket/subprotoc
 import { Upstreams } from '../lib/upstream/upstreams.ts'
 
 /** Sends the request to its provider and pushes the answer into the relay. */
-export function upstreamProxy(context: PluginContext): Plugin {
+export function upstreamProxy(context: PluginContext): Stage {
   const { config, bodies } = context
   const upstreams = Upstreams.shared(config, context)
   return {
-    name: 'upstream-proxy',
     needs: ['route', 'target'],
 
     forward(exchange, sink) {
@@ -48,6 +52,8 @@ export function upstreamProxy(context: PluginContext): Plugin {
     },
 
     onResponse(exchange, head) {
+      const requestId = providerRequestId(head.headers)
+      if (requestId !== undefined) exchange.set('providerRequestId', requestId)
       if (headerValue(head.headers, 'content-encoding') !== undefined) return undefined
       const addresses = addressesIn(exchange)
       if (addresses !== undefined && head.status < 300) {

@@ -34,7 +34,7 @@ export async function createPlugins(
     }
     const entry = registry[name]
     if (entry === undefined) throw new PipelineOrderError(`There is no plugin "${name}".`)
-    plugins.push(entry.create(context, options))
+    for (const stage of [entry.create(context, options)].flat()) plugins.push(Object.assign(stage, { name }))
   }
   if (!config.unmetered && !plugins.some(plugin => plugin.name === 'usage-tap')) {
     throw new PipelineOrderError(

@@ -9,7 +9,7 @@ import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../platform/log.ts'
 import type { Overload } from '../overload/overload.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
-import type { Plugin } from '../pipeline/plugin.ts'
+import type { Stage } from '../pipeline/plugin.ts'
 import type { PluginMetrics } from '../observability/plugin-metrics.ts'
 import type { UpstreamPools } from '../upstream/upstream-pools.ts'
 
@@ -35,8 +35,8 @@ export interface PluginContext {
 
 /** A plugin that a config can name. */
 interface PluginEntry {
-  /** Makes the plugin from its options, which have passed the schema. */
-  create(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin
+  /** Makes the plugin, or the stages that it has, from its options, which have passed the schema. */
+  create(context: PluginContext, options: Readonly<Record<string, unknown>>): Stage | readonly Stage[]
   /** What its options may be; absent: it takes none. */
   readonly options?: z.ZodType
 }

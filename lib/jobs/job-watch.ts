@@ -1,23 +1,26 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { chargeAlarms } from '../ledger/charge-flags.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger.ts'
+import type { Hold, Ledger } from '../ledger/ledger.ts'
 import { ModelDirectory } from '../models/model-directory.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Exchange, Outcome } from '../pipeline/exchange.ts'
+import type { Stage } from '../pipeline/plugin.ts'
 import type { JobSighting, NamedObject, UsageReading } from '../money/usage.ts'
 import { Upstreams, type UpstreamsContext } from '../upstream/upstreams.ts'
 import { endJob, type JobEnd } from './end-job.ts'
 import type { Job, JobName } from '../ledger/job.ts'
 import { JobPoller, type PollTimes } from './job-poller.ts'
 import { storeOf } from './store-rent.ts'
-import { StreamedJob, jobPrices, submittedJob } from './submitted-job.ts'
+import { StreamedJob, jobPrices, jobRequestFacts, submittedJob } from './submitted-job.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** The open job that the request is about. */
     job: Job
+    /** The job that the exchange's own stream is about, and which has its hold. */
+    streamedJob: StreamedJob
   }
 }
 
@@ -39,8 +42,12 @@ interface JobContext extends UpstreamsContext {
   readonly clock: Clock
 }
 
-/** Sees to it that every job is charged once: what clients are told of it on the way, and what they never ask. */
-export class JobWatch {
+/**
+ * What jobs add to an exchange: every job is charged once, by what clients are told of it on the way, or by what they never
+ * ask. Work that goes on behind a response takes the hold of its exchange with it.
+ */
+export class JobWatch implements Stage {
+  readonly needs = ['route', 'request', 'target'] as const
   readonly #context: JobContext
   readonly #upstreams: Upstreams
   readonly #poller: JobPoller
@@ -90,17 +97,25 @@ export class JobWatch {
     this.#upstreams.close()
   }
 
-  /**
-   * Finds the open job that a request is about, by the object that its path names.
-   * @throws GatewayError request_invalid for one that would take away what tells of the end of its job
-   */
-  async onRequest(exchange: Exchange, object: NamedObject): Promise<void> {
+  /** @throws GatewayError request_invalid for what would take away what tells of the end of a job */
+  onRequest(exchange: Exchange): Promise<void> | undefined {
+    const { object } = exchange.get('route').match
+    const { startsJob, isStreaming } = exchange.get('request')
+    if (startsJob === true && isStreaming)
+      exchange.set('objectWatcher', { onNamed: named => this.#onNamed(exchange, named) })
+    return object && this.#find(exchange, object)
+  }
+
+  /** Finds the open job that a request is about, by the object that its path names. */
+  async #find(exchange: Exchange, object: NamedObject): Promise<void> {
     const { operation } = exchange.get('route').match
     const { provider } = exchange.get('target')
     const name = { ...object, provider: provider.name }
     if (operation.job === 'reads') {
       const job = await this.#context.ledger.findJob(name)
-      if (job?.state === 'open') exchange.set('job', job)
+      if (job?.state !== 'open') return
+      exchange.set('job', job)
+      exchange.set('submittedRequest', jobRequestFacts(job))
     } else if (operation.job === 'ends') await this.#requireEnded(name)
     else if (object.kind === 'file' && exchange.request.method === 'DELETE') {
       const file = await this.#context.ledger.findObject(provider.name, object.kind, object.id)
@@ -122,12 +137,10 @@ export class JobWatch {
     )
   }
 
-  /** An answer has told the name of something: where a stream begins with that of its job, the hold is the job's. */
-  async onObject(exchange: Exchange, { kind, id }: NamedObject): Promise<void> {
+  /** A stream begins with the name of its job: the hold is the job's from now on. */
+  async #onNamed(exchange: Exchange, { kind, id }: NamedObject): Promise<void> {
     const hold = exchange.find('hold')
-    const { startsJob, isStreaming } = exchange.get('request')
-    if (hold === undefined || startsJob !== true || !isStreaming) return
-    if (exchange.find('streamedJob') !== undefined) return
+    if (hold === undefined || exchange.find('streamedJob') !== undefined) return
     const { ledger, clock } = this.#context
     const job = submittedJob(exchange, { kind, id }, { now: clock.now(), pollMs: this.#times.pollMs })
     if (job === undefined) return
@@ -136,74 +149,49 @@ export class JobWatch {
     const options = { ledger, clock, loanMs, prices, onFailure: this.#onFailure }
     const streamed = new StreamedJob(options, hold, job)
     exchange.set('streamedJob', streamed)
+    exchange.set('holder', streamed)
     await streamed.opened()
   }
 
-  /** Charges an exchange, or the job that has its hold; undefined when somebody else has charged that. */
-  charge(exchange: Exchange, hold: Hold, request: ChargeRequest): Promise<ChargeResult | undefined> {
-    const streamed = exchange.find('streamedJob')
-    return streamed === undefined ? this.#context.ledger.charge(hold, request) : streamed.charge(request)
-  }
-
-  /** Gives the hold of an exchange back, or that of the job which has it. */
-  async release(exchange: Exchange, hold: Hold): Promise<void> {
-    await (exchange.find('streamedJob')?.release() ?? this.#context.ledger.release(hold))
-  }
-
-  /**
-   * Settles an exchange that has submitted a job, or is about one.
-   * @returns whether its hold, where it has one, is settled with that; at once for an exchange without a job
-   */
-  settle(
-    exchange: Exchange,
-    outcome: Outcome,
-    reading: UsageReading | undefined,
-  ): boolean | Promise<boolean> {
-    if (reading === undefined) return false
+  /** Settles an exchange that has submitted a job, or is about one, as far as that is the job's. */
+  onSettle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined {
+    const reading = exchange.find('meter')?.reading
+    if (reading === undefined) return undefined
     const job = exchange.find('job')
     if (job !== undefined) {
       const isToldAll = outcome.kind === 'completed' || reading.isTerminal
-      return isToldAll && hasWholeAnswer(exchange, reading) ? this.#endTold(job, reading) : false
+      return isToldAll && hasWholeAnswer(exchange, reading) ? this.#endTold(job, reading) : undefined
     }
     const hold = exchange.find('hold')
     if (hold === undefined || reading.job === undefined || exchange.get('request').startsJob !== true)
-      return false
+      return undefined
     return this.#submit(exchange, hold, reading, reading.job)
   }
 
-  /** The job's own hold is settled where the answer told its end; the exchange's never is with it. */
-  async #endTold(job: Job, reading: UsageReading): Promise<boolean> {
+  /** The answer has told the end of a job, whose own hold is settled by that. */
+  async #endTold(job: Job, reading: UsageReading): Promise<void> {
     const state = await endJob(this.#endContext, job, reading)
-    if (typeof state === 'object') {
-      const { ledger, clock } = this.#context
-      await ledger.postponeJob(job, clock.now())
-    }
-    return false
+    if (typeof state !== 'object') return
+    const { ledger, clock } = this.#context
+    await ledger.postponeJob(job, clock.now())
   }
 
   /** The work goes on: the hold does too, until its end is seen. */
-  async #submit(
-    exchange: Exchange,
-    hold: Hold,
-    reading: UsageReading,
-    sighting: JobSighting,
-  ): Promise<boolean> {
-    if (reading.lines.length > 0 && sighting.state !== 'running') return false
+  async #submit(exchange: Exchange, hold: Hold, reading: UsageReading, sighting: JobSighting): Promise<void> {
+    if (reading.lines.length > 0 && sighting.state !== 'running') return
     const { ledger, clock } = this.#context
     // Charged as any answer that failed or broke off is.
-    if (sighting.state === 'failed') return false
-    if (sighting.state === 'done' && sighting.resultsPath === undefined) return false
+    if (sighting.state === 'failed') return
+    if (sighting.state === 'done' && sighting.resultsPath === undefined) return
     const streamed = exchange.find('streamedJob')
-    if (streamed !== undefined) {
-      await streamed.leave(this.#times.pollMs)
-      return true
-    }
-    const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#times.pollMs })
-    if (job === undefined) return false
-    // It names its prices by their versions, which may be out of the config when it ends.
-    await ledger.recordPrices([...jobPrices(exchange).values()])
-    await ledger.openJob(hold, job)
-    return true
+    if (streamed === undefined) {
+      const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#times.pollMs })
+      if (job === undefined) return
+      // It names its prices by their versions, which may be out of the config when it ends.
+      await ledger.recordPrices([...jobPrices(exchange).values()])
+      await ledger.openJob(hold, job)
+    } else await streamed.leave(this.#times.pollMs)
+    exchange.set('isHoldKept', true)
   }
 
   get #endContext() {

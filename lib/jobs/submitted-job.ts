@@ -9,13 +9,6 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger.ts'
 
-declare module '../pipeline/exchange.ts' {
-  interface Facts {
-    /** The job that the exchange's own stream is about, and which has its hold. */
-    streamedJob: StreamedJob
-  }
-}
-
 interface StreamedJobOptions {
   readonly ledger: Ledger
   readonly clock: Clock

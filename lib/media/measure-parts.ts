@@ -6,6 +6,7 @@ import { measureMedia } from './measure-media.ts'
 import { MediaBudget, spanSource, type BodyReader, type MediaSource } from './media-reader.ts'
 import { requireToldLength } from '../models/require-priced.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
+import type { Stage } from '../pipeline/plugin.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
@@ -141,4 +142,18 @@ export function useMeasured(exchange: Exchange, media: readonly MeasuredPart[]):
   exchange.set('unmeasured', unmeasured)
   const { provider, otherKinds = [] } = exchange.get('target')
   requireToldLength(exchange.get('request'), [provider.kind, ...otherKinds], unmeasured)
+}
+
+/** What media add to an exchange that is charged by them: they are measured where no plugin has done so. */
+export function measuredMedia(ledger: Pick<Ledger, 'findObject'>): Stage {
+  return {
+    needs: ['request', 'target'],
+    onRequest(exchange) {
+      if (exchange.get('request').media.length === 0 || exchange.find('areMediaMeasured') === true)
+        return undefined
+      if (exchange.get('target').price === undefined || exchange.find('client') !== undefined)
+        return undefined
+      return measureRequest(exchange, ledger).then(media => useMeasured(exchange, media))
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { holdRefused, cutReason } from '../ledger/as-gateway-error.ts'
-import type { Hold, Ledger, Micros } from '../ledger/ledger.ts'
+import type { ChargeRequest, ChargeResult, Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import {
   exchangeCost,
@@ -21,10 +21,20 @@ import { TextDensity } from '../http/text-density.ts'
 declare module '../pipeline/exchange.ts' {
   interface Facts {
     hold: Hold
+    /** What has taken the hold over, such as a job whose work goes on behind its response. */
+    holder: HoldHolder
+    /** The hold outlives the exchange: it is settled when the work ends that has it. */
+    isHoldKept: true
   }
 }
 
-interface HoldContext {
+interface HoldHolder {
+  /** Undefined when somebody else has charged the work. */
+  charge(request: ChargeRequest): Promise<ChargeResult | undefined>
+  release(): Promise<void>
+}
+
+export interface HoldContext {
   readonly config: Config
   readonly ledger: Ledger
   readonly usualOutputs: UsualOutputs

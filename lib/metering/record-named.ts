@@ -4,12 +4,30 @@ import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { tokensAtMost } from './expected-tokens.ts'
 
+declare module '../pipeline/exchange.ts' {
+  interface Facts {
+    objectWatcher: ObjectWatcher
+  }
+}
+
+/** What else is to be done about the objects that a response names, before their names are relayed. */
+interface ObjectWatcher {
+  /** What is known of an object by its way through the gateway; undefined where nothing is. */
+  factsOf?(object: NamedObject): Promise<ObjectFacts | undefined> | undefined
+  onNamed(object: NamedObject, facts: Promise<ObjectFacts | undefined> | undefined): Promise<void>
+}
+
 /**
- * Records what an answer names as its account's, with the provider and credential that made it. What the
+ * Records what a response names as its account's, with the provider and credential that made it. What the
  * client may learn of it waits for that.
- * @param measured what is known of it by its way through the gateway
  */
-export async function recordNamed(
+export async function recordNamed(exchange: Exchange, object: NamedObject, ledger: Ledger): Promise<void> {
+  const watcher = exchange.find('objectWatcher')
+  const measured = watcher?.factsOf?.(object)
+  await Promise.all([record(exchange, object, ledger, measured), watcher?.onNamed(object, measured)])
+}
+
+async function record(
   exchange: Exchange,
   { kind, id, facts: told }: NamedObject,
   ledger: Ledger,

@@ -78,11 +78,10 @@ export interface SessionSink {
 }
 
 /**
- * One stage of the pipeline. The pipeline calls these hooks; plugins never call each other. A plugin reads
+ * The hooks of a plugin, or of a part of one. The pipeline calls them; plugins never call each other. A plugin reads
  * and writes facts on the exchange, and declares which, so that the order is checked at boot.
  */
-export interface Plugin {
-  readonly name: string
+export interface Stage {
   readonly needs?: readonly Fact[]
   readonly provides?: readonly Fact[]
   /** Facts it needs for exchanges that are forwarded; checked at boot, and absent where the gateway answers. */
@@ -127,4 +126,9 @@ export interface Plugin {
 
   /** Once, after the last exchange has ended. */
   stop?(): Promise<void> | void
+}
+
+/** A stage that is known by its name: in the config, in errors and in metrics. */
+export interface Plugin extends Stage {
+  readonly name: string
 }

@@ -19,7 +19,7 @@ import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 /** What the body is; `file` is one that nothing describes. */
 type Carries = NonNullable<Operation['carriesFile']> | 'file'
 
-interface UploadContext extends UpstreamsContext {
+export interface UploadContext extends UpstreamsContext {
   readonly config: Config
   readonly ledger: Ledger
 }

@@ -12,7 +12,7 @@ const underWayMs = 2 * 3_600_000
 /** The longest file that a provider takes, for uploads that do not say how long they are. */
 const fileBytesMax = { openai: 512 * 1024 ** 2, anthropic: 512 * 1024 ** 2, google: 2 * 1024 ** 3 }
 
-interface RoomContext {
+export interface RoomContext {
   readonly config: Pick<Config, 'uploads'>
   readonly ledger: Pick<Ledger, 'reserveUpload' | 'keepUpload' | 'unlistObject'>
   readonly clock: Clock

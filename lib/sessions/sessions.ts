@@ -1,5 +1,6 @@
 import { isPricedBySecond } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
+import type { Stage } from '../pipeline/plugin.ts'
 import { Conversation } from './conversation.ts'
 import { SessionLedger, type SessionContext } from './session-ledger.ts'
 import { SessionMeter } from './session-meter.ts'
@@ -12,8 +13,16 @@ declare module '../pipeline/exchange.ts' {
   }
 }
 
+/** What sessions add to an exchange: each of their turns is held for and charged by itself. */
+export function sessions(context: Omit<SessionContext, 'isShared'>): Stage {
+  return {
+    onSession: exchange => meterSession(exchange, context),
+    onSettle: (exchange, outcome) => exchange.find('sessionMeter')?.settle(outcome),
+  }
+}
+
 /** The tap that charges a session; undefined where nothing has a price. */
-export function meterSession(
+function meterSession(
   exchange: Exchange,
   context: Omit<SessionContext, 'isShared'>,
 ): SessionMeter | undefined {
