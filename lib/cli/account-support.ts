@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { findAccounts, type FoundAccount } from '../stores/records/find-accounts.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { isMovement } from '../stores/records/ledger-tables.ts'
+import { isMovement } from '../stores/records/ledger-entries.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { answer, answerList, addCommand, CommandError, isoTime, UsageError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'

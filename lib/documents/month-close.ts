@@ -1,5 +1,5 @@
 import { roundToKopecks, type Kopecks } from '../money/kopecks.ts'
-import { chargedUntil } from '../stores/records/charged-until.ts'
+import { chargedUntil } from '../stores/records/ledger-entries.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { monthAmount, readMoney, vatWithin, lotsOf, spentBetween } from './account-money.ts'
 import { companyVersions, keepFacsimile, type CompanyVersion } from './company-versions.ts'

@@ -1,7 +1,7 @@
 import type { Seller } from '../companies/seller.ts'
 import { roundToKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
-import { chargedUntil } from '../stores/records/charged-until.ts'
+import { chargedUntil } from '../stores/records/ledger-entries.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { bookMoney, readMoney, lotsOf, spentBetween, type Lot } from './account-money.ts'
 import { listClosing } from './closing-documents.ts'

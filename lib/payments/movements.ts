@@ -1,6 +1,6 @@
 import { budgetDay } from '../ledger/key-spending.ts'
 import type { Micros } from '../money/amount.ts'
-import { isMovement } from '../stores/records/ledger-tables.ts'
+import { isMovement } from '../stores/records/ledger-entries.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 
 /** Something that moved a balance and was no charge. */

@@ -1,11 +1,10 @@
 import type { Reports } from '../ledger/reports.ts'
 import type { Micros } from '../money/amount.ts'
-import { isMovement } from '../stores/records/ledger-tables.ts'
 import { tryWrite, type RecordReader } from '../stores/records/records.ts'
 import type { Payment } from './payment-reader.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
 import { microsPerKopeck } from '../money/kopecks.ts'
-import { chargedUntil } from '../stores/records/charged-until.ts'
+import { chargedUntil, isMovement } from '../stores/records/ledger-entries.ts'
 import type { PaymentContext } from './payments.ts'
 import { isPrepayment, receiptBody, receiptSettings } from './payment-request.ts'
 

@@ -5,17 +5,6 @@ import { baselineTables } from '../shared/ledger-schema.ts'
 import { uploadTables } from '../shared/stored-uploads.ts'
 import { applyOperations } from './postgres-apply.ts'
 
-const columns = {
-  held: {
-    held_micros: 'BIGINT NOT NULL DEFAULT 0 CHECK (held_micros >= 0)',
-    worst_micros: 'BIGINT NOT NULL DEFAULT 0',
-  },
-  neverOverspent: [`CONSTRAINT never_overspent CHECK (kind = 'house' OR balance_micros >= held_micros)`],
-  accountOptions: postgresWords.hotOptions,
-  keyVersion: { version: 'BIGINT NOT NULL DEFAULT 0' },
-  resolvedBy: { resolved_by: 'TEXT' },
-}
-
 const refuseChange = `CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '%', TG_ARGV[0];
@@ -56,9 +45,7 @@ const rateCounts = `CREATE UNLOGGED TABLE rate_counts (
 export const postgresSchema: StoreSchema = {
   baseline: {
     version: 28,
-    sql: [refuseChange, baselineTables(postgresWords, columns), nodes, rateCounts, applyOperations].join(
-      '\n',
-    ),
+    sql: [refuseChange, baselineTables(postgresWords), nodes, rateCounts, applyOperations].join('\n'),
   },
   steps: [
     { version: 28, sql: withoutUnusedColumns },

@@ -1,5 +1,4 @@
-import type { RowOf } from '../shared/row-of.ts'
-import type { TableWords } from '../shared/store-schema.ts'
+import type { RowOf, TableWords } from '../shared/store-schema.ts'
 
 /** Columns of the tables below. */
 export const customerColumns = {
@@ -51,33 +50,18 @@ export const customerColumns = {
 
 export type AccountNoteRow = RowOf<typeof customerColumns.account_notes>
 
-/** Invitations. */
-export function memberTables({ table }: TableWords): string {
+/** What is kept of customers; notes and corrections are append-only. */
+export function customerTables({ table, appendOnly }: TableWords): string {
   return `
 ${table(customerColumns, 'invitations', ['PRIMARY KEY (account_id, email)'])}
 CREATE INDEX invitations_by_email ON invitations (email);
-`
-}
 
-/** Notes, append-only. */
-export function noteTables({ table, appendOnly }: TableWords): string {
-  return `
 ${table(customerColumns, 'account_notes')}
 CREATE INDEX account_notes_by_account ON account_notes (account_id, at);
 ${appendOnly('account_notes')}
-`
-}
 
-/** Starting credits. */
-export function startingCreditTables({ table }: TableWords): string {
-  return `
 ${table(customerColumns, 'starting_credits', ['UNIQUE (day, place)'])}
-`
-}
 
-/** Corrections, append-only. */
-export function correctionTables({ table, appendOnly }: TableWords): string {
-  return `
 ${table(customerColumns, 'charge_corrections', ['PRIMARY KEY (exchange_id, sequence, revision)'])}
 CREATE INDEX entries_of_corrections ON entries (account_id, at) WHERE kind = 'correction';
 ${appendOnly('charge_corrections')}

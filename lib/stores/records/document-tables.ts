@@ -1,5 +1,4 @@
-import type { RowOf, SqlOf } from '../shared/row-of.ts'
-import type { TableWords } from '../shared/store-schema.ts'
+import type { RowOf, SqlOf, TableWords } from '../shared/store-schema.ts'
 import type { ExpressionBuilder } from 'kysely'
 import type { RecordTables } from './records.ts'
 
@@ -137,7 +136,10 @@ export const documentColumns = {
     created_at: 'BIGINT NOT NULL',
     ended_at: 'BIGINT',
   },
-  /** An image of signature and stamp, kept by its bytes: a document prints the same after the file has changed. */
+  /**
+   * An image of signature and stamp, kept by its bytes: a document prints the same after the file has changed. Rows are
+   * large, so they do not lie in the tree of the keys.
+   */
   facsimiles: {
     /** The SHA-256 of the image's URL, in hex. */
     id: 'TEXT PRIMARY KEY',
@@ -153,36 +155,6 @@ export type TransferRow = RowOf<typeof documentColumns.transfers>
 export type ClosingRow = RowOf<typeof documentColumns.closing_documents>
 export type DocumentEmailRow = RowOf<typeof documentColumns.document_emails>
 
-/** Documents. */
-export function documentTables({ table }: TableWords): string {
-  return `
-${table(documentColumns, 'companies', ['PRIMARY KEY (account_id, version)'])}
-CREATE INDEX companies_by_inn ON companies (inn);
-
-${table(documentColumns, 'invoices', ['UNIQUE (seller_inn, year, number)'])}
-CREATE INDEX invoices_by_account ON invoices (account_id, id);
-CREATE INDEX invoices_by_number ON invoices (number);
-CREATE UNIQUE INDEX invoices_by_token ON invoices (token);
-
-${table(documentColumns, 'transfers', [`CHECK ((state = 'credited') = (account_id IS NOT NULL))`])}
-CREATE INDEX transfers_by_account ON transfers (account_id, received_on) WHERE account_id IS NOT NULL;
-CREATE INDEX transfers_queued ON transfers (received_on) WHERE state = 'queued';
-CREATE INDEX transfers_by_invoice ON transfers (invoice_id) WHERE invoice_id IS NOT NULL;
-
-${table(documentColumns, 'transfer_changes', ['PRIMARY KEY (transfer_id, revision)'])}
-
-${table(documentColumns, 'closing_documents', [
-  'UNIQUE (seller_inn, year, number, correction)',
-  'UNIQUE (account_id, seller_inn, month, correction)',
-])}
-CREATE INDEX closing_documents_by_month ON closing_documents (month);
-
-${table(documentColumns, 'closed_months', ['PRIMARY KEY (seller_inn, month)'])}
-
-CREATE INDEX entries_of_repayments ON entries (account_id, at) WHERE kind = 'repayment';
-`
-}
-
 /** What was issued, with the columns that change all the same: what is on a document, and whose it is, never does. */
 const issued = [
   ['invoices', ['token', 'cancelled_at']],
@@ -193,8 +165,8 @@ const issued = [
   ['companies', []],
 ] as const
 
-/** Emails about documents; and what was issued stays as it is. */
-export function documentEmailTables({ table, refuse }: TableWords): string {
+/** Documents and emails about them. What was issued stays as it is. */
+export function documentTables({ table, largeOptions, refuse, appendOnly }: TableWords): string {
   const message = 'what was issued is not changed'
   const refusals = issued.flatMap(([table, changing]) => {
     const fixed = Object.keys(documentColumns[table]).filter(column => !changing.some(one => one === column))
@@ -204,19 +176,41 @@ export function documentEmailTables({ table, refuse }: TableWords): string {
     ]
   })
   return `
+${table(documentColumns, 'companies', ['PRIMARY KEY (account_id, version)'])}
+CREATE INDEX companies_by_inn ON companies (inn);
+
+${table(documentColumns, 'invoices', ['UNIQUE (seller_inn, year, number)'])}
+CREATE INDEX invoices_by_account ON invoices (account_id, id);
+CREATE INDEX invoices_by_number ON invoices (number);
+CREATE UNIQUE INDEX invoices_by_token ON invoices (token);
+
+${table(documentColumns, 'transfers', [`CHECK ((state = 'credited') = (account_id IS NOT NULL))`])}
+CREATE INDEX transfers_by_day ON transfers (received_on, id);
+CREATE INDEX transfers_by_account ON transfers (account_id, received_on) WHERE account_id IS NOT NULL;
+CREATE INDEX transfers_queued ON transfers (received_on) WHERE state = 'queued';
+CREATE INDEX transfers_by_invoice ON transfers (invoice_id) WHERE invoice_id IS NOT NULL;
+
+${table(documentColumns, 'transfer_changes', ['PRIMARY KEY (transfer_id, revision)'])}
+CREATE INDEX transfer_changes_by_time ON transfer_changes (at);
+
+${table(documentColumns, 'closing_documents', [
+  'UNIQUE (seller_inn, year, number, correction)',
+  'UNIQUE (account_id, seller_inn, month, correction)',
+])}
+CREATE INDEX closing_documents_by_month ON closing_documents (month);
+
+${table(documentColumns, 'closed_months', ['PRIMARY KEY (seller_inn, month)'])}
+
+CREATE INDEX entries_of_repayments ON entries (account_id, at) WHERE kind = 'repayment';
+
 ${table(documentColumns, 'document_emails', [
   'PRIMARY KEY (document_id, kind)',
   `CHECK ((state = 'waiting') = (ended_at IS NULL))`,
 ])}
 CREATE INDEX document_emails_waiting ON document_emails (taken_until) WHERE state = 'waiting';
 ${refusals.join('\n')}
-`
-}
 
-/** Facsimiles, append-only. Rows are large, so they do not lie in the tree of the keys. */
-export function facsimileTables({ table, largeOptions, appendOnly }: TableWords): string {
-  return `
 ${table(documentColumns, 'facsimiles', [], largeOptions)}
-${appendOnly('facsimiles', 'what was issued is not changed')}
+${appendOnly('facsimiles', message)}
 `
 }

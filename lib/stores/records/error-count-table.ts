@@ -1,6 +1,5 @@
 import type { RecordReader, Records } from './records.ts'
-import type { RowOf } from '../shared/row-of.ts'
-import type { TableWords } from '../shared/store-schema.ts'
+import type { RowOf, TableWords } from '../shared/store-schema.ts'
 
 /** Columns of the tables below. */
 export const errorCountColumns = {

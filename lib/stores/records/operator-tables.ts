@@ -1,5 +1,4 @@
-import type { RowOf, SqlOf } from '../shared/row-of.ts'
-import type { TableWords } from '../shared/store-schema.ts'
+import type { RowOf, SqlOf, TableWords } from '../shared/store-schema.ts'
 import type { signInTables } from '../shared/user-tables.ts'
 
 /** What operators can do, each with a line in the log. */
@@ -111,37 +110,23 @@ export type OperatorActionRow = RowOf<typeof operatorColumns.operator_actions>
 export type OperatorRow = RowOf<typeof signInTables.operators>
 export type OperatorRole = OperatorRow['role']
 
-/** What operators did, append-only. */
-export function operatorActionTables({ table, appendOnly }: TableWords): string {
+/** What operators did, append-only; and what they look at and switch. */
+export function operatorTables({ table, appendOnly }: TableWords): string {
   return `
 ${table(operatorColumns, 'operator_actions')}
 CREATE INDEX operator_actions_by_account ON operator_actions (account_id, at);
+CREATE INDEX operator_actions_by_time ON operator_actions (at, id);
 ${appendOnly('operator_actions')}
-`
-}
 
-/** Alarms and what was told of them. */
-export function alarmTables({ table }: TableWords): string {
-  return `
 ${table(operatorColumns, 'alarms', [
   'UNIQUE (kind, subject)',
   `CHECK ((state = 'closed') = (closed_at IS NOT NULL))`,
 ])}
 
 ${table(operatorColumns, 'alarm_messages', ['PRIMARY KEY (alarm_id, channel)'])}
-`
-}
 
-/** Switches. */
-export function providerTables({ table }: TableWords): string {
-  return `
 ${table(operatorColumns, 'provider_switches', ['PRIMARY KEY (provider, credential)'])}
-`
-}
 
-/** Rates. */
-export function rateTables({ table }: TableWords): string {
-  return `
 ${table(operatorColumns, 'exchange_rates')}
 `
 }

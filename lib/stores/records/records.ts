@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Compilable, Generated, Insertable, Kysely, Sql } from 'kysely'
-import type { Columns, RowOf } from '../shared/row-of.ts'
+import type { Columns, RowOf } from '../shared/store-schema.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
 import type { MovementOperation, TransactionStep } from '../shared/store-operation.ts'
 import type { operatorColumns } from './operator-tables.ts'
-import type { autoTopUpColumns, paymentColumns } from './payment-tables.ts'
+import type { paymentColumns } from './payment-tables.ts'
 import type { customerColumns } from './customer-tables.ts'
 import type { documentColumns, invoicePartColumns } from './document-tables.ts'
 import type { errorCountColumns } from './error-count-table.ts'
@@ -130,7 +130,6 @@ type Described = typeof ledgerColumns &
   typeof signInTables &
   typeof consentColumns &
   typeof paymentColumns &
-  typeof autoTopUpColumns &
   typeof customerColumns &
   typeof documentColumns &
   typeof errorCountColumns &

@@ -1,6 +1,6 @@
 import type { DialectName } from '../../dialects/dialect.ts'
 import type { ObjectKind } from '../../money/usage.ts'
-import type { RowOf, SqlOf } from './row-of.ts'
+import type { RowOf, SqlOf } from './store-schema.ts'
 
 /** Columns of the ledger, and of those whose money it is. */
 export const ledgerColumns = {

@@ -1,76 +1,69 @@
+import { customerTables } from '../records/customer-tables.ts'
+import { documentTables } from '../records/document-tables.ts'
+import { movementCondition } from '../records/ledger-entries.ts'
+import { operatorTables } from '../records/operator-tables.ts'
+import { paymentTables } from '../records/payment-tables.ts'
 import { ledgerColumns } from './ledger-columns.ts'
-import type { Columns } from './row-of.ts'
-import type { TableWords } from './store-schema.ts'
-import { alarmTables, operatorActionTables, providerTables, rateTables } from '../records/operator-tables.ts'
-import { autoTopUpTables, paymentTables } from '../records/payment-tables.ts'
-import {
-  correctionTables,
-  memberTables,
-  noteTables,
-  startingCreditTables,
-} from '../records/customer-tables.ts'
-import { deskIndexes, movementIndex } from '../records/ledger-tables.ts'
-import { documentEmailTables, documentTables, facsimileTables } from '../records/document-tables.ts'
+import type { Columns, TableWords } from './store-schema.ts'
 import { userTables } from './user-tables.ts'
 
-const tables: readonly ((words: TableWords) => string)[] = [
-  userTables,
-  balanceAlertTables,
-  chargeSumTables,
-  paymentTables,
-  () => movementIndex,
-  documentTables,
-  startingCreditTables,
-  autoTopUpTables,
-  memberTables,
-  documentEmailTables,
-  rateTables,
-  operatorActionTables,
-  correctionTables,
-  facsimileTables,
-  noteTables,
-  alarmTables,
-  providerTables,
-  () => deskIndexes,
-]
-
 /** All that a new store begins with on either database. It stays as it is: what comes later are steps. */
-export function baselineTables(words: TableWords, columns: NodeColumns): string {
-  return [
-    accountTables(words, columns),
-    keyTables(words, columns),
-    holdTables(words),
-    chargeTables(words),
-    jobTables(words, columns),
-    ...tables.map(described => described(words)),
-  ].join('\n')
+export function baselineTables(words: TableWords): string {
+  const described = [
+    accountTables,
+    keyTables,
+    holdTables,
+    chargeTables,
+    jobTables,
+    userTables,
+    paymentTables,
+    documentTables,
+    operatorTables,
+    customerTables,
+  ]
+  return described.map(tables => tables(words)).join('\n')
 }
 
-/** What a store of several nodes has beside the others. */
-interface NodeColumns {
-  /** What decides an admission by one row. */
-  readonly held: Columns
-  readonly neverOverspent: readonly string[]
-  readonly accountOptions: string
-  /** By which nodes notice changes of keys. */
-  readonly keyVersion: Columns
-  /** Which operation ended a job, so that one that is sent again is answered as it was done. */
-  readonly resolvedBy: Columns
+/**
+ * What tables have on PostgreSQL besides: accounts what is held, so that one row decides an admission; keys a version, by
+ * which other nodes notice changes; jobs which operation ended them, so that one that is sent again is answered as it was
+ * done.
+ */
+const nodeColumns = {
+  accounts: {
+    held_micros: 'BIGINT NOT NULL DEFAULT 0 CHECK (held_micros >= 0)',
+    worst_micros: 'BIGINT NOT NULL DEFAULT 0',
+  },
+  keys: { version: 'BIGINT NOT NULL DEFAULT 0' },
+  jobs: { resolved_by: 'TEXT' },
+} as const
+
+function ofNodes({ kind }: TableWords, name: keyof typeof nodeColumns): Columns {
+  return kind === 'postgres' ? nodeColumns[name] : {}
 }
 
 /** Accounts, who acts for them, and at what prices. */
-function accountTables({ table }: TableWords, columns: NodeColumns): string {
-  const { held, neverOverspent, accountOptions } = columns
+function accountTables(words: TableWords): string {
+  const { kind, table, hotOptions } = words
   const { created_at, ...others } = ledgerColumns.accounts
-  const rules = [`CHECK (kind = 'house' OR balance_micros >= 0)`, ...neverOverspent]
+  const accounts = { ...others, ...ofNodes(words, 'accounts'), created_at }
+  const rules = [`CHECK (kind = 'house' OR balance_micros >= 0)`]
+  if (kind === 'postgres')
+    rules.push(`CONSTRAINT never_overspent CHECK (kind = 'house' OR balance_micros >= held_micros)`)
   return `
 ${table(ledgerColumns, 'users')}
 
-${table({ accounts: { ...others, ...held, created_at } }, 'accounts', rules, accountOptions)}
+${table({ accounts }, 'accounts', rules, hotOptions)}
+CREATE INDEX accounts_by_creation ON accounts (created_at, id);
 CREATE INDEX accounts_in_debt ON accounts (id) WHERE debt_micros > 0;
+CREATE INDEX accounts_indebted ON accounts (debt_micros) WHERE debt_micros > 0;
+CREATE INDEX accounts_blocked ON accounts (blocked_at) WHERE blocked_at IS NOT NULL;
 
 ${table(ledgerColumns, 'memberships', ['PRIMARY KEY (user_id, account_id)'])}
 CREATE INDEX memberships_by_account ON memberships (account_id);
+
+${table(ledgerColumns, 'balance_alerts')}
+${kind === 'sqlite' ? sqliteAlert : postgresAlert}
 
 ${table(ledgerColumns, 'prices')}
 
@@ -82,10 +75,12 @@ INSERT INTO accounts (id, kind, name, created_at) VALUES
 }
 
 /** Keys, and what each has spent by day. */
-function keyTables({ table, hotOptions }: TableWords, { keyVersion }: NodeColumns): string {
+function keyTables(words: TableWords): string {
+  const { table, hotOptions } = words
   return `
-${table({ keys: { ...ledgerColumns.keys, ...keyVersion } }, 'keys')}
+${table({ keys: { ...ledgerColumns.keys, ...ofNodes(words, 'keys') } }, 'keys')}
 CREATE INDEX keys_by_account ON keys (account_id);
+CREATE INDEX keys_by_ending ON keys (last_four);
 
 ${table(ledgerColumns, 'key_spending', ['PRIMARY KEY (key_id, day)'], hotOptions)}
 `
@@ -102,8 +97,8 @@ ${refuse({ name: 'holds_stay', table: 'holds', when: 'DELETE', message: 'holds a
 `
 }
 
-/** What exchanges pay, and the entries that balances are sums of; append-only. */
-function chargeTables({ table, ofAccount, largeOptions, appendOnly }: TableWords): string {
+/** What exchanges pay, and the entries that balances are sums of, append-only; and sums of charges. */
+function chargeTables({ table, ofAccount, hotOptions, largeOptions, appendOnly }: TableWords): string {
   const charges = { ...ledgerColumns.charges, ...ofAccount }
   const entries = { ...ledgerColumns.entries, ...ofAccount }
   return `
@@ -112,13 +107,18 @@ CREATE INDEX charges_by_account ON charges (account_id, id);
 ${appendOnly('charges')}
 
 ${table({ entries }, 'entries', ['PRIMARY KEY (exchange_id, sequence, kind, revision)'])}
+CREATE INDEX entries_of_movements ON entries (account_id, at) WHERE ${movementCondition};
 ${appendOnly('entries')}
+
+${table(ledgerColumns, 'charge_sums', ['PRIMARY KEY (account_id, day, model, key_id, outcome)'], hotOptions)}
+CREATE INDEX charge_sums_by_day ON charge_sums (day, outcome);
 `
 }
 
 /** Objects and jobs. */
-function jobTables({ table, ofAccount, refuse }: TableWords, { resolvedBy }: NodeColumns): string {
-  const jobs = { ...ledgerColumns.jobs, ...ofAccount, ...resolvedBy }
+function jobTables(words: TableWords): string {
+  const { table, ofAccount, refuse } = words
+  const jobs = { ...ledgerColumns.jobs, ...ofAccount, ...ofNodes(words, 'jobs') }
   return `
 ${table(ledgerColumns, 'objects', ['PRIMARY KEY (provider, kind, id)'])}
 CREATE INDEX objects_listed ON objects (account_id, kind, listed_at, id) WHERE listed_at IS NOT NULL;
@@ -130,21 +130,6 @@ ${table({ jobs }, 'jobs', [
 ])}
 CREATE INDEX jobs_due ON jobs (next_poll_at) WHERE state = 'open';
 ${refuse({ name: 'jobs_stay', table: 'jobs', when: 'DELETE', message: 'jobs are not deleted' })}
-`
-}
-
-/** Sums of charges. */
-function chargeSumTables({ table, hotOptions }: TableWords): string {
-  return `
-${table(ledgerColumns, 'charge_sums', ['PRIMARY KEY (account_id, day, model, key_id, outcome)'], hotOptions)}
-`
-}
-
-/** Alerts, and what writes them. */
-function balanceAlertTables({ kind, table }: TableWords): string {
-  return `
-${table(ledgerColumns, 'balance_alerts')}
-${kind === 'sqlite' ? sqliteAlert : postgresAlert}
 `
 }
 

@@ -3,7 +3,7 @@ import type { RecomputedCharge, ModelCost, PriceOf } from '../../ledger/reports.
 import type { Price } from '../../money/price.ts'
 import { chargesById, conditions } from './report-rows.ts'
 import type { ledgerColumns } from './ledger-columns.ts'
-import type { RowOf } from './row-of.ts'
+import type { RowOf } from './store-schema.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { storedPrices } from './stored-prices.ts'
 import { priceLine } from '../../money/price-line.ts'

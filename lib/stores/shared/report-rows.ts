@@ -7,7 +7,7 @@ import { formatRoubles } from '../../money/amount.ts'
 import type { Meters } from '../../money/usage.ts'
 import { readDetails } from './store-operation.ts'
 import { ledgerColumns } from './ledger-columns.ts'
-import type { RowOf } from './row-of.ts'
+import type { RowOf } from './store-schema.ts'
 import { returnedColumn } from '../records/customer-tables.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 

@@ -1,4 +1,3 @@
-import type { Columns } from './row-of.ts'
 import { StoreError } from './store-queries.ts'
 
 /** Statements that are taken together or not at all, and the schema's version after them. */
@@ -66,9 +65,7 @@ export interface TableWords {
   readonly kind: 'sqlite' | 'postgres'
   /** A reference to the account, where a table is written with every exchange. */
   readonly ofAccount: Columns
-  /** What ends the description of a table that is found by its key. */
-  readonly options: string
-  /** The same for rows that change again and again. */
+  /** What ends the description of a table whose rows change again and again. */
   readonly hotOptions: string
   /** The same for large rows, and for those with numbers of the database's own. */
   readonly largeOptions: string
@@ -105,7 +102,6 @@ const sqliteOptions = ' STRICT, WITHOUT ROWID'
 export const sqliteWords: TableWords = {
   kind: 'sqlite',
   ofAccount: { account_id: 'TEXT NOT NULL REFERENCES accounts (id)' },
-  options: sqliteOptions,
   hotOptions: sqliteOptions,
   largeOptions: ' STRICT',
   table: (tables, name, rules = [], options = sqliteOptions) =>
@@ -127,7 +123,6 @@ export const sqliteWords: TableWords = {
 export const postgresWords: TableWords = {
   kind: 'postgres',
   ofAccount: {},
-  options: '',
   hotOptions: ' WITH (fillfactor = 50)',
   largeOptions: '',
   table: (tables, name, rules = [], options = '') => createTable(name, tables[name], rules, options),
@@ -135,3 +130,31 @@ export const postgresWords: TableWords = {
   appendOnly: (table, message = `${table} are append-only`) =>
     refuseOnPostgres({ name: `${table}_stay`, table, when: 'UPDATE OR DELETE', message }),
 }
+
+/** Columns of a table by name, each as PostgreSQL says what it holds: `BIGINT NOT NULL`. */
+export type Columns = Readonly<Record<string, string>>
+
+declare const held: unique symbol
+
+/** Says of a column what its SQL does not: `'TEXT' as SqlOf<'bank_card' | 'sbp' | null>`. */
+export type SqlOf<Value> = string & { readonly [held]: Value }
+
+type Listed<List> = List extends `'${infer One}', ${infer More}`
+  ? One | Listed<More>
+  : List extends `'${infer One}'`
+    ? One
+    : never
+
+/** One of a list where the column is checked to be, or else text or a number; null where the SQL allows it. */
+type ValueOf<Sql> =
+  Sql extends SqlOf<infer Value>
+    ? Value
+    : | (Sql extends `${string} IN (${infer List})${string}`
+          ? Listed<List>
+          : Sql extends `TEXT${string}`
+            ? string
+            : number)
+      | (Sql extends `${string}${'NOT NULL' | 'PRIMARY KEY'}${string}` ? never : null)
+
+/** A row as it is read, by the columns of its table. */
+export type RowOf<Table extends Columns> = { readonly [Column in keyof Table]: ValueOf<Table[Column]> }

@@ -1,7 +1,7 @@
 import { priceHash } from '../../money/pricing.ts'
 import type { Price } from '../../money/price.ts'
 import type { ledgerColumns } from './ledger-columns.ts'
-import type { RowOf } from './row-of.ts'
+import type { RowOf } from './store-schema.ts'
 import type { StoreQueries } from './store-queries.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 import type { ChargedPrice } from '../../ledger/reports.ts'

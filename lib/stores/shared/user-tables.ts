@@ -1,6 +1,5 @@
 import { ledgerColumns } from './ledger-columns.ts'
-import type { Columns } from './row-of.ts'
-import type { TableWords } from './store-schema.ts'
+import type { Columns, TableWords } from './store-schema.ts'
 import type {
   RowChange,
   RowCondition,

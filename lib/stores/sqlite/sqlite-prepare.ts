@@ -18,14 +18,6 @@ import { uploadTables } from '../shared/stored-uploads.ts'
 /** Marks a file as this program's store: "gtwy". */
 const applicationId = 0x67747779
 
-const columns = {
-  held: {},
-  neverOverspent: [],
-  accountOptions: sqliteWords.options,
-  keyVersion: {},
-  resolvedBy: {},
-}
-
 /**
  * The tables of a SQLite store. The version stands in `user_version`, which SQLite changes within the same transaction as
  * the tables: a step is taken whole or not at all, and a store of a newer program is known by one number before a table of
@@ -35,7 +27,7 @@ const columns = {
 export const sqliteSchema: StoreSchema = {
   baseline: {
     version: 26,
-    sql: `${baselineTables(sqliteWords, columns)}
+    sql: `${baselineTables(sqliteWords)}
 CREATE INDEX holds_open ON holds (account_id) WHERE state = 'open';
 `,
   },

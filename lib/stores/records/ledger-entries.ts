@@ -1,4 +1,13 @@
+import type { RawBuilder, Sql } from 'kysely'
 import type { RecordReader } from './records.ts'
+
+/** Entries that moved a balance and belong to no charge. An index is used where a query says just the same. */
+export const movementCondition = `kind <> 'charge' AND kind <> 'revenue' AND kind <> 'cash' AND kind <> 'overrun'`
+
+/** Whether an entry is such. */
+export function isMovement(sql: Sql): RawBuilder<boolean> {
+  return sql<boolean>`${sql.raw(movementCondition)}`
+}
 
 interface Sum {
   readonly account_id: string
