@@ -134,6 +134,16 @@ export class AccountError extends Error {
   }
 }
 
+/** Nothing can be done for an account that there is not. */
+export function accountNotFound(accountId: string): AccountError {
+  return new AccountError('account_not_found', `there is no account ${accountId}`)
+}
+
+/** Another movement came with the idempotency key of this one. */
+export function idempotencyConflict(kind: 'credit' | 'debit'): AccountError {
+  return new AccountError('idempotency_conflict', `another ${kind} was booked under this idempotency key`)
+}
+
 /** An account whose balance has fallen below what its owners asked to be told of. */
 export interface LowBalance {
   readonly accountId: string

@@ -1,4 +1,4 @@
-import { AccountError } from '../accounts/accounts.ts'
+import { AccountError, accountNotFound, idempotencyConflict } from '../accounts/accounts.ts'
 import type { Consent } from '../accounts/user-rows.ts'
 import { formatRoubles, type Micros } from '../money/amount.ts'
 import { RecordConflictError, tryWrite, type Records, type RecordReader } from '../stores/records/records.ts'
@@ -64,7 +64,7 @@ async function isBooked(
   const [earlier] = await records.all(query)
   if (earlier === undefined) return false
   if (earlier.account_id === accountId && Math.abs(earlier.amount_micros) === amountMicros) return true
-  throw new AccountError('idempotency_conflict', `another ${kind} was booked under this idempotency key`)
+  throw idempotencyConflict(kind)
 }
 
 interface EndedSessions {
@@ -86,7 +86,7 @@ export async function endSessions(
   const [account] = await records.all(
     build.selectFrom('accounts').select('id').where('id', '=', accountId).where('kind', '=', 'customer'),
   )
-  if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  if (account === undefined) throw accountNotFound(accountId)
   const members = build.selectFrom('memberships').select('user_id').where('account_id', '=', accountId)
   await records.write([
     { write: build.deleteFrom('user_sessions').where('user_id', 'in', members) },

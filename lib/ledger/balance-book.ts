@@ -1,4 +1,4 @@
-import { AccountError, type CreditSource } from '../accounts/accounts.ts'
+import { AccountError, accountNotFound, type CreditSource } from '../accounts/accounts.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { BalanceInsufficientError } from './ledger.ts'
 import type { Balance, ChargeResult, HeldSums, Micros } from './ledger.ts'
@@ -158,7 +158,7 @@ export class BalanceBook {
 
   #money(accountId: string): AccountMoney {
     const money = this.#accounts.get(accountId)
-    if (money === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+    if (money === undefined) throw accountNotFound(accountId)
     return money
   }
 }

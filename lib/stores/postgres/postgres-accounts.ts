@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AccountError } from '../../accounts/accounts.ts'
+import { AccountError, accountNotFound, idempotencyConflict } from '../../accounts/accounts.ts'
 import type { KeyEdit, KeyRecord, Movement } from '../../accounts/accounts.ts'
 import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
 import { type Micros } from '../../ledger/ledger.ts'
@@ -13,10 +13,9 @@ import type { MovementOperation } from '../shared/store-operation.ts'
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/new-id.ts'
-import { movementOperation } from '../shared/account-rules.ts'
-import { StoredAccounts } from '../shared/stored-accounts.ts'
+import { movementOperation, StoredAccounts } from '../shared/stored-accounts.ts'
 import { editedAnswer, editStatements, keyRecord } from '../shared/stored-keys.ts'
-import type { SqlStatement } from '../shared/user-tables.ts'
+import type { SqlStatement } from '../shared/store-queries.ts'
 import { runAll } from './postgres-reports.ts'
 
 /**
@@ -51,9 +50,9 @@ export async function bookMovement(
     case 'balance':
       throw debitRefused(amountMicros, balanceOf(accountMoney(answer), rule))
     case 'idempotency_conflict':
-      throw new AccountError(answer.ending, `another ${kind} was booked under this idempotency key`)
+      throw idempotencyConflict(kind)
     default:
-      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+      throw accountNotFound(accountId)
   }
 }
 

@@ -1,4 +1,4 @@
-import { AccountError } from '../../accounts/accounts.ts'
+import { accountNotFound } from '../../accounts/accounts.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Job, NewJob } from '../../ledger/job.ts'
 import { balanceOf } from '../../ledger/balance-book.ts'
@@ -25,9 +25,8 @@ import { storable } from '../shared/store-operation.ts'
 import { postgresCharge, holdMembers, holdRefusal, refusal, accountMoney } from './postgres-operation.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { PostgresJobs } from './postgres-jobs.ts'
-import type { StoreQueries } from '../shared/store-queries.ts'
+import type { StoreQueries, SqlStatement } from '../shared/store-queries.ts'
 import { StoredLedger, holdMs, listedAt } from '../shared/stored-ledger.ts'
-import type { SqlStatement } from '../shared/user-tables.ts'
 import { dropped, kept, writtenWithin } from '../shared/write-batch.ts'
 import type { Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
@@ -195,8 +194,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     const failure = await ticket.batch.ended
     if (failure !== undefined) throw failure
     const answer = answerTo(ticket)
-    if (answer.ending !== 'done')
-      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+    if (answer.ending !== 'done') throw accountNotFound(accountId)
     return balanceOf(accountMoney(answer), this.#options.riskRule())
   }
 
@@ -244,7 +242,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
       ...(listed !== null && { due: listed }),
     }
     const { ending } = await this.#durable(this.#queue.add(operation, kept))
-    if (ending !== 'done') throw new AccountError(ending, `there is no account ${accountId}`)
+    if (ending !== 'done') throw accountNotFound(accountId)
   }
 
   #end(hold: PostgresHold, state: PostgresHold['state']): void {

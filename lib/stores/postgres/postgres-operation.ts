@@ -5,7 +5,7 @@ import { BalanceInsufficientError, HoldResolvedError, KeyBudgetExceededError } f
 import type { ChargeRequest, Micros, HeldSums, HoldRequest } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 import { writeDetails, storable, type HoldOwner } from '../shared/store-operation.ts'
-import { AccountError } from '../../accounts/accounts.ts'
+import { AccountError, accountNotFound } from '../../accounts/accounts.ts'
 
 /**
  * What a batch is asked to do, as `apply_operations` reads it. `account` and `kind` say where and what; the
@@ -197,7 +197,7 @@ export function holdRefusal(
 
 /** Why an operation on a hold came to nothing. */
 export function refusal(ending: PostgresAnswer['ending'], hold: HoldRequest): Error {
-  if (ending === 'account_not_found') return new AccountError(ending, `there is no account ${hold.accountId}`)
+  if (ending === 'account_not_found') return accountNotFound(hold.accountId)
   if (ending === 'hold_not_open') return new HoldResolvedError(hold, 'released')
   return new AccountError(ending, `the hold ${hold.exchangeId}/${hold.sequence} cannot be placed: ${ending}`)
 }

@@ -8,14 +8,13 @@ import {
 } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
 import { findBreaches, type Invariants } from '../shared/ledger-invariants.ts'
-import { StoreError, type QueryValue, type StoreQueries } from '../shared/store-queries.ts'
+import { StoreError, type QueryValue, type StoreQueries, type SqlStatement } from '../shared/store-queries.ts'
 import { missingSteps, newestVersion } from '../shared/store-schema.ts'
 import { errorWords } from '../../platform/log.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Reports } from '../../ledger/reports.ts'
 import { noRisk, type RiskRule } from '../../ledger/risk.ts'
 import { storeReports } from '../shared/store-reports.ts'
-import type { SqlStatement } from '../shared/user-tables.ts'
 
 /** Any number, as long as all nodes use the same: "gtwy". */
 const migrationLock = 0x67747779

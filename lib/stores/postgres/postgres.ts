@@ -20,14 +20,13 @@ import { migratePostgres, postgresQueries, runAll, postgresReports } from './pos
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresWriter } from './postgres-writer.ts'
-import { StoreError, type StoreQueries } from '../shared/store-queries.ts'
+import { StoreError, type StoreQueries, type SqlStatement } from '../shared/store-queries.ts'
 import type { Store, StoreOptions } from '../store.ts'
 import { storeQueue } from '../shared/store-health.ts'
 import { storePatienceMs } from '../shared/write-queue.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
-import type { SqlStatement } from '../shared/user-tables.ts'
 
 export interface PostgresStoreOptions extends StoreOptions {
   readonly url: string

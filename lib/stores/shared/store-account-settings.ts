@@ -2,8 +2,7 @@ import type { AccountSettings, LowBalance } from '../../accounts/accounts.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Micros } from '../../ledger/ledger.ts'
-import type { StoreQueries } from './store-queries.ts'
-import type { SqlStatement } from './user-tables.ts'
+import type { StoreQueries, SqlStatement } from './store-queries.ts'
 
 /** How what is rare is read and changed in a store of either kind. */
 export interface StatementOptions {

@@ -2,7 +2,7 @@ import type { CreditSource } from '../../accounts/accounts.ts'
 import type { JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeResult, HoldRequest, Micros, ProviderObject, ChargeRequest } from '../../ledger/ledger.ts'
 import type { ObjectKind } from '../../money/usage.ts'
-import type { SqlStatement } from './user-tables.ts'
+import type { SqlStatement } from './store-queries.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 
 /**

@@ -39,6 +39,12 @@ export function cannotOpen(file: string, cause: unknown): StoreError {
 /** A value as a statement takes it. */
 export type QueryValue = string | number | null
 
+/** A statement that both stores understand, with `?` for each value. */
+export interface SqlStatement {
+  readonly sql: string
+  readonly values: readonly QueryValue[]
+}
+
 /** How both stores are read: SQL that both understand, with `?` for each value. */
 export interface StoreQueries {
   all<Row extends object>(sql: string, values?: readonly QueryValue[]): Promise<readonly Row[]>

@@ -9,9 +9,10 @@ import type {
   UserTable,
 } from '../../accounts/user-rows.ts'
 import { newId } from '../../platform/new-id.ts'
-import { accountEmail } from './account-rules.ts'
+import { accountEmail } from './stored-accounts.ts'
 import type { StatementOptions } from './store-account-settings.ts'
-import { countRows, deleteRows, insertRow, selectRows, updateRows, type SqlStatement } from './user-tables.ts'
+import { countRows, deleteRows, insertRow, selectRows, updateRows } from './user-tables.ts'
+import type { SqlStatement } from './store-queries.ts'
 
 interface UserRowsOptions extends StatementOptions {
   /** Told of an account that is new and empty. */

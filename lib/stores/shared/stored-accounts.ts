@@ -1,27 +1,129 @@
-import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
+import {
+  AccountError,
+  accountNotFound,
+  type AccountBlock,
+  type Accounts,
+  type KeyEdit,
+  type KeyRecord,
+  type Movement,
+  type NewKey,
+} from '../../accounts/accounts.ts'
 import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import type { Micros } from '../../ledger/ledger.ts'
+import { amountMicrosMax } from '../../money/amount.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/new-id.ts'
+import type { KeyRow } from './ledger-columns.ts'
+import type { MovementOperation } from './store-operation.ts'
+import type { SqlStatement } from './store-queries.ts'
 import {
-  accountEmail,
-  blockedAnswer,
-  blockStatements,
-  newKeyRow,
-  openedAnswer,
-  openStatements,
-  type BlockedRow,
-} from './account-rules.ts'
-import {
+  keyNotFound,
   keyRecord,
   madeAnswer,
   makeStatements,
-  revokedAnswer,
+  newKeyRow,
   revokeStatements,
   type MadeRow,
-  type RevokedRow,
 } from './stored-keys.ts'
-import type { SqlStatement } from './user-tables.ts'
+
+const emailPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+const emailLengthMax = 254
+
+/**
+ * An account's address as it is stored, however it was written.
+ * @throws AccountError email_invalid
+ */
+export function accountEmail(text: string): string {
+  const email = text.trim().toLowerCase()
+  if (!emailPattern.test(email) || email.length > emailLengthMax) {
+    throw new AccountError('email_invalid', `"${text}" is not an email address`)
+  }
+  return email
+}
+
+/**
+ * Money that comes in or goes out, as it is booked.
+ * @throws AccountError amount_invalid
+ */
+export function movementOperation(
+  kind: MovementOperation['kind'],
+  { accountId, amountMicros, reason, idempotencyKey, source = 'operator' }: Movement,
+  at: number,
+): MovementOperation {
+  if (!(Number.isSafeInteger(amountMicros) && amountMicros > 0 && amountMicros <= amountMicrosMax)) {
+    throw new AccountError('amount_invalid', `${amountMicros} micro-roubles cannot be moved`)
+  }
+  const id = `${kind}:${idempotencyKey ?? newId()}`
+  return { kind, id, accountId, amountMicros, reason, at, source }
+}
+
+/** What an account is opened with; ids are made before the first attempt. */
+interface NewAccount {
+  readonly id: string
+  readonly userId: string
+  readonly email: string
+  readonly name: string | null
+}
+
+/**
+ * Opens an account for a user, who may be there already. Done again it changes nothing more. The last statement answers
+ * no row where another account has the email, and then nothing is written.
+ */
+export function openStatements(
+  { id, userId, email, name }: NewAccount,
+  now: number,
+): readonly SqlStatement[] {
+  return [
+    {
+      sql: `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (?, 'customer', ?, ?, ?)
+        ON CONFLICT DO NOTHING`,
+      values: [id, name, email, now],
+    },
+    {
+      sql: `INSERT INTO users (id, email, name, created_at)
+        SELECT ?, email, name, created_at FROM accounts WHERE id = ? ON CONFLICT DO NOTHING`,
+      values: [userId, id],
+    },
+    {
+      sql: `INSERT INTO memberships (user_id, account_id, role, created_at)
+        SELECT users.id, accounts.id, 'owner', accounts.created_at
+        FROM accounts JOIN users ON users.email = accounts.email WHERE accounts.id = ? ON CONFLICT DO NOTHING`,
+      values: [id],
+    },
+    { sql: 'SELECT id FROM accounts WHERE id = ?', values: [id] },
+  ]
+}
+
+/**
+ * Blocks an account, or ends that; done again it changes nothing, and the log has no line of it. A block stands on the
+ * account and on each of its keys: gates see keys alone, and nodes hear of keys that change. A blocked account gets no
+ * keys. The account's row is locked first, so that on PostgreSQL no key is made beside it, and of several blocks at once
+ * one is logged. No row is answered for an account that there is not.
+ * @param actionId of the row of the log, made before the first attempt
+ */
+function blockStatements(block: AccountBlock, actionId: string, now: number): readonly SqlStatement[] {
+  const { accountId, isBlocked, reason, operator } = block
+  const blockedAt = isBlocked ? now : null
+  const isOtherwise = isBlocked ? 'blocked_at IS NULL' : 'blocked_at IS NOT NULL'
+  const isCustomer = `id = ? AND kind = 'customer'`
+  return [
+    { sql: `UPDATE accounts SET blocked_at = blocked_at WHERE ${isCustomer}`, values: [accountId] },
+    {
+      sql: `INSERT INTO operator_actions (id, at, operator, action, account_id, reason)
+        SELECT ?, CAST(? AS BIGINT), ?, ?, id, ? FROM accounts WHERE ${isCustomer} AND ${isOtherwise}`,
+      values: [actionId, now, operator, isBlocked ? 'block' : 'unblock', reason, accountId],
+    },
+    {
+      sql: `UPDATE accounts SET blocked_at = ? WHERE ${isCustomer} AND ${isOtherwise}`,
+      values: [blockedAt, accountId],
+    },
+    {
+      sql: `UPDATE keys SET blocked_at = ? WHERE account_id = ? AND ${isOtherwise}`,
+      values: [blockedAt, accountId],
+    },
+    { sql: `SELECT blocked_at FROM accounts WHERE ${isCustomer}`, values: [accountId] },
+  ]
+}
 
 interface StoredAccountsOptions {
   readonly keys: MemoryKeyDirectory
@@ -41,7 +143,9 @@ export abstract class StoredAccounts implements Accounts {
   async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
     const email = accountEmail(account.email)
     const opened = { id: newId(), userId: newId(), email, name: account.name ?? null }
-    openedAnswer(opened, await this.change(openStatements(opened, this.#clock.now())))
+    const rows = await this.change(openStatements(opened, this.#clock.now()))
+    if (rows.length === 0)
+      throw new AccountError('email_taken', `there is an account with the email ${email}`)
     return { id: opened.id }
   }
 
@@ -60,7 +164,9 @@ export abstract class StoredAccounts implements Accounts {
 
   async revokeKey(id: string, operator?: string): Promise<void> {
     const statements = revokeStatements({ id, operator, actionId: newId() }, this.#clock.now())
-    this.#keys.revoke(id, revokedAnswer(id, await this.change<RevokedRow>(statements)))
+    const [row] = await this.change<{ readonly revoked_at: number }>(statements)
+    if (row === undefined) throw keyNotFound(id)
+    this.#keys.revoke(id, row.revoked_at)
     await this.told('id', id)
   }
 
@@ -69,10 +175,11 @@ export abstract class StoredAccounts implements Accounts {
   async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
     const { accountId } = block
     const statements = blockStatements(block, newId(), this.#clock.now())
-    const { blockedAt } = blockedAnswer(block, await this.change<BlockedRow>(statements))
-    this.#keys.block(accountId, blockedAt)
+    const [row] = await this.change<Pick<KeyRow, 'blocked_at'>>(statements)
+    if (row === undefined) throw accountNotFound(accountId)
+    this.#keys.block(accountId, row.blocked_at)
     await this.told('account_id', accountId)
-    return { blockedAt }
+    return { blockedAt: row.blocked_at }
   }
 
   /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */

@@ -1,11 +1,22 @@
-import { AccountError, type KeyRecord, type KeyEdit } from '../../accounts/accounts.ts'
-import { ledgerColumns, type KeyRow } from './ledger-columns.ts'
+import {
+  AccountError,
+  accountNotFound,
+  type KeyEdit,
+  type KeyRecord,
+  type NewKey,
+} from '../../accounts/accounts.ts'
+import { keyDigest, newKeyValue } from '../../accounts/memory-key-directory.ts'
 import { formatRoubles } from '../../money/amount.ts'
-import { checkKey } from './account-rules.ts'
-import type { SqlStatement } from './user-tables.ts'
+import { newId } from '../../platform/new-id.ts'
+import { ledgerColumns, type KeyRow } from './ledger-columns.ts'
+import type { SqlStatement } from './store-queries.ts'
 
 function list(text: string | null): readonly string[] | undefined {
   return text === null ? undefined : JSON.parse(text)
+}
+
+function listText(items: readonly string[] | null | undefined): string | null {
+  return items === null || items === undefined ? null : JSON.stringify(items)
 }
 
 /** A key as it stands in the store, as the gates see it. */
@@ -25,6 +36,44 @@ export function keyRecord(row: KeyRow): KeyRecord {
     ...(ipAddresses === undefined ? {} : { ipAddresses }),
     ...(row.blocked_at === null ? {} : { blockedAt: row.blocked_at }),
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+  }
+}
+
+/**
+ * A new key: what is stored, and the value that is shown once.
+ * @throws AccountError amount_invalid, expiry_invalid
+ */
+export function newKeyRow(key: NewKey, now: number): { readonly row: KeyRow; readonly value: string } {
+  checkKey(key)
+  const value = newKeyValue()
+  const row: KeyRow = {
+    id: newId(),
+    account_id: key.accountId,
+    digest: keyDigest(value),
+    name: key.name ?? '',
+    last_four: value.slice(-4),
+    models: listText(key.models),
+    budget_micros: key.budgetMicros ?? null,
+    budget_period: key.budgetMicros === undefined ? null : (key.budgetPeriod ?? 'total'),
+    expires_at: key.expiresAt ?? null,
+    ip_addresses: listText(key.ipAddresses),
+    revoked_at: null,
+    blocked_at: null,
+    created_at: now,
+  }
+  return { row, value }
+}
+
+/** @throws AccountError amount_invalid, expiry_invalid */
+function checkKey({
+  budgetMicros = null,
+  expiresAt = null,
+}: Pick<KeyEdit, 'budgetMicros' | 'expiresAt'>): void {
+  if (budgetMicros !== null && !(Number.isSafeInteger(budgetMicros) && budgetMicros >= 0)) {
+    throw new AccountError('amount_invalid', `${budgetMicros} micro-roubles cannot be a budget`)
+  }
+  if (expiresAt !== null && !Number.isSafeInteger(expiresAt)) {
+    throw new AccountError('expiry_invalid', `${expiresAt} is not a time in milliseconds`)
   }
 }
 
@@ -76,7 +125,7 @@ export function madeAnswer(
   activeKeysMax: number | undefined,
   [account]: readonly MadeRow[],
 ): void {
-  if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  if (account === undefined) throw accountNotFound(accountId)
   if (account.blocked_at !== null) {
     const message = `the account ${accountId} is blocked: gateway account unblock ends that`
     throw new AccountError('account_blocked', message)
@@ -94,39 +143,25 @@ export function madeAnswer(
  */
 export function editStatements(edit: KeyEdit, actionId: string, now: number): readonly SqlStatement[] {
   checkKey(edit)
-  const changes = changedColumns(edit)
+  const changes = changesOf(edit)
   if (changes.length === 0) throw new AccountError('edit_empty', 'the edit changes nothing of the key')
-  const { id, operator } = edit
+  const { id, operator, reason } = edit
+  const set = Object.fromEntries(changes.flatMap(change => Object.entries(change.set)))
+  const logged = `${id}: ${changes.map(change => change.words).join('; ')} (${reason})`
   const isActive = 'id = ? AND revoked_at IS NULL'
   return [
     {
-      sql: `UPDATE keys SET ${changes.map(([column]) => `${column} = ?`).join(', ')} WHERE ${isActive}`,
-      values: [...changes.map(([, value]) => value), id],
+      sql: `UPDATE keys SET ${Object.keys(set)
+        .map(column => `${column} = ?`)
+        .join(', ')} WHERE ${isActive}`,
+      values: [...Object.values(set), id],
     },
     {
       sql: `INSERT INTO operator_actions (id, at, operator, action, account_id, reason)
         SELECT ?, CAST(? AS BIGINT), ?, 'edit-key', account_id, ? FROM keys WHERE ${isActive} ON CONFLICT DO NOTHING`,
-      values: [actionId, now, operator, describeEdit(edit), id],
+      values: [actionId, now, operator, logged, id],
     },
     { sql: 'SELECT * FROM keys WHERE id = ?', values: [id] },
-  ]
-}
-
-function changedColumns(edit: KeyEdit): (readonly [column: string, value: string | number | null])[] {
-  const { name, models, budgetMicros, budgetPeriod, expiresAt, ipAddresses } = edit
-  const list = (items: readonly string[] | null): string | null =>
-    items === null ? null : JSON.stringify(items)
-  return [
-    ...(name === undefined ? [] : [['name', name] as const]),
-    ...(models === undefined ? [] : [['models', list(models)] as const]),
-    ...(budgetMicros === undefined
-      ? []
-      : [
-          ['budget_micros', budgetMicros] as const,
-          ['budget_period', budgetMicros === null ? null : (budgetPeriod ?? 'total')] as const,
-        ]),
-    ...(expiresAt === undefined ? [] : [['expires_at', expiresAt] as const]),
-    ...(ipAddresses === undefined ? [] : [['ip_addresses', list(ipAddresses)] as const]),
   ]
 }
 
@@ -135,22 +170,32 @@ function worded(text: string): string {
   return /^[^\s"();,]+$/.test(text) && text !== 'all' ? text : JSON.stringify(text)
 }
 
-/** What the log says: the key, what it is limited to from now on, and why. */
-function describeEdit(edit: KeyEdit): string {
-  const { id, name, models, budgetMicros, budgetPeriod = 'total', expiresAt, ipAddresses, reason } = edit
+/** What an edit changes of a row, and how the log says it. */
+interface Change {
+  readonly set: Partial<KeyRow>
+  readonly words: string
+}
+
+function changesOf(edit: KeyEdit): readonly Change[] {
+  const { name, models, budgetMicros, budgetPeriod = 'total', expiresAt, ipAddresses } = edit
   const list = (items: readonly string[] | null): string => items?.map(worded).join(', ') ?? 'all'
-  const changes = [
-    ...(name === undefined ? [] : [`name ${worded(name)}`]),
-    ...(models === undefined ? [] : [`models ${list(models)}`]),
-    ...(budgetMicros === undefined
-      ? []
-      : [budgetMicros === null ? 'no budget' : `budget ${formatRoubles(budgetMicros)} ${budgetPeriod}`]),
-    ...(expiresAt === undefined
-      ? []
-      : [expiresAt === null ? 'no expiry' : `expires ${new Date(expiresAt).toISOString()}`]),
-    ...(ipAddresses === undefined ? [] : [`addresses ${list(ipAddresses)}`]),
-  ]
-  return `${id}: ${changes.join('; ')} (${reason})`
+  const changes: Change[] = []
+  if (name !== undefined) changes.push({ set: { name }, words: `name ${worded(name)}` })
+  if (models !== undefined)
+    changes.push({ set: { models: listText(models) }, words: `models ${list(models)}` })
+  if (budgetMicros !== undefined) {
+    const budget_period = budgetMicros === null ? null : budgetPeriod
+    const words =
+      budgetMicros === null ? 'no budget' : `budget ${formatRoubles(budgetMicros)} ${budgetPeriod}`
+    changes.push({ set: { budget_micros: budgetMicros, budget_period }, words })
+  }
+  if (expiresAt !== undefined) {
+    const words = expiresAt === null ? 'no expiry' : `expires ${new Date(expiresAt).toISOString()}`
+    changes.push({ set: { expires_at: expiresAt }, words })
+  }
+  if (ipAddresses !== undefined)
+    changes.push({ set: { ip_addresses: listText(ipAddresses) }, words: `addresses ${list(ipAddresses)}` })
+  return changes
 }
 
 /**
@@ -158,14 +203,14 @@ function describeEdit(edit: KeyEdit): string {
  * @throws AccountError key_not_found, key_revoked
  */
 export function editedAnswer({ id }: KeyEdit, [row]: readonly KeyRow[]): KeyRow {
-  if (row === undefined) throw new AccountError('key_not_found', `there is no key ${id}`)
+  if (row === undefined) throw keyNotFound(id)
   if (row.revoked_at !== null) throw new AccountError('key_revoked', `the key ${id} is revoked: make another`)
   return row
 }
 
-/** A key with the time of its end; the last statement of a revocation answers it. */
-export interface RevokedRow {
-  readonly revoked_at: number
+/** Nothing can be done with a key that there is not. */
+export function keyNotFound(id: string): AccountError {
+  return new AccountError('key_not_found', `there is no key ${id}`)
 }
 
 interface Revocation {
@@ -201,13 +246,4 @@ export function revokeStatements(
     { sql: `UPDATE keys SET revoked_at = ? WHERE ${isActive}`, values: [now, id] },
     { sql: 'SELECT revoked_at FROM keys WHERE id = ?', values: [id] },
   ]
-}
-
-/**
- * When a key was revoked, which is the first time.
- * @throws AccountError key_not_found
- */
-export function revokedAnswer(id: string, [row]: readonly RevokedRow[]): number {
-  if (row === undefined) throw new AccountError('key_not_found', `there is no key ${id}`)
-  return row.revoked_at
 }

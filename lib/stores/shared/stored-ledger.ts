@@ -15,10 +15,9 @@ import { listedKinds, type Meters, type ObjectKind } from '../../money/usage.ts'
 import type { ledgerColumns } from './ledger-columns.ts'
 import { chargedUsage, selectCharged, type ChargedRow } from './report-rows.ts'
 import type { RowOf } from './store-schema.ts'
-import type { StoreQueries } from './store-queries.ts'
+import type { StoreQueries, SqlStatement } from './store-queries.ts'
 import { forgetUpload, keepStatements, reserveStatements, type UploadSums } from './stored-uploads.ts'
 import { storedPricesOf } from './stored-prices.ts'
-import type { SqlStatement } from './user-tables.ts'
 
 /** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
 export const holdMs = 24 * 60 * 60 * 1000

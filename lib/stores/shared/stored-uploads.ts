@@ -1,6 +1,6 @@
 import type { ProviderObjectName, StoredUpload, UploadLimits } from '../../ledger/ledger.ts'
 import type { TableWords } from './store-schema.ts'
-import type { SqlStatement } from './user-tables.ts'
+import type { SqlStatement } from './store-queries.ts'
 
 const columns = {
   /** Files that accounts have uploaded and providers keep, and uploads under way, with the room that each takes. */

@@ -1,4 +1,5 @@
 import { ledgerColumns } from './ledger-columns.ts'
+import type { SqlStatement } from './store-queries.ts'
 import type { Columns, TableWords } from './store-schema.ts'
 import type {
   RowChange,
@@ -152,12 +153,6 @@ CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
 export function userTables(words: TableWords): string {
   const operators = `\n${words.table(signInTables, 'operators')}\n${createSignIn('operator', words)}`
   return createSignIn('user', words) + consentTables(words) + operators
-}
-
-/** A statement that both stores understand, with `?` for each value. */
-export interface SqlStatement {
-  readonly sql: string
-  readonly values: readonly RowValue[]
 }
 
 /** The names of a table's columns, in the order of its rows. */

@@ -1,4 +1,5 @@
-import { OperationRefusedError, SqliteEntries, SqliteJobRows } from './sqlite-entries.ts'
+import { AccountError } from '../../accounts/accounts.ts'
+import { SqliteEntries, SqliteJobRows } from './sqlite-entries.ts'
 import { sqliteErrorCode, type SqliteDatabase, type SqliteStatement } from './sqlite-database.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import type { Statements } from './sqlite-statements.ts'
@@ -11,7 +12,7 @@ import type {
   WriteStep,
 } from '../shared/store-operation.ts'
 import { recordConflict, rowsMessage } from '../records/records.ts'
-import type { SqlStatement } from '../shared/user-tables.ts'
+import type { SqlStatement } from '../shared/store-queries.ts'
 
 /** Errors of the disk or the file: no operation of the batch can do anything about them. */
 const storeFailures =
@@ -69,7 +70,7 @@ function runTransaction(
 function runWrite(index: number, step: WriteStep, statements: RareStatements): readonly unknown[] {
   const { rows, count } = unlessTaken(() => statements.runOne(step))
   if (step.rows !== null && count !== step.rows) {
-    throw new OperationRefusedError(recordConflict, rowsMessage(index + 1, count, step.rows))
+    throw new AccountError(recordConflict, rowsMessage(index + 1, count, step.rows))
   }
   return rows
 }
@@ -82,7 +83,7 @@ function unlessTaken<T>(run: () => T): T {
     const code = sqliteErrorCode(error)
     if (code !== 'SQLITE_CONSTRAINT_UNIQUE' && code !== 'SQLITE_CONSTRAINT_PRIMARYKEY') throw error
     const message = error instanceof Error ? error.message : String(error)
-    throw new OperationRefusedError(recordConflict, message)
+    throw new AccountError(recordConflict, message)
   }
 }
 
@@ -148,7 +149,7 @@ export class SqliteBatch {
         if (isStoreFailure(error)) throw error
         this.#entries.forgetSums()
         this.#statements.undo.run()
-        const code = error instanceof OperationRefusedError ? error.code : 'operation_failed'
+        const code = error instanceof AccountError ? error.code : 'operation_failed'
         refusals.push([index, code, error instanceof Error ? error.message : String(error)])
       }
       this.#statements.keep.run()

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3'
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
-import { StoreLockedError, cannotOpen } from '../shared/store-queries.ts'
-import type { SqlStatement } from '../shared/user-tables.ts'
+import { StoreLockedError, cannotOpen, type SqlStatement } from '../shared/store-queries.ts'
 import { dropped, written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 

@@ -1,3 +1,4 @@
+import { AccountError, accountNotFound, idempotencyConflict } from '../../accounts/accounts.ts'
 import { paidOf } from '../../ledger/balance-book.ts'
 import type { AccountChange, ChargeSum, KeyDay, Statements } from './sqlite-statements.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
@@ -59,16 +60,6 @@ function prepareDebtStatements(database: SqliteDatabase) {
   }
 }
 
-/** One operation is refused for what it asks, while others of its batch may stand. */
-export class OperationRefusedError extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
 /** What the charges of a batch come to, by key and day, and by all that pages ask for. */
 class SpendingSums {
   readonly byKey = new Map<string, KeyDay>()
@@ -119,13 +110,13 @@ export class SqliteEntries {
     this.#debts = new SqliteDebts(database)
   }
 
-  /** @throws OperationRefusedError hold_not_open */
+  /** @throws AccountError hold_not_open */
   resolve(release: ReleaseOperation): void {
     if (this.#statements.resolve.run(release).changes !== 1) throw notOpen(release)
     this.#changeOf(release)
   }
 
-  /** @throws OperationRefusedError hold_not_open */
+  /** @throws AccountError hold_not_open */
   charge(charge: ChargeOperation): void {
     const { amountMicros, overrunMicros } = charge
     const statements = this.#statements
@@ -140,36 +131,26 @@ export class SqliteEntries {
 
   /**
    * Money that comes in or goes out. Answers whether it was booked: the same once more changes nothing.
-   * @throws OperationRefusedError account_not_found, idempotency_conflict
+   * @throws AccountError account_not_found, idempotency_conflict
    */
   move(movement: MovementOperation): boolean {
     const { kind, accountId, source } = movement
-    const { movement: find, correctionEntries, movementEntries } = this.#statements
+    const { movement: find, accountKind, correctionEntries, movementEntries } = this.#statements
     const isCorrection = source === 'correction'
     const amountMicros = kind === 'credit' ? movement.amountMicros : -movement.amountMicros
     const entry = { ...movement, kind: isCorrection ? source : kind, amountMicros }
     const earlier = find.get(entry)
     if (earlier !== undefined) {
       if (earlier.accountId === accountId && earlier.amountMicros === amountMicros) return false
-      throw new OperationRefusedError(
-        'idempotency_conflict',
-        `another ${kind} was booked under this idempotency key`,
-      )
+      throw idempotencyConflict(kind)
     }
-    this.requireCustomer(accountId)
+    if (accountKind.get(accountId) !== 'customer') throw accountNotFound(accountId)
     if (isCorrection) correctionEntries.run(entry)
     else movementEntries.run(entry)
     const change = this.#changeOf(movement)
     change.balanceMicros += amountMicros
     change.paidMicros += paidOf(amountMicros, source)
     return true
-  }
-
-  /** @throws OperationRefusedError account_not_found */
-  requireCustomer(accountId: string): void {
-    if (this.#statements.accountKind.get(accountId) !== 'customer') {
-      throw new OperationRefusedError('account_not_found', `there is no account ${accountId}`)
-    }
   }
 
   /** Writes what the entries of a batch come to, and lets what they set free pay what is owed. */
@@ -205,11 +186,8 @@ export class SqliteEntries {
 }
 
 /** Why the hold of an operation cannot be ended. */
-function notOpen({
-  exchangeId,
-  sequence,
-}: Pick<HoldOwner, 'exchangeId' | 'sequence'>): OperationRefusedError {
-  return new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
+function notOpen({ exchangeId, sequence }: Pick<HoldOwner, 'exchangeId' | 'sequence'>): AccountError {
+  return new AccountError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
 }
 
 /** The writer's statements on jobs, prepared once. */
@@ -252,11 +230,11 @@ export class SqliteJobRows {
     return true
   }
 
-  /** @throws OperationRefusedError job_not_open, hold_not_open */
+  /** @throws AccountError job_not_open, hold_not_open */
   end({ provider, jobKind, id, ending }: EndJobOperation): undefined {
     const state = ending.kind === 'charge' ? 'charged' : 'released'
     if (this.#statements.endJob.run({ provider, jobKind, id, state, at: ending.at }).changes !== 1) {
-      throw new OperationRefusedError('job_not_open', `the ${jobKind} ${id} is not open`)
+      throw new AccountError('job_not_open', `the ${jobKind} ${id} is not open`)
     }
     if (ending.kind === 'charge') this.#entries.charge(ending)
     else this.#entries.resolve(ending)

@@ -14,7 +14,7 @@ import { SqliteQueries, readSqliteKeys } from './sqlite-queries.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { SqliteReaderQueries, sqliteReports } from './sqlite-reports.ts'
 import { storeFile } from './store-file.ts'
-import { StoreError } from '../shared/store-queries.ts'
+import { StoreError, type SqlStatement } from '../shared/store-queries.ts'
 import type {
   StoreOperation,
   StoreSnapshot,
@@ -27,7 +27,6 @@ import { storePatienceMs, type WriteQueue } from '../shared/write-queue.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings, type StatementOptions } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
-import type { SqlStatement } from '../shared/user-tables.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
   readonly file: string

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../../lib/platform/clock.ts'
-import { openStatements } from '../../../../lib/stores/shared/account-rules.ts'
+import { openStatements } from '../../../../lib/stores/shared/stored-accounts.ts'
 import {
   releaseOperation,
   type ChargeOperation,
