@@ -7,7 +7,8 @@ import { startSoakUpstream } from './soak/soak-upstream.ts'
 import type { SoakUpstream, Fate, Given } from './soak/soak-upstream.ts'
 import { systemClock } from '../lib/platform/clock.ts'
 import type { ChargeReport } from '../lib/ledger/reports.ts'
-import { openSqliteReports } from '../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../lib/stores/sqlite/sqlite-queries.ts'
 import { startGatewayProcess } from './gateway-process.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 
@@ -170,7 +171,7 @@ async function compareMoney(
   given: ReadonlyMap<number, Given>,
 ): Promise<Compared> {
   const differences: string[] = []
-  const reports = openSqliteReports(gateway.storeFile, systemClock)
+  const reports = storeReports(new SqliteQueries(gateway.storeFile), { clock: systemClock })
   const charges = new Map<string, ChargeReport>()
   let chargedMicros = 0
   for await (const charge of reports.charges(gateway.accountId)) {

@@ -100,7 +100,7 @@ export async function readStore<T>(
 ): Promise<T> {
   const { openReports } = await import('../stores/open-store.ts')
   const risk = openRiskRule(options)
-  const reports = await openReports(openStoreSetting(options), systemClock, () => risk)
+  const reports = await openReports(openStoreSetting(options), systemClock, { riskRule: () => risk })
   try {
     return await read(reports)
   } finally {

@@ -1,8 +1,10 @@
-import type { Clock } from '../platform/clock.ts'
+import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Reports } from '../ledger/reports.ts'
-import type { RiskRule } from '../ledger/risk.ts'
 import type { RecordReader } from './records/records.ts'
+import type { StoreQueries } from './shared/store-queries.ts'
+import type { ReportsOptions } from './shared/store-reports.ts'
 import type { Store, StoreOptions } from './store.ts'
 
 interface OpenOptions extends Pick<StoreOptions, 'clock' | 'riskRule' | 'log' | 'onAvailable'> {
@@ -42,54 +44,50 @@ export async function openStore(
  */
 export async function checkStore(store: Config['store']): Promise<void> {
   if (store.kind === 'postgres') {
-    const { checkPostgresStore } = await import('./postgres/postgres-reports.ts')
+    const { checkPostgresStore } = await import('./postgres/postgres-queries.ts')
     await checkPostgresStore(store.url)
     return
   }
-  const { checkSqliteStore } = await import('./sqlite/check-sqlite-store.ts')
+  const { checkSqliteStore } = await import('./sqlite/store-file.ts')
   checkSqliteStore(store.file)
 }
 
 /**
  * Opens the store that a config names, for reading beside whoever writes it.
+ * @param isServing the process serves others meanwhile: a SQLite file is read on a thread of its own
+ */
+async function openQueries(store: Config['store'], isServing = false): Promise<StoreQueries> {
+  if (store.kind === 'postgres') {
+    const { openPostgresQueries } = await import('./postgres/postgres-queries.ts')
+    return openPostgresQueries(store.url)
+  }
+  const { SqliteQueries, SqliteReaderQueries } = await import('./sqlite/sqlite-queries.ts')
+  const file = resolve(store.file)
+  return isServing ? new SqliteReaderQueries(file) : new SqliteQueries(file)
+}
+
+/**
+ * Opens the reports of the store that a config names.
  * @throws StoreError when there is none, or it cannot be used
  */
 export async function openReports(
   store: Config['store'],
   clock: Clock,
-  riskRule?: () => RiskRule,
+  { isServing, ...options }: Pick<ReportsOptions, 'riskRule'> & { readonly isServing?: boolean } = {},
 ): Promise<Reports> {
-  if (store.kind === 'postgres') {
-    const { openPostgresReports } = await import('./postgres/postgres-reports.ts')
-    return openPostgresReports(store.url, clock, riskRule)
-  }
-  const { openSqliteReports } = await import('./sqlite/sqlite-reports.ts')
-  return openSqliteReports(store.file, clock, riskRule)
-}
-
-/** The same for a process that serves others meanwhile: a SQLite file is read on a thread of its own. */
-export async function openServedReports(
-  store: Config['store'],
-  clock: Clock,
-  riskRule: () => RiskRule,
-): Promise<Reports> {
-  if (store.kind === 'postgres') return openReports(store, clock, riskRule)
-  const { SqliteReaderQueries } = await import('./sqlite/sqlite-reports.ts')
-  const { sqliteReports } = await import('./sqlite/sqlite-reports.ts')
-  return sqliteReports(new SqliteReaderQueries(store.file), clock, riskRule)
+  const queries = await openQueries(store, isServing)
+  const { storeReports } = await import('./shared/store-reports.ts')
+  return storeReports(queries, { clock, ...options })
 }
 
 /**
- * Opens the business rows of the store that a config names, for reading beside whoever writes it.
+ * Opens the business rows of the store that a config names, for reading.
  * @throws StoreError when there is none, or it cannot be used
  */
 export async function openRecordReader(
   store: Config['store'],
 ): Promise<RecordReader & { close(): Promise<void> }> {
-  if (store.kind === 'postgres') {
-    const { openPostgresRecordReader } = await import('./records/postgres-records.ts')
-    return openPostgresRecordReader(store.url)
-  }
-  const { openSqliteRecordReader } = await import('./records/sqlite-records.ts')
-  return openSqliteRecordReader(store.file)
+  const queries = await openQueries(store)
+  const { recordReader } = await import('./records/record-reader.ts')
+  return { ...recordReader(queries), close: () => queries.close() }
 }

@@ -11,7 +11,7 @@ import type { Metrics } from '../observability/metrics.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 import { lendRateLimits } from '../rate-limits/shared-rate-limits.ts'
-import { openServedReports, openStore } from '../stores/open-store.ts'
+import { openReports, openStore } from '../stores/open-store.ts'
 import { processChannel, Peer, type Operations } from './peer.ts'
 import { RemoteLedger } from './remote-ledger.ts'
 import {
@@ -194,7 +194,10 @@ async function openWorkerStore(
   const { readSqliteKeys } = await import('../stores/sqlite/sqlite-queries.ts')
   // Changes from now on are told, and those before stand in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
-  const reports = await openServedReports(config.store, systemClock, () => configInForce().hold.risk)
+  const reports = await openReports(config.store, systemClock, {
+    riskRule: () => configInForce().hold.risk,
+    isServing: true,
+  })
   return { ledger, keys, reports, writesWaiting: () => peer.waiting, close: () => reports.close() }
 }
 

@@ -2,7 +2,8 @@ import t from 'tap'
 import { isoDay } from '../../lib/web/format.ts'
 import type { KeyRecord } from '../../lib/accounts/accounts.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../lib/stores/sqlite/sqlite-queries.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import type { AccountBrowser, FormFields, PageAnswer } from '../fixtures/account-browser.ts'
 
@@ -39,7 +40,7 @@ async function keyIds(by: AccountBrowser): Promise<string[]> {
 
 /** A key as it stands in the store. */
 async function stored(id: string, account = accountId): Promise<KeyRecord | undefined> {
-  const reports = openSqliteReports(area.test.storeFile, systemClock)
+  const reports = storeReports(new SqliteQueries(area.test.storeFile), { clock: systemClock })
   try {
     return await reports.key(account, id)
   } finally {

@@ -4,7 +4,8 @@ import { spendingByDay } from '../../lib/account-area/pages/overview/spending-ch
 import { parseRoubles } from '../../lib/money/amount.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../lib/stores/sqlite/sqlite-queries.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 
 const price = { provider: 'sandbox', rubPerMillion: { input: '100', output: '400' } }
@@ -28,7 +29,7 @@ async function ask(key: string, model: string): Promise<string> {
 }
 
 async function chargesOf(accountId: string): Promise<ChargeReport[]> {
-  const reports = openSqliteReports(area.test.storeFile, systemClock)
+  const reports = storeReports(new SqliteQueries(area.test.storeFile), { clock: systemClock })
   try {
     return await Array.fromAsync(reports.charges(accountId))
   } finally {

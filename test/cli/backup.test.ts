@@ -5,7 +5,8 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../lib/stores/sqlite/sqlite-queries.ts'
 import { startGatewayProcess } from '../fixtures/gateway-process.ts'
 import { startPaidGateway } from '../fixtures/paid-gateway.ts'
 import { askOnce, startPaidLoad } from '../fixtures/paid-load.ts'
@@ -13,7 +14,7 @@ import { startPricedUpstream } from '../fixtures/priced-upstream.ts'
 import { runGateway, runHere, writeConfig } from './run-gateway.ts'
 
 async function chargesIn(file: string): Promise<ChargeReport[]> {
-  const reports = openSqliteReports(file, systemClock)
+  const reports = storeReports(new SqliteQueries(file), { clock: systemClock })
   try {
     return await Array.fromAsync(reports.charges(undefined))
   } finally {

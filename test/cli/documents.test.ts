@@ -11,7 +11,8 @@ import { reading } from '../contracts/store-under-test.ts'
 import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'
 import { company, seller, sellerYaml } from '../fixtures/companies.ts'
 import { pdfPages } from '../fixtures/pdf-text.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../lib/stores/sqlite/sqlite-queries.ts'
 import { runHere, writeConfig } from './run-gateway.ts'
 
 const { bank } = seller
@@ -126,7 +127,7 @@ await t.test(
       Object.assign(
         store,
         { restart: () => Promise.reject(new Error('no')) },
-        reading(async () => openSqliteReports(file, systemClock)),
+        reading(async () => storeReports(new SqliteQueries(file), { clock: systemClock })),
       ),
       id,
       123,

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { listAlarms } from '../../lib/alarms/alarms.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
-import { openSqliteRecordReader } from '../../lib/stores/records/sqlite-records.ts'
+import { openRecordReader } from '../../lib/stores/open-store.ts'
 import { plugins } from '../../plugins/index.ts'
 import { askAs, startWithCredentials } from '../fixtures/credential-gateway.ts'
 import { dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
@@ -17,7 +17,7 @@ const [openai] = dialectCalls as readonly [DialectCall]
 const json = ['content-type', 'application/json']
 
 async function alarmsOf({ storeFile }: TestGateway): Promise<readonly string[]> {
-  const reader = openSqliteRecordReader(storeFile)
+  const reader = await openRecordReader({ kind: 'sqlite', file: storeFile })
   try {
     const rows = await listAlarms(reader, { limit: 10, isAll: true })
     return rows.map(({ kind, state, closed_by }) => [kind, state, closed_by ?? ''].join(' ').trim())

@@ -10,7 +10,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../lib/stores/sqlite/sqlite-queries.ts'
 import { connectRaw, parseAnswers } from '../fixtures/raw-client.ts'
 import type { RawClient } from '../fixtures/raw-client.ts'
 import { startPaidGateway } from '../fixtures/paid-gateway.ts'
@@ -77,7 +78,7 @@ const answerOf = (client: RawClient) => parseAnswers(client.received())[0]
 const isWhole = (client: RawClient): boolean => answerOf(client)?.isWhole === true
 
 async function chargesOf(file: string, accountId: string): Promise<ChargeReport[]> {
-  const reports = openSqliteReports(file, systemClock)
+  const reports = storeReports(new SqliteQueries(file), { clock: systemClock })
   try {
     return await Array.fromAsync(reports.charges(accountId))
   } finally {

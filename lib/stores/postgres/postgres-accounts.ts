@@ -16,7 +16,7 @@ import { newId } from '../../platform/new-id.ts'
 import { movementOperation, StoredAccounts } from '../shared/stored-accounts.ts'
 import { editedAnswer, editStatements, keyRecord } from '../shared/stored-keys.ts'
 import type { SqlStatement } from '../shared/store-queries.ts'
-import { runAll } from './postgres-reports.ts'
+import { runAll } from './postgres-queries.ts'
 
 /**
  * Books money in or out, within a transaction; answers the balance. The same movement again changes nothing.

@@ -16,7 +16,7 @@ import {
 } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
 import { lostTouch, PostgresLedger } from './postgres-ledger.ts'
-import { migratePostgres, postgresQueries, runAll, postgresReports } from './postgres-reports.ts'
+import { migratePostgres, postgresQueries, runAll } from './postgres-queries.ts'
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresWriter } from './postgres-writer.ts'
@@ -25,6 +25,7 @@ import type { Store, StoreOptions } from '../store.ts'
 import { storeQueue } from '../shared/store-health.ts'
 import { storePatienceMs } from '../shared/write-queue.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
+import { storeReports } from '../shared/store-reports.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 
@@ -175,7 +176,7 @@ async function assembleStore(
       keys,
       users: new StoreUserRows(own),
       settings: new StoreAccountSettings(own),
-      reports: postgresReports(pool, clock, riskRule),
+      reports: storeReports(queries, { clock, riskRule }),
       async records() {
         const { postgresRecords } = await import('../records/postgres-records.ts')
         return postgresRecords(pool, queries, riskRule)

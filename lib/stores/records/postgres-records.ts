@@ -8,31 +8,22 @@ import {
 import type { PostgresPool, PostgresQueries } from '../postgres/postgres-connection.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import { bookMovement } from '../postgres/postgres-accounts.ts'
-import { openPostgresQueries } from '../postgres/postgres-reports.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordReader } from './record-reader.ts'
 import { RecordConflictError, rowsMessage, stepMessage } from './records.ts'
-import type { RecordReader, RecordStep, Records } from './records.ts'
+import type { RecordStep, Records } from './records.ts'
 import { errorWords } from '../../platform/log.ts'
 
 const uniqueViolation = '23505'
 
-/** Opens a PostgreSQL store to read its business rows. */
-export async function openPostgresRecordReader(
-  url: string,
-): Promise<RecordReader & { close(): Promise<void> }> {
-  const queries = await openPostgresQueries(url)
-  return { ...recordReader('postgres', queries), close: () => queries.close() }
-}
-
 /** Business rows of a PostgreSQL store: each `write` is a transaction on a connection of the pool. */
 export function postgresRecords(
   pool: PostgresPool,
-  queries: Pick<StoreQueries, 'all'>,
+  queries: StoreQueries,
   riskRule: () => RiskRule,
 ): Records {
   return {
-    ...recordReader('postgres', queries),
+    ...recordReader(queries),
     async write(steps) {
       try {
         return await transaction(pool, 'BEGIN', async connection => {

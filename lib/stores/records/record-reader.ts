@@ -28,7 +28,7 @@ const noDriver: Driver = {
 }
 
 /** Builds queries in the words of a database. */
-function queryBuilder(kind: 'sqlite' | 'postgres'): Kysely<RecordTables> {
+function queryBuilder(kind: StoreQueries['kind']): Kysely<RecordTables> {
   const isSqlite = kind === 'sqlite'
   return new Kysely<RecordTables>({
     dialect: {
@@ -42,9 +42,9 @@ function queryBuilder(kind: 'sqlite' | 'postgres'): Kysely<RecordTables> {
 }
 
 /** Reads business rows of a store of either kind. */
-export function recordReader(kind: 'sqlite' | 'postgres', queries: Pick<StoreQueries, 'all'>): RecordReader {
+export function recordReader(queries: StoreQueries): RecordReader {
   return {
-    build: queryBuilder(kind),
+    build: queryBuilder(queries.kind),
     sql,
     async all<Row>(query: Compilable<Row>) {
       const { sql, parameters } = query.compile()

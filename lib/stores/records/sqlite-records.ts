@@ -1,32 +1,24 @@
-import { resolve } from 'node:path'
 import { AccountError } from '../../accounts/accounts.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import { bookDebits } from '../sqlite/sqlite-accounts.ts'
-import { SqliteQueries } from '../sqlite/sqlite-queries.ts'
 import type { TransactionAnswer } from '../shared/store-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { dropped, written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import { recordReader } from './record-reader.ts'
 import { RecordConflictError, recordConflict, stepMessage } from './records.ts'
-import type { RecordReader, Records } from './records.ts'
+import type { Records } from './records.ts'
 
 interface SqliteRecordsOptions {
-  readonly queries: Pick<StoreQueries, 'all'>
+  readonly queries: StoreQueries
   readonly queue: WriteQueue
   readonly book: BalanceBook
-}
-
-/** Opens a SQLite store to read its business rows, beside a running server or without one. */
-export function openSqliteRecordReader(file: string): RecordReader & { close(): Promise<void> } {
-  const queries = new SqliteQueries(resolve(file))
-  return { ...recordReader('sqlite', queries), close: () => queries.close() }
 }
 
 /** Business rows of a SQLite store: transactions are run by its one writer. */
 export function sqliteRecords({ queries, queue, book }: SqliteRecordsOptions): Records {
   return {
-    ...recordReader('sqlite', queries),
+    ...recordReader(queries),
     async write(steps) {
       const write = (): Promise<TransactionAnswer> =>
         answered(written(queue.add({ kind: 'transaction', steps: steps.map(stepMessage) }, dropped)))

@@ -4,10 +4,16 @@ import type { StoreQueries } from './store-queries.ts'
 export const examplesMax = 20
 
 /** Sentences about what must hold, each with a query that names the rows that break it. */
-export type Invariants = readonly (readonly [sentence: string, query: string])[]
+type Invariants = readonly (readonly [sentence: string, query: string])[]
 
-/** The breaches of invariants, as sentences. */
-export async function findBreaches(queries: StoreQueries, invariants: Invariants): Promise<string[]> {
+/** What is wrong in the rows of a store, and on SQLite in the file below them, as sentences. */
+export async function findBreaches(queries: StoreQueries): Promise<string[]> {
+  const ofKind =
+    queries.kind === 'sqlite' ? await verifyFile(queries) : await findRows(queries, nodeInvariants)
+  return [...ofKind, ...(await findRows(queries, invariants))]
+}
+
+async function findRows(queries: StoreQueries, invariants: Invariants): Promise<string[]> {
   const breaches: string[] = []
   for (const [sentence, query] of invariants) {
     const rows = await queries.all<{ readonly name: unknown }>(
@@ -17,6 +23,17 @@ export async function findBreaches(queries: StoreQueries, invariants: Invariants
     if (rows.length > examplesMax) breaches.push(`${sentence}: and more of them`)
   }
   return breaches
+}
+
+async function verifyFile(queries: StoreQueries): Promise<readonly string[]> {
+  const findings = await queries.all<{ readonly integrity_check: string }>('PRAGMA integrity_check')
+  const breaches = findings
+    .filter(finding => finding.integrity_check !== 'ok')
+    .map(finding => `the file is damaged: ${finding.integrity_check}`)
+  const orphans = await queries.all('PRAGMA foreign_key_check')
+  return orphans.length === 0
+    ? breaches
+    : [...breaches, `${orphans.length} rows refer to rows that do not exist`]
 }
 
 /**
@@ -199,5 +216,25 @@ export const invariants: Invariants = [
     'an amount is larger than can be counted exactly',
     `SELECT exchange_id || '/' || sequence AS name FROM entries
      WHERE amount_micros > 9007199254740991 OR amount_micros < -9007199254740991`,
+  ],
+]
+
+/** What only a database of several nodes can have wrong. */
+const nodeInvariants: Invariants = [
+  [
+    'what an account holds is not the sum of its open holds',
+    `SELECT id AS name FROM accounts WHERE held_micros <>
+       coalesce((SELECT sum(amount_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
+  ],
+  [
+    'what the open holds of an account may cost at worst is not the sum of them',
+    `SELECT id AS name FROM accounts WHERE worst_micros <>
+       coalesce((SELECT sum(worst_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
+  ],
+  [
+    'rows refer to an account that does not exist',
+    `SELECT account_id AS name FROM charges WHERE account_id NOT IN (SELECT id FROM accounts)
+     UNION SELECT account_id FROM entries WHERE account_id NOT IN (SELECT id FROM accounts)
+     UNION SELECT account_id FROM holds WHERE account_id NOT IN (SELECT id FROM accounts)`,
   ],
 ]

@@ -2,7 +2,7 @@ import type { KeyRecord } from '../../accounts/accounts.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { budgetDays, keyBudget } from '../../ledger/key-spending.ts'
 import type { KeyBudget } from '../../ledger/key-spending.ts'
-import type { RiskRule } from '../../ledger/risk.ts'
+import { noRisk, type RiskRule } from '../../ledger/risk.ts'
 import { unremarkableFlags } from '../../ledger/charge-flags.ts'
 import type { HeldSums } from '../../ledger/ledger.ts'
 import type { ChargeReport, ChargesFilter, Reports } from '../../ledger/reports.ts'
@@ -23,7 +23,7 @@ import { keyRecord } from './stored-keys.ts'
 import { recomputeCharges, repriceCharges } from './recompute-charges.ts'
 import type { KeyRow } from './ledger-columns.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
-import { examplesMax, findBreaches, invariants } from './ledger-invariants.ts'
+import { examplesMax, findBreaches } from './ledger-invariants.ts'
 
 /** Of the open holds, as both stores have them. */
 const sumOf = (column: string): string =>
@@ -34,11 +34,9 @@ const selectAccounts = `SELECT id, name, email, created_at, balance_micros, debt
   ${sumOf('amount_micros')} AS held_sum, ${sumOf('worst_micros')} AS worst_sum
   FROM accounts WHERE kind = 'customer'`
 
-interface ReportsOptions {
+export interface ReportsOptions {
   readonly clock: Clock
-  readonly riskRule: () => RiskRule
-  /** What only one kind of store can have wrong, as sentences. */
-  readonly verifyMore?: (queries: StoreQueries) => Promise<readonly string[]>
+  readonly riskRule?: () => RiskRule
 }
 
 /** Works every charge out again from its meters and the price that it names. */
@@ -57,12 +55,14 @@ async function recomputed(queries: StoreQueries): Promise<string[]> {
  * @returns the breaches as sentences; empty when all is well
  */
 async function verifyLedger(queries: StoreQueries): Promise<readonly string[]> {
-  return [...(await findBreaches(queries, invariants)), ...(await recomputed(queries))]
+  return [...(await findBreaches(queries)), ...(await recomputed(queries))]
 }
 
 /** Reads a store of either kind. */
-export function storeReports(queries: StoreQueries, options: ReportsOptions): Reports {
-  const { clock, riskRule, verifyMore } = options
+export function storeReports(
+  queries: StoreQueries,
+  { clock, riskRule = () => noRisk }: ReportsOptions,
+): Reports {
   const readAccounts = async (which: string, values: readonly QueryValue[] = []) => {
     const rows = await queries.all<AccountRow>(`${selectAccounts} ${which}`, values)
     const rule = riskRule()
@@ -100,8 +100,7 @@ export function storeReports(queries: StoreQueries, options: ReportsOptions): Re
     recompute: since => recomputeCharges(queries, since),
     reprice: (since, prices) => repriceCharges(queries, since, prices),
     chargedPrices: (model, since) => chargedPrices(queries, model, since),
-    verify: () =>
-      queries.withoutHurry(async own => [...((await verifyMore?.(own)) ?? []), ...(await verifyLedger(own))]),
+    verify: () => queries.withoutHurry(verifyLedger),
     close: () => queries.close(),
   }
 }

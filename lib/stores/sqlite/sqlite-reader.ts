@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sqliteErrorCode } from './sqlite-database.ts'
-import { SqliteQueries } from './sqlite-queries.ts'
-import type { ReaderMessage, ReaderRequest } from './sqlite-reports.ts'
+import { SqliteQueries, type ReaderMessage, type ReaderRequest } from './sqlite-queries.ts'
 
 // The reader's thread. It is sent one query after another, or `undefined` to end.
 const port = parentPort

@@ -10,9 +10,8 @@ import { noRisk } from '../../ledger/risk.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import { SqliteAccounts } from './sqlite-accounts.ts'
 import { lockStore, type StoreLock, runStatements } from './sqlite-database.ts'
-import { SqliteQueries, readSqliteKeys } from './sqlite-queries.ts'
+import { SqliteQueries, SqliteReaderQueries, readSqliteKeys } from './sqlite-queries.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
-import { SqliteReaderQueries, sqliteReports } from './sqlite-reports.ts'
 import { storeFile } from './store-file.ts'
 import { StoreError, type SqlStatement } from '../shared/store-queries.ts'
 import type {
@@ -25,6 +24,7 @@ import type { Store, StoreOptions } from '../store.ts'
 import { storeQueue } from '../shared/store-health.ts'
 import { storePatienceMs, type WriteQueue } from '../shared/write-queue.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
+import { storeReports } from '../shared/store-reports.ts'
 import { StoreAccountSettings, type StatementOptions } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 
@@ -165,7 +165,7 @@ function assembleStore(
     accounts: new SqliteAccounts({ queries, queue, book, spending, holds: ledger, keys, clock }),
     keys,
     ...sqliteUsers({ queries, queue, clock, book }),
-    reports: sqliteReports(queries, clock, riskRule),
+    reports: storeReports(queries, { clock, riskRule }),
     async records() {
       const { sqliteRecords } = await import('../records/sqlite-records.ts')
       return sqliteRecords({ queries, queue, book })

@@ -1,8 +1,19 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  realpathSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileProblem } from '../../platform/file-problem.ts'
 import { makeFolder } from '../../platform/make-folder.ts'
 import { StoreError, cannotOpen } from '../shared/store-queries.ts'
+import { lockFileOf, openForReading } from './sqlite-database.ts'
+import { openFailure, stepsOf } from './sqlite-prepare.ts'
 
 /** Whether a user who is neither the owner nor of the group may put another file in the place of one in a folder. */
 function isOpenToOthers(folder: string): boolean {
@@ -20,7 +31,7 @@ function refuseOpenFolder(folder: string): void {
 }
 
 /** The system would not make the folder of a store. */
-export function cannotMakeFolder(file: string, cause: unknown): StoreError {
+function cannotMakeFolder(file: string, cause: unknown): StoreError {
   const remedy = 'or name a file in a folder that this user may write: `store` in the configuration'
   return new StoreError(`the folder of ${file} cannot be made: ${fileProblem(cause)}; ${remedy}`, { cause })
 }
@@ -29,7 +40,7 @@ export function cannotMakeFolder(file: string, cause: unknown): StoreError {
  * The one name of a file, so that a second path to it does not lead around its lock. Its folder is there.
  * @throws StoreError when others may replace it
  */
-export function realFile(file: string): string {
+function realFile(file: string): string {
   const folder = dirname(resolve(file))
   refuseOpenFolder(folder)
   let real: string
@@ -55,4 +66,70 @@ export function storeFile(file: string): string {
     throw cannotMakeFolder(file, cause)
   }
   return realFile(file)
+}
+
+/**
+ * Makes sure that a store can be opened or made, as a start does it, and leaves nothing behind.
+ * @throws StoreError as a start would
+ */
+export function checkSqliteStore(named: string): void {
+  const folder = dirname(resolve(named))
+  if (!isThere(folder)) {
+    tryFolder(nearestAbove(folder), error => cannotMakeFolder(named, error))
+    return
+  }
+  if (!statSync(folder).isDirectory()) tryFolder(folder, error => cannotMakeFolder(named, error))
+  const file = realFile(named)
+  const lock = lockFileOf(file)
+  tryFolder(dirname(file), error => cannotOpen(lock, error))
+  if (existsSync(lock)) tryFile(lock)
+  if (existsSync(file)) tryStore(file)
+}
+
+/** Only making something shows what the system allows: to root, rights say nothing of /sys or of a full disk. */
+function tryFolder(folder: string, refusal: (error: unknown) => Error): void {
+  try {
+    rmdirSync(mkdtempSync(join(folder, '.gateway-check-')))
+  } catch (error) {
+    throw refusal(error)
+  }
+}
+
+function tryFile(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    // As opening a folder to write it would say.
+    if (statSync(path).isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' })
+  } catch (error) {
+    throw cannotOpen(path, error)
+  }
+}
+
+function tryStore(file: string): void {
+  tryFile(file)
+  let database: ReturnType<typeof openForReading> | undefined
+  try {
+    // An empty file becomes a store.
+    if (statSync(file).size === 0) return
+    database = openForReading(file)
+    stepsOf(database, file)
+  } catch (error) {
+    throw openFailure(error, file)
+  } finally {
+    database?.close()
+  }
+}
+
+function nearestAbove(folder: string): string {
+  const above = dirname(folder)
+  return above === folder || isThere(above) ? above : nearestAbove(above)
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // Below a folder that may not be entered nothing can be made either.
+    return false
+  }
 }

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { systemClock } from '../../../lib/platform/clock.ts'
-import { openSqliteReports } from '../../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../../lib/stores/sqlite/sqlite-queries.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite/sqlite.ts'
 import type { SqliteStoreOptions } from '../../../lib/stores/sqlite/sqlite.ts'
 import type { Store } from '../../../lib/stores/store.ts'
@@ -21,7 +22,7 @@ export async function openFile(t: Test, file: string, options: OpenOptions = {})
   return {
     ...store,
     file,
-    ...reading(async () => openSqliteReports(file, options.clock ?? systemClock)),
+    ...reading(async () => storeReports(new SqliteQueries(file), { clock: options.clock ?? systemClock })),
     async restart() {
       await store.close()
       return openFile(t, file, options)

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { systemClock } from '../../../../lib/platform/clock.ts'
-import { openPostgresReports } from '../../../../lib/stores/postgres/postgres-reports.ts'
+import { openPostgresQueries } from '../../../../lib/stores/postgres/postgres-queries.ts'
+import { storeReports } from '../../../../lib/stores/shared/store-reports.ts'
 import type { Reports } from '../../../../lib/ledger/reports.ts'
 import { openPostgresStore } from '../../../../lib/stores/postgres/postgres.ts'
 import type { PostgresStoreOptions } from '../../../../lib/stores/postgres/postgres.ts'
@@ -15,12 +16,14 @@ export async function openNode(
   const store = await openPostgresStore({ url, durability: 'strict', clock: systemClock, ...options })
   // One connection reads as long as the node is open: a model reads the whole store after each of its steps.
   let opened: Promise<Reports> | undefined
-  const reports = (): Promise<Reports> => (opened ??= openPostgresReports(url, options.clock ?? systemClock))
+  const open = async (): Promise<Reports> =>
+    storeReports(await openPostgresQueries(url), { clock: options.clock ?? systemClock })
+  const reports = (): Promise<Reports> => (opened ??= open())
   const close = async (): Promise<void> => {
     await store.close()
-    const open = await opened
+    const last = await opened
     opened = undefined
-    await open?.close()
+    await last?.close()
   }
   t.teardown(close)
   return {

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { listInvoices } from '../../../../lib/documents/invoices.ts'
-import { systemClock } from '../../../../lib/platform/clock.ts'
 import { postgresSchema } from '../../../../lib/stores/postgres/postgres-schema.ts'
-import { openPostgresReports } from '../../../../lib/stores/postgres/postgres-reports.ts'
+import { openPostgresQueries } from '../../../../lib/stores/postgres/postgres-queries.ts'
 import { paidInvoice } from '../../../contracts/accounting.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
 import { inDatabase } from '../../../fixtures/in-database.ts'
@@ -23,7 +22,7 @@ await t.test('a database of another program’s time is refused', async t => {
   ] as const) {
     await inDatabase(url, client => client.query('UPDATE gateway_schema SET version = $1', [version]))
     await t.rejects(openNode(t, url), { name: 'StoreError', message: reason })
-    await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: reason })
+    await t.rejects(openPostgresQueries(url), { name: 'StoreError', message: reason })
   }
 })
 
@@ -46,7 +45,7 @@ await t.test(
       )
       await client.query('UPDATE gateway_schema SET version = $1', [before])
     })
-    await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
+    await t.rejects(openPostgresQueries(url), { name: 'StoreError', message: /older release/ })
 
     const second = await openNode(t, url)
 
@@ -68,12 +67,12 @@ await t.test(
 
 await t.test('a database without a store, or none, is an error that says so', async t => {
   const url = await server.createDatabase()
-  await t.rejects(openPostgresReports(url, systemClock), {
+  await t.rejects(openPostgresQueries(url), {
     name: 'StoreError',
     message: /no store.*account create/,
   })
   const nowhere = `${url}_that_is_not_there`
-  await t.rejects(openPostgresReports(nowhere, systemClock), {
+  await t.rejects(openPostgresQueries(nowhere), {
     name: 'StoreError',
     message: /does not exist/,
   })

@@ -8,7 +8,8 @@ import {
 } from '../../../../lib/stores/shared/store-operation.ts'
 import { SqliteBatch } from '../../../../lib/stores/sqlite/sqlite-batch.ts'
 import { prepareStore } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
-import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../../../lib/stores/sqlite/sqlite-queries.ts'
 
 function openBatch(t: { testdir(): string; teardown(end: () => void): void }) {
   const { database } = prepareStore({ file: `${t.testdir()}/gateway.db`, now: 0 })
@@ -140,7 +141,7 @@ await t.test('when the disk is full nothing of the batch is written, and it can 
   database.pragma(`max_page_count = ${pages + 1000}`)
   t.strictSame(batch.run(operations), { answers: [], refusals: [] })
   t.equal(count('charges'), 1)
-  const reports = openSqliteReports(database.name, systemClock)
+  const reports = storeReports(new SqliteQueries(database.name), { clock: systemClock })
   t.teardown(() => reports.close())
   t.strictSame(
     (await reports.verify()).filter(breach => !breach.startsWith('the lines')),

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../../../lib/platform/clock.ts'
-import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
+import { SqliteQueries } from '../../../../lib/stores/sqlite/sqlite-queries.ts'
 import type { ChargesFilter } from '../../../../lib/ledger/reports.ts'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../../contracts/store-under-test.ts'
 import { openNew } from '../open-store.ts'
@@ -125,7 +124,7 @@ await t.test('balances, accounts and keys are read beside the running store', as
 })
 
 await t.test('a store that is missing is an error that says what to do', t => {
-  t.throws(() => openSqliteReports(`${t.testdirName}/none.db`, systemClock), {
+  t.throws(() => new SqliteQueries(`${t.testdirName}/none.db`), {
     name: 'StoreError',
     message: /no store at .*account create/,
   })
@@ -136,7 +135,7 @@ await t.test(
   'a file that a program has only begun to make into a store is an error that says what to do',
   t => {
     const file = `${t.testdir({ 'empty.db': '' })}/empty.db`
-    t.throws(() => openSqliteReports(file, systemClock), { name: 'StoreError', message: /older release/ })
+    t.throws(() => new SqliteQueries(file), { name: 'StoreError', message: /older release/ })
     t.end()
   },
 )

@@ -9,7 +9,8 @@ import { newId } from '../../../../lib/platform/new-id.ts'
 import { openForWriting } from '../../../../lib/stores/sqlite/sqlite-database.ts'
 import { openSqliteStore } from '../../../../lib/stores/sqlite/sqlite.ts'
 import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.ts'
-import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
+import { storeReports } from '../../../../lib/stores/shared/store-reports.ts'
+import { SqliteQueries } from '../../../../lib/stores/sqlite/sqlite-queries.ts'
 import { newestVersion } from '../../../../lib/stores/shared/store-schema.ts'
 import { sqliteSchema } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
 import { paidInvoice } from '../../../contracts/accounting.ts'
@@ -71,7 +72,7 @@ await t.test('a store of another program’s time is refused and left as it is',
     database.close()
     const before = readFileSync(store.file)
     await t.rejects(open(store.file), { name: 'StoreError', message: reason })
-    t.throws(() => openSqliteReports(store.file, systemClock), reason)
+    t.throws(() => new SqliteQueries(store.file), reason)
     t.same(readFileSync(store.file), before)
   }
 })
@@ -92,7 +93,7 @@ await t.test('a store of the version before this baseline is brought to it and k
     DROP TABLE upload_sums`)
   database.pragma(`user_version = ${sqliteSchema.baseline.version - 1}`)
   database.close()
-  t.throws(() => openSqliteReports(store.file, systemClock), /of an older release/)
+  t.throws(() => new SqliteQueries(store.file), /of an older release/)
 
   const opened = await openFile(t, store.file)
 
@@ -192,7 +193,7 @@ await t.test('the folder that a link leads to is checked as well', async t => {
 
 await t.test('strict: a hold is not durable before it is on the disk, a charge not answered', async t => {
   const store = await openNew(t)
-  const reader = openSqliteReports(store.file, systemClock)
+  const reader = storeReports(new SqliteQueries(store.file), { clock: systemClock })
   t.teardown(() => reader.close())
   const account = await accountWith(store, 10)
   const hold = await holdOf(store, account, 4)

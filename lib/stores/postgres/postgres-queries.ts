@@ -7,14 +7,9 @@ import {
   postgresPool,
 } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
-import { findBreaches, type Invariants } from '../shared/ledger-invariants.ts'
 import { StoreError, type QueryValue, type StoreQueries, type SqlStatement } from '../shared/store-queries.ts'
 import { missingSteps, newestVersion } from '../shared/store-schema.ts'
 import { errorWords } from '../../platform/log.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { Reports } from '../../ledger/reports.ts'
-import { noRisk, type RiskRule } from '../../ledger/risk.ts'
-import { storeReports } from '../shared/store-reports.ts'
 
 /** Any number, as long as all nodes use the same: "gtwy". */
 const migrationLock = 0x67747779
@@ -114,6 +109,7 @@ const longMs = 2 ** 31 - 1
 /** Reads a database through a pool, which stays open. */
 export function postgresQueries(pool: PostgresPool): StoreQueries {
   const over = (queries: PostgresQueries, timeoutMs?: number): StoreQueries => ({
+    kind: 'postgres',
     all: (sql, values = []) => readRows(queries, sql, values, timeoutMs),
     withoutHurry: read =>
       transaction(pool, 'BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY', async own => {
@@ -123,33 +119,6 @@ export function postgresQueries(pool: PostgresPool): StoreQueries {
     close: () => Promise.resolve(),
   })
   return over(pool)
-}
-
-/** What only a database of several nodes can have wrong. */
-const invariants: Invariants = [
-  [
-    'what an account holds is not the sum of its open holds',
-    `SELECT id AS name FROM accounts WHERE held_micros <>
-       coalesce((SELECT sum(amount_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
-  ],
-  [
-    'what the open holds of an account may cost at worst is not the sum of them',
-    `SELECT id AS name FROM accounts WHERE worst_micros <>
-       coalesce((SELECT sum(worst_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
-  ],
-  [
-    'rows refer to an account that does not exist',
-    `SELECT account_id AS name FROM charges WHERE account_id NOT IN (SELECT id FROM accounts)
-     UNION SELECT account_id FROM entries WHERE account_id NOT IN (SELECT id FROM accounts)
-     UNION SELECT account_id FROM holds WHERE account_id NOT IN (SELECT id FROM accounts)`,
-  ],
-]
-
-const verifyMore = (queries: StoreQueries) => findBreaches(queries, invariants)
-
-/** Reads a database through a pool; closing it leaves the pool open. */
-export function postgresReports(pool: PostgresPool, clock: Clock, riskRule: () => RiskRule): Reports {
-  return storeReports(postgresQueries(pool), { clock, riskRule, verifyMore })
 }
 
 async function connectedPool(
@@ -183,16 +152,4 @@ export async function checkPostgresStore(url: string): Promise<void> {
 export async function openPostgresQueries(url: string): Promise<StoreQueries> {
   const pool = await connectedPool(url, checkPostgresVersion)
   return { ...postgresQueries(pool), close: () => pool.end() }
-}
-
-/**
- * Opens a PostgreSQL store for reading.
- * @throws StoreError when it cannot be reached, or is of another release
- */
-export async function openPostgresReports(
-  url: string,
-  clock: Clock,
-  riskRule = () => noRisk,
-): Promise<Reports> {
-  return storeReports(await openPostgresQueries(url), { clock, riskRule, verifyMore })
 }
