@@ -155,6 +155,13 @@ export interface LowBalance {
   readonly owners: readonly { readonly email: string; readonly language: string | undefined }[]
 }
 
+/** Another email for a user. */
+export interface EmailChange {
+  readonly userId: string
+  readonly from: string
+  readonly to: string
+}
+
 /** What owners set for their accounts. What changes something resolves when it is on the disk. */
 export interface AccountSettings {
   /** The bound of the low-balance alert; undefined when there is none. */
@@ -168,9 +175,5 @@ export interface AccountSettings {
   /** The owners were told; what was crossed since it was taken is still to be told. */
   endAlert(alert: Pick<LowBalance, 'accountId' | 'crossings'>): Promise<void>
   /** Gives a user and their account another email; false when it is taken, or `from` is theirs no more. */
-  changeEmail(change: {
-    readonly userId: string
-    readonly from: string
-    readonly to: string
-  }): Promise<boolean>
+  changeEmail(change: EmailChange): Promise<boolean>
 }

@@ -35,14 +35,14 @@ export class MemoryKeyDirectory implements KeyDirectory {
     for (const [digest, key] of this.#byDigest) {
       if (key.accountId !== accountId) continue
       const { blockedAt: _, ...rest } = key
-      this.#byDigest.set(digest, Object.freeze(blockedAt === null ? rest : { ...rest, blockedAt }))
+      this.put(digest, blockedAt === null ? rest : { ...rest, blockedAt })
     }
   }
 
   /** Takes a key as it was edited. A revocation or block that was heard of meanwhile stays. */
   edit(edited: KeyRecord): KeyRecord {
     const digest = this.#digestById.get(edited.id)
-    const known = digest === undefined ? undefined : this.#byDigest.get(digest)
+    const known = this.findById(edited.id)
     if (digest === undefined || known === undefined) return edited
     const { revokedAt, blockedAt } = known
     const { revokedAt: _, blockedAt: __, ...rest } = edited
@@ -51,14 +51,13 @@ export class MemoryKeyDirectory implements KeyDirectory {
       ...(revokedAt !== undefined && { revokedAt }),
       ...(blockedAt !== undefined && { blockedAt }),
     }
-    this.#byDigest.set(digest, Object.freeze(key))
+    this.put(digest, key)
     return key
   }
 
   revoke(id: string, revokedAt: number): void {
     const digest = this.#digestById.get(id)
-    const key = digest === undefined ? undefined : this.#byDigest.get(digest)
-    if (digest !== undefined && key !== undefined)
-      this.#byDigest.set(digest, Object.freeze({ ...key, revokedAt }))
+    const key = this.findById(id)
+    if (digest !== undefined && key !== undefined) this.put(digest, { ...key, revokedAt })
   }
 }

@@ -145,26 +145,17 @@ type Sums = Pick<HoldRequest, keyof HeldSums | 'strictMicros'>
 
 /** What an operation says of a hold's sums, and of what they must fit into. */
 export function holdMembers(
-  hold: Pick<HoldRequest, 'budget'>,
+  { budget }: Pick<HoldRequest, 'budget'>,
   sums: Sums,
   rule: RiskRule,
   at: number,
 ): Partial<PostgresOperation> {
-  return { ...sumMembers(sums), ...budgetMembers(hold, at), ...riskMembers(rule) }
-}
-
-function sumMembers({
-  likelyMicros: amount,
-  worstMicros: worst,
-  strictMicros: untrusted,
-}: Sums): Partial<PostgresOperation> {
-  return untrusted === undefined ? { amount, worst } : { amount, worst, untrusted }
-}
-
-function budgetMembers({ budget }: Pick<HoldRequest, 'budget'>, at: number): Partial<PostgresOperation> {
-  if (budget === undefined) return {}
+  const { likelyMicros: amount, worstMicros: worst, strictMicros: untrusted } = sums
+  const members = { amount, worst, ...(untrusted !== undefined && { untrusted }), ...riskMembers(rule) }
+  if (budget === undefined) return members
   const { from, until } = budgetDays(budget.period, at)
   return {
+    ...members,
     budget: budget.budgetMicros,
     from_day: Math.max(from, 0),
     until_day: Math.min(until, 2 ** 31 - 1),

@@ -22,8 +22,7 @@ import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresWriter } from './postgres-writer.ts'
 import { StoreError, type StoreQueries, type SqlStatement } from '../shared/store-queries.ts'
 import type { Store, StoreOptions } from '../store.ts'
-import { storeQueue } from '../shared/store-health.ts'
-import { storePatienceMs } from '../shared/write-queue.ts'
+import { storePatienceMs, storeQueue } from '../shared/write-queue.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
 import { storeReports } from '../shared/store-reports.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
@@ -38,6 +37,8 @@ export interface PostgresStoreOptions extends StoreOptions {
 /** What a database takes in a few seconds. */
 const waitingMax = 20_000
 const leaseMsDefault = 30_000
+/** How often a store is looked at that can be lost without a write. */
+const checkMs = 500
 
 /**
  * Opens a PostgreSQL store as one of its nodes; an empty database becomes a new store.
@@ -144,7 +145,8 @@ async function assembleStore(
   const keys = new MemoryKeyDirectory()
   const writer = new PostgresWriter(options)
   let closing: Promise<void> | undefined
-  const { queue, health } = storeQueue<PostgresOperation>({
+  let checking: NodeJS.Timeout | undefined
+  const { queue, failure, check } = storeQueue<PostgresOperation>({
     waitingMax,
     ...options,
     send: operations => void writer.run(operations).then(report => queue.onReport(report)),
@@ -157,7 +159,7 @@ async function assembleStore(
   const openHolds = new PostgresOpenHolds(queries, ledger)
   const node = nodeOf(options, { owner, keys, steadyClock, openHolds })
   const close = async (): Promise<void> => {
-    health.close()
+    clearInterval(checking)
     try {
       await queue.flush()
     } finally {
@@ -169,7 +171,7 @@ async function assembleStore(
   }
   try {
     await node.start()
-    health.watch()
+    checking = setInterval(check, checkMs).unref()
     return {
       ledger,
       accounts: new PostgresAccounts({ pool, keys, clock, owner, riskRule }),
@@ -177,13 +179,11 @@ async function assembleStore(
       users: new StoreUserRows(own),
       settings: new StoreAccountSettings(own),
       reports: storeReports(queries, { clock, riskRule }),
-      async records() {
-        const { postgresRecords } = await import('../records/postgres-records.ts')
-        return postgresRecords(pool, queries, riskRule)
-      },
+      records: async () =>
+        (await import('../records/postgres-records.ts')).postgresRecords(pool, queries, riskRule),
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,
-      failure: () => health.failure(),
+      failure,
       writesWaiting: () => queue.waiting,
       expireHolds: () => ledger.expireHolds(),
       close: () => (closing ??= close()),

@@ -1,4 +1,4 @@
-import type { AccountSettings, LowBalance } from '../../accounts/accounts.ts'
+import type { AccountSettings, EmailChange, LowBalance } from '../../accounts/accounts.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Micros } from '../../ledger/ledger.ts'
@@ -70,13 +70,7 @@ export class StoreAccountSettings implements AccountSettings {
     return alerts
   }
 
-  async endAlert({
-    accountId,
-    crossings,
-  }: {
-    readonly accountId: string
-    readonly crossings: number
-  }): Promise<void> {
+  async endAlert({ accountId, crossings }: Pick<LowBalance, 'accountId' | 'crossings'>): Promise<void> {
     await this.#options.change([
       {
         sql: 'DELETE FROM balance_alerts WHERE account_id = ? AND crossings = ?',
@@ -86,15 +80,7 @@ export class StoreAccountSettings implements AccountSettings {
     ])
   }
 
-  async changeEmail({
-    userId,
-    from,
-    to,
-  }: {
-    readonly userId: string
-    readonly from: string
-    readonly to: string
-  }): Promise<boolean> {
+  async changeEmail({ userId, from, to }: EmailChange): Promise<boolean> {
     const rows = await this.#options.change([
       {
         sql: `UPDATE users SET email = ?, email_verified = 1 WHERE id = ? AND email = ?

@@ -150,12 +150,7 @@ export interface BatchReport {
 }
 
 /** A hold that the last process left open. Whether its exchange cost anything is not known. */
-export interface ReleasedHold {
-  readonly exchangeId: string
-  readonly sequence: number
-  readonly accountId: string
-  readonly keyId: string
-  readonly likelyMicros: number
+export interface ReleasedHold extends Omit<JobHold, 'worstMicros'> {
   readonly createdAt: number
 }
 

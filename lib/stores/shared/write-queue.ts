@@ -1,5 +1,6 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type { StoreOptions } from '../store.ts'
 import type { BatchReport, StoreOperation } from './store-operation.ts'
 import { GatheringBatch, type OperationOwner, type Ticket } from './write-batch.ts'
 
@@ -215,4 +216,33 @@ export class WriteQueue<Operation = StoreOperation> {
     this.failure = error
     if (isChange) this.#options.onChange()
   }
+}
+
+interface StoreQueueOptions<Operation> extends Pick<StoreOptions, 'log' | 'onAvailable'> {
+  readonly waitingMax: number
+  readonly send: (operations: readonly Operation[]) => void
+  readonly isClosing: () => boolean
+  /** What says, beside writes that fail, that the store cannot be written. */
+  readonly lost?: () => LedgerUnavailableError | undefined
+}
+
+/**
+ * Opens the queue of a store, with what says whether the store can be used: to readiness and metrics by `failure`, to the
+ * log and the alarm when it changes.
+ */
+export function storeQueue<Operation>(options: StoreQueueOptions<Operation>) {
+  const { waitingMax, send, log, onAvailable, isClosing, lost } = options
+  let isWell = true
+  const failure = (): LedgerUnavailableError | undefined => queue.failure ?? lost?.()
+  /** Something may have changed. Each change is told once, and none while the store is closing. */
+  const check = (): void => {
+    const error = failure()
+    if (isClosing() || (error === undefined) === isWell) return
+    isWell = error === undefined
+    if (error === undefined) log?.info({}, 'the store can be written again')
+    else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+    onAvailable?.(error)
+  }
+  const queue: WriteQueue<Operation> = new WriteQueue({ waitingMax, send, onChange: check })
+  return { queue, failure, check }
 }

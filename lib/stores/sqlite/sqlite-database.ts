@@ -16,8 +16,7 @@ export function sqliteErrorCode(error: unknown): string | undefined {
 
 /** Opens a file that must exist, for reading beside whoever writes it. */
 export function openForReading(file: string): SqliteDatabase {
-  const database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
-  return database
+  return new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
 }
 
 /** Opens or makes a file for its one writer: a commit is on the disk when it returns. */
@@ -31,11 +30,6 @@ export function openForWriting(file: string): SqliteDatabase {
   // Checkpoints sync the main file; fewer of them cost less than a longer log.
   database.pragma('wal_autocheckpoint = 4000')
   return database
-}
-
-/** Opens a file that exists for its lock alone; it never holds data. */
-function openForLocking(file: string): SqliteDatabase {
-  return new Database(file, { timeout: 0 })
 }
 
 /** Opens a finished copy of a store, which nobody else has open. */
@@ -69,7 +63,7 @@ export function lockStore(file: string): StoreLock {
     // Whoever may read it may lock it, and would keep the gateway from starting.
     closeSync(openSync(path, 'a', ownMode))
     if ((statSync(path).mode & 0o777) !== ownMode) chmodSync(path, ownMode)
-    database = openForLocking(path)
+    database = new Database(path, { timeout: 0 })
     database.exec('BEGIN EXCLUSIVE')
   } catch (cause) {
     database?.close()

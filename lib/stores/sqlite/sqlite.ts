@@ -21,8 +21,7 @@ import type {
   WriterOptions,
 } from '../shared/store-operation.ts'
 import type { Store, StoreOptions } from '../store.ts'
-import { storeQueue } from '../shared/store-health.ts'
-import { storePatienceMs, type WriteQueue } from '../shared/write-queue.ts'
+import { storePatienceMs, storeQueue, type WriteQueue } from '../shared/write-queue.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
 import { storeReports } from '../shared/store-reports.ts'
 import { StoreAccountSettings, type StatementOptions } from '../shared/store-account-settings.ts'
@@ -129,7 +128,7 @@ function assembleStore(
   let closing: Promise<void> | undefined
   const send = (operations: readonly StoreOperation[]): void => worker.postMessage(operations)
   const isClosing = (): boolean => closing !== undefined
-  const { queue, health } = storeQueue({ waitingMax, ...options, send, isClosing })
+  const { queue, failure } = storeQueue({ waitingMax, ...options, send, isClosing })
   const exited = connect(worker, queue)
   void exited.then(() => {
     if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))
@@ -172,7 +171,7 @@ function assembleStore(
     },
     recovery: { releasedHolds: snapshot.releasedHolds },
     isNew: snapshot.isNew,
-    failure: () => health.failure(),
+    failure,
     writesWaiting: () => queue.waiting,
     expireHolds: async () => ledger.expireHolds(),
     close: () => (closing ??= close()),
