@@ -1,4 +1,5 @@
 import {
+  DummyDriver,
   Kysely,
   PostgresAdapter,
   PostgresIntrospector,
@@ -8,23 +9,15 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import type { Compilable, Driver } from 'kysely'
+import type { Compilable } from 'kysely'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordValues, type RecordReader, type RecordTables } from './records.ts'
 
-function refuse(): never {
-  throw new TypeError('queries are run by `all` and `write` of the records')
-}
-
 /** Kysely only builds queries here. One that is executed by itself would run beside the store's one writer. */
-const noDriver: Driver = {
-  init: async () => undefined,
-  acquireConnection: async () => refuse(),
-  beginTransaction: async () => refuse(),
-  commitTransaction: async () => refuse(),
-  rollbackTransaction: async () => refuse(),
-  releaseConnection: async () => undefined,
-  destroy: async () => undefined,
+class NoDriver extends DummyDriver {
+  override async acquireConnection(): Promise<never> {
+    throw new TypeError('queries are run by `all` and `write` of the records')
+  }
 }
 
 /** Builds queries in the words of a database. */
@@ -33,7 +26,7 @@ function queryBuilder(kind: StoreQueries['kind']): Kysely<RecordTables> {
   return new Kysely<RecordTables>({
     dialect: {
       createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
-      createDriver: () => noDriver,
+      createDriver: () => new NoDriver(),
       createIntrospector: database =>
         isSqlite ? new SqliteIntrospector(database) : new PostgresIntrospector(database),
       createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
