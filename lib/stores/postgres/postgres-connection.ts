@@ -123,12 +123,8 @@ export function cannotConnect(url: string, cause: unknown): StoreError {
   const { host, pathname } = new URL(url)
   const reason = cause instanceof Error && cause.message !== '' ? cause.message : postgresErrorCode(cause)
   const remedy = 'check that it runs, and `store` in the configuration'
-  return new StoreError(
-    `the database ${pathname.slice(1)} on ${host} cannot be opened: ${reason}; ${remedy}`,
-    {
-      cause,
-    },
-  )
+  const message = `the database ${pathname.slice(1)} on ${host} cannot be opened: ${reason}; ${remedy}`
+  return new StoreError(message, { cause })
 }
 
 /** As callers are told that a transaction could not be written. */

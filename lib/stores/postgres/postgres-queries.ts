@@ -97,9 +97,7 @@ async function readRows<Row extends object>(
     return (await queries.query<Row & Record<string, unknown>>(query)).rows
   } catch (cause) {
     if (!isStoreFailure(cause)) throw cause
-    throw new StoreError(`the database cannot be read: ${errorWords(cause)}`, {
-      cause,
-    })
+    throw new StoreError(`the database cannot be read: ${errorWords(cause)}`, { cause })
   }
 }
 

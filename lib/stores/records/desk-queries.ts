@@ -34,9 +34,7 @@ export async function readToday(records: RecordReader, from: number): Promise<To
   const { sql } = records
   const columns = Object.entries(sums).map(([name, sum]) => sql`(${sum(sql, from)}) AS ${sql.ref(name)}`)
   const query = sql<Readonly<Record<keyof Today, number | string>>>`SELECT ${sql.join(columns)}`
-  const [row] = await records.all<Readonly<Record<keyof Today, number | string>>>({
-    compile: () => query.compile(records.build),
-  })
+  const [row] = await records.all({ compile: () => query.compile(records.build) })
   if (row === undefined) throw new Error('the store did not answer what happened today')
   return Object.fromEntries(Object.entries(row).map(([name, sum]) => [name, Number(sum)])) as Today
 }
@@ -125,15 +123,7 @@ async function readPart(
   return rows.map(spenderOf)
 }
 
-function spenderOf({
-  name,
-  charges,
-  micros,
-}: {
-  readonly name: unknown
-  readonly charges: unknown
-  readonly micros: unknown
-}): Spender {
+function spenderOf({ name, charges, micros }: Readonly<Record<keyof Spender, unknown>>): Spender {
   return { name: String(name), charges: Number(charges), micros: Number(micros) }
 }
 

@@ -39,6 +39,6 @@ export async function chargedUntil(
       SELECT account_id, -amount_micros AS micros FROM entries
         WHERE kind = 'correction' AND at < ${end} AND account_id IN (${accounts})
     ) AS paid GROUP BY account_id`
-  const rows = await records.all<Sum>({ compile: () => query.compile(records.build) })
+  const rows = await records.all({ compile: () => query.compile(records.build) })
   return new Map(rows.map(row => [row.account_id, Number(row.micros)]))
 }

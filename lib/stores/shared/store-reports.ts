@@ -16,11 +16,10 @@ import {
   type AccountRow,
   type ChargeRow,
 } from './report-rows.ts'
-import { chargedPrices, storedPrices } from './stored-prices.ts'
+import { chargedPrices, recomputeCharges, repriceCharges, storedPrices } from './stored-prices.ts'
 import { chargesPage, keyUses, modelSpending } from './account-reports.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
 import { keyRecord } from './stored-keys.ts'
-import { recomputeCharges, repriceCharges } from './recompute-charges.ts'
 import type { KeyRow } from './ledger-columns.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { examplesMax, findBreaches } from './ledger-invariants.ts'

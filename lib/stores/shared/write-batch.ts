@@ -30,42 +30,31 @@ export interface Ticket {
   readonly index: number
 }
 
-type BatchEnd = (error: LedgerUnavailableError | undefined) => void
-
 /** A batch that is gathered, sent and, if need be, sent again. */
 export class GatheringBatch<Operation> implements Batch {
   operations: Operation[] = []
   owners: OperationOwner[] = []
-  readonly ended: Promise<LedgerUnavailableError | undefined>
-  readonly written: Promise<LedgerUnavailableError | undefined>
-  readonly #end: BatchEnd
-  readonly #endKept: BatchEnd
+  readonly #first = Promise.withResolvers<LedgerUnavailableError | undefined>()
+  readonly #last = Promise.withResolvers<LedgerUnavailableError | undefined>()
+  readonly ended = this.#first.promise
+  readonly written = this.#last.promise
   isCommitted = false
   answers: Map<number, unknown> | undefined
   refusals: Map<number, Error> | undefined
-
-  constructor() {
-    const first = Promise.withResolvers<LedgerUnavailableError | undefined>()
-    const last = Promise.withResolvers<LedgerUnavailableError | undefined>()
-    this.ended = first.promise
-    this.#end = first.resolve
-    this.written = last.promise
-    this.#endKept = last.resolve
-  }
 
   commit(): void {
     this.isCommitted = true
     // A hold knows its batch, and a batch the holds that end in it: they would keep each other for ever.
     this.operations = []
     this.owners = []
-    this.#end(undefined)
-    this.#endKept(undefined)
+    this.#first.resolve(undefined)
+    this.#last.resolve(undefined)
   }
 
   /** An attempt failed; it is the last one when the writer is gone. */
   fail(error: LedgerUnavailableError, isLast: boolean): void {
-    this.#end(error)
-    if (isLast) this.#endKept(error)
+    this.#first.resolve(error)
+    if (isLast) this.#last.resolve(error)
   }
 
   answer(index: number, answer: unknown): void {

@@ -120,7 +120,9 @@ export class SqliteAccounts extends StoredAccounts {
     // Charges that are decided from here on are counted in memory; those before stand before this in the queue.
     if (isFirstBudget) spending.watchFromNow(id, holds.heldOf(id))
     const answer = this.change<KeyRow>(statements)
-    const spent = this.change<SpentRow>([spentStatement(id)])
+    const spent = this.change<RowOf<typeof ledgerColumns.key_spending>>([
+      { sql: 'SELECT * FROM key_spending WHERE key_id = ?', values: [id] },
+    ])
     try {
       const row = editedAnswer(edit, await answer)
       const days = await spent
@@ -139,10 +141,4 @@ export class SqliteAccounts extends StoredAccounts {
   protected change<Row extends object>(statements: readonly SqlStatement[]): Promise<readonly Row[]> {
     return runStatements<Row>(this.#options.queue, statements)
   }
-}
-
-type SpentRow = Pick<RowOf<typeof ledgerColumns.key_spending>, 'day' | 'spent_micros'>
-
-function spentStatement(keyId: string): SqlStatement {
-  return { sql: 'SELECT day, spent_micros FROM key_spending WHERE key_id = ?', values: [keyId] }
 }

@@ -76,7 +76,7 @@ export class SqliteJobs {
     const ticket = queue.add({ ...job, kind: 'job', jobKind: job.kind, ...own }, owner)
     await durable(ticket)
     if (ticket.batch.answerAt(ticket.index) !== false) return true
-    this.#forget(job, hold)
+    this.drop(hold)
     return false
   }
 
@@ -133,11 +133,6 @@ export class SqliteJobs {
     const hold = this.#open.get(name)
     this.#open.delete(name)
     return hold
-  }
-
-  #forget(job: JobName, hold: JobHold): void {
-    if (this.#open.get(nameOf(job)) === hold) this.#open.delete(nameOf(job))
-    this.#giveBack(hold)
   }
 
   #giveBack(hold: JobHold): void {

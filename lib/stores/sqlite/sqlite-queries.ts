@@ -106,11 +106,6 @@ export type ReaderMessage =
       readonly failure: { readonly message: string; readonly code: string | undefined }
     }
 
-interface Waiting {
-  readonly resolve: (rows: readonly object[]) => void
-  readonly reject: (error: Error) => void
-}
-
 // Compiled, the reader is a .js file as this one is.
 const readerUrl = new URL(`./sqlite-reader${extname(import.meta.url)}`, import.meta.url)
 
@@ -121,7 +116,7 @@ const readerUrl = new URL(`./sqlite-reader${extname(import.meta.url)}`, import.m
 export class SqliteReaderQueries implements StoreQueries {
   readonly kind = 'sqlite'
   readonly #file: string
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PromiseWithResolvers<readonly object[]>>()
   #worker: Worker | undefined
   #exited: Promise<void> = Promise.resolve()
   #lastId = 0
@@ -135,13 +130,13 @@ export class SqliteReaderQueries implements StoreQueries {
     if (this.#isClosed) return Promise.reject(new StoreError('the store is closed'))
     const worker = (this.#worker ??= this.#start())
     const id = (this.#lastId += 1)
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve: rows => resolve(rows as readonly Row[]), reject })
-      // A process that waits for nothing else waits for this.
-      worker.ref()
-      const request: ReaderRequest = { id, sql, values }
-      worker.postMessage(request)
-    })
+    const waiting = Promise.withResolvers<readonly object[]>()
+    this.#waiting.set(id, waiting)
+    // A process that waits for nothing else waits for this.
+    worker.ref()
+    const request: ReaderRequest = { id, sql, values }
+    worker.postMessage(request)
+    return waiting.promise as Promise<readonly Row[]>
   }
 
   withoutHurry<T>(read: (queries: StoreQueries) => Promise<T>): Promise<T> {
