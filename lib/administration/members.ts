@@ -41,33 +41,28 @@ export class Members {
   }
 
   /** The oldest first, so that the owner comes before those it invited. */
-  async list(accountId: string): Promise<readonly Member[]> {
-    const rows = await this.#records.all(
+  list(accountId: string): Promise<readonly Member[]> {
+    return this.#records.all(
       this.#records.build
         .selectFrom('memberships')
         .innerJoin('users', 'users.id', 'memberships.user_id')
-        .select(['user_id', 'email', 'role', 'memberships.created_at as since'])
+        .select(['user_id as userId', 'email', 'role', 'memberships.created_at as since'])
         .where('account_id', '=', accountId)
         .orderBy('memberships.created_at')
         .orderBy('user_id'),
     )
-    return rows.map(({ user_id: userId, email, role, since }) => ({ userId, email, role, since }))
   }
 
   /** Invitations of an account, or to an email address, that can still be accepted. */
-  async invitations(of: {
-    readonly accountId?: string
-    readonly email?: string
-  }): Promise<readonly Invitation[]> {
+  invitations(of: { readonly accountId?: string; readonly email?: string }): Promise<readonly Invitation[]> {
     let query = this.#records.build
       .selectFrom('invitations')
-      .select(['account_id', 'email', 'expires_at'])
+      .select(['account_id as accountId', 'email', 'expires_at as expiresAt'])
       .where('expires_at', '>', this.#clock.now())
       .orderBy('created_at')
     if (of.accountId !== undefined) query = query.where('account_id', '=', of.accountId)
     if (of.email !== undefined) query = query.where('email', '=', of.email)
-    const rows = await this.#records.all(query)
-    return rows.map(row => ({ accountId: row.account_id, email: row.email, expiresAt: row.expires_at }))
+    return this.#records.all(query)
   }
 
   /** Invites an email address as an accountant; once more, the invitation is open for longer. */

@@ -6,7 +6,7 @@ import type { MovementOperation, TransactionStep } from '../shared/store-operati
 import type { operatorColumns } from './operator-tables.ts'
 import type { paymentColumns } from './payment-tables.ts'
 import type { customerColumns } from './customer-tables.ts'
-import type { documentColumns, invoicePartColumns } from './document-tables.ts'
+import type { documentColumns } from './document-tables.ts'
 import type { errorCountColumns } from './error-count-table.ts'
 import type { ledgerColumns } from '../shared/ledger-columns.ts'
 import type { consentColumns, signInTables } from '../shared/user-tables.ts'
@@ -133,7 +133,6 @@ type Described = typeof ledgerColumns &
   typeof customerColumns &
   typeof documentColumns &
   typeof errorCountColumns &
-  typeof invoicePartColumns &
   typeof operatorColumns
 
 /** What has a default need not be given. */
