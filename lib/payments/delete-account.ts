@@ -183,6 +183,18 @@ async function forget(
     .where('id', '=', accountId)
     .where('balance_micros', '=', 0)
     .where('debt_micros', '=', 0)
+    // One that is begun in this moment would be paid to nobody.
+    .where(one =>
+      one.not(
+        one.exists(
+          one
+            .selectFrom('payments')
+            .select('payments.id')
+            .where('account_id', '=', accountId)
+            .where('payments.state', 'in', ['created', 'pending']),
+        ),
+      ),
+    )
   try {
     await records.write([
       // Whatever moved money meanwhile has the account kept.

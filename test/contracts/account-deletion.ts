@@ -6,6 +6,7 @@ import { importStatement } from '../../lib/documents/import-statement.ts'
 import { createInvoice } from '../../lib/documents/invoices.ts'
 import { listTransfers } from '../../lib/documents/transfers.ts'
 import { deleteAccount, deletionBlockers } from '../../lib/payments/delete-account.ts'
+import { PaymentRows } from '../../lib/payments/payment-rows.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { company, seller } from '../fixtures/companies.ts'
 import { statementOf } from './documents.ts'
@@ -105,6 +106,44 @@ export async function deletionContract(t: Test, open: OpenStore): Promise<void> 
     })
     t.equal(balanceMicros, 0)
     await refused('a document to come', /a closing document is still to come/)
+    t.same(await store.verify(), [])
+  })
+
+  await t.test('a payment that is begun while its account is being deleted keeps the account', async t => {
+    const store = await open(t, { clock })
+    const { accountId, email } = await customer(store)
+    const records = await store.records()
+    const payment = new PaymentRows(records).addPayment({
+      id: newId(),
+      account_id: accountId,
+      provider: 'sandbox',
+      is_test: 1,
+      state: 'created',
+      method: null,
+      origin: 'customer',
+      amount_micros: roubles(100),
+      receipt_email: email,
+      idempotence_key: newId(),
+      request: '{}',
+      requested_at: now,
+      created_at: now,
+      next_poll_at: now,
+    })
+    const inBetween: typeof records = {
+      ...records,
+      async write(steps) {
+        await records.write([payment])
+        return records.write(steps)
+      },
+    }
+
+    const deletion = { accountId, reason: 'asked for it', operator: 'olga' }
+    await t.rejects(deleteAccount({ records: inBetween, accounts: store.accounts }, deletion, now), {
+      code: 'deletion_refused',
+    })
+
+    t.equal((await store.reports.account(accountId))?.email, email)
+    t.match((await store.reports.keys(accountId))[0], { name: 'laptop', blockedAt: undefined })
     t.same(await store.verify(), [])
   })
 
