@@ -102,8 +102,10 @@ function isAboutCredential(providerKind: string, fields: ErrorFields): boolean {
 }
 
 /** Whether an error is about the country that our request came from. */
-function isAboutCountry({ status, code, state, message }: ErrorFields): boolean {
+function isAboutCountry({ status, code, type, state, message }: ErrorFields): boolean {
   if (status === 403 && code === 'unsupported_country_region_territory') return true
+  // Anthropic's edge, before any key is looked at; its API calls what a key may not do a permission_error.
+  if (status === 403 && type === 'forbidden' && message === 'Request not allowed') return true
   return (
     status === 400 && state === 'FAILED_PRECONDITION' && message.startsWith('User location is not supported')
   )
@@ -164,7 +166,7 @@ export function judgeRefusal(providerKind: string, { status, headers }: Response
   const whole = objectOf(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed)
   const fields = errorFields(status, whole)
   const code = fields.code || fields.reasons[0] || fields.type || String(status)
-  if (isAboutCountry(fields)) return { about: 'country', code: fields.code || fields.state }
+  if (isAboutCountry(fields)) return { about: 'country', code: fields.code || fields.state || fields.type }
   if (isAboutCredential(providerKind, fields)) return { about: 'credential', code }
   if (status === 429) return { about: 'rate', waitMs: waitOf(headers, whole) }
   return aboutRequest

@@ -27,6 +27,7 @@ await t.test('proxies are used by their weights', async t => {
 })
 
 const countryRefusals = {
+  anthropic: [403, '{"error":{"type":"forbidden","message":"Request not allowed"}}'],
   openai: [
     403,
     '{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported","param":null,"type":"request_forbidden"}}',
@@ -37,9 +38,9 @@ const countryRefusals = {
   ],
 } as const
 
-for (const call of dialectCalls.filter(({ name }) => name !== 'anthropic')) {
+for (const call of dialectCalls) {
   await t.test(`${call.name}: an unsupported country counts against the egress`, async t => {
-    const [status, body] = countryRefusals[call.name as 'openai' | 'google']
+    const [status, body] = countryRefusals[call.name]
     let sentBy: 'bad' | 'good' = 'bad'
     const bad = await startHttpEgress(t)
     const good = await startSocksEgress(t)

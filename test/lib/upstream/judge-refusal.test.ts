@@ -80,6 +80,14 @@ await t.test('what is about the country', async t => {
   t.match(judge('google', 400, google.replace('FAILED_PRECONDITION', 'INVALID_ARGUMENT')), {
     about: 'request',
   })
+  const anthropic = '{"error":{"type":"forbidden","message":"Request not allowed"}}'
+  t.match(judge('anthropic', 403, anthropic), { about: 'country', code: 'forbidden' })
+  for (const [status, body] of [
+    [400, anthropic],
+    [403, anthropic.replace('forbidden', 'permission_error')],
+    [403, anthropic.replace('Request', 'This request is')],
+  ] as const)
+    t.match(judge('anthropic', status, body), { about: 'request' }, `${status} ${body}`)
 })
 
 await t.test('a rate limit says how long', async t => {
