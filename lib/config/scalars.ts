@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
 import { z } from 'zod'
 
 const unitBytes: Readonly<Record<string, number>> = {
@@ -111,9 +112,14 @@ export const egressUrl = z
   .string()
   .refine(
     isProxyAddress,
-    'must be a proxy such as http://user:password@203.0.113.7:3128, https://... or socks5://...',
+    'must be a proxy such as http://user:password@203.0.113.7:3128, https://... or socks5://..., with %40 for @, %2F for /, %23 for #, %3F for ? and %25 for % in the password',
   )
-  .transform(text => new URL(text))
+  .transform(text => {
+    const url = new URL(text)
+    // Only http: and https: have it done by URL.
+    url.hostname = asciiName(url.hostname)
+    return url
+  })
 
 function isProxyAddress(text: string): boolean {
   const url = parseUrl(text)
@@ -124,14 +130,27 @@ function isProxyAddress(text: string): boolean {
     /^\/?$/.test(url.pathname) &&
     url.search === '' &&
     url.hash === '' &&
-    isDecodable(url.username) &&
-    isDecodable(url.password)
+    [url.username, url.password, url.hostname].every(isDecodable) &&
+    asciiName(url.hostname) !== '' &&
+    // RFC 7617: a user ends at the first colon.
+    (url.protocol.startsWith('socks5') || !decodeURIComponent(url.username).includes(':'))
   )
+}
+
+/** A name as DNS knows it; empty when it is none. */
+function asciiName(hostname: string): string {
+  return domainToASCII(decodeURIComponent(hostname))
 }
 
 /** A percent sign in a password must be written as %25. */
 function isDecodable(text: string): boolean {
-  return !/%(?![0-9a-f]{2})/i.test(text)
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch (error) {
+    if (error instanceof URIError) return false
+    throw error
+  }
 }
 
 /** Whether a text is an address or a network: `10.0.0.0/8`, `::1`. */

@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import type { Clock } from '../platform/clock.ts'
 import { openTunnel, type Proxy, type TunnelEnd } from './open-tunnel.ts'
 import { errorWords } from '../platform/log.ts'
+import { EgressError } from './egress-error.ts'
 import type { RouteHealth } from './provider-health.ts'
 
 const downMsMin = 1_000
@@ -27,9 +28,9 @@ export interface EgressRouteOptions {
 }
 
 /**
- * One way to one provider, and whether it works. Failures of connections take it out of use; a proxy comes
- * back when it opens a tunnel again, which is closed at once, `direct` after a time. No check sends a byte
- * to the provider.
+ * One way to one provider, and whether it works. Failures of connections take it out of use. A proxy that opened no tunnel
+ * comes back when it opens one again, which is closed at once: no check sends a byte to the provider. So where the tunnel
+ * was opened and nothing came of it, and for `direct`, one request finds out after a time.
  */
 export class EgressRoute {
   readonly name: string
@@ -40,6 +41,10 @@ export class EgressRoute {
   #downMs = 0
   #downUntil = 0
   #barredUntil = 0
+  /** A request is finding out whether it works; the others do not wait for it longer than that. */
+  #triedUntil = 0
+  /** Its proxy opened the tunnel, so that another tunnel would show nothing. */
+  #failsBehind = false
   /** Somebody was told that it does not work, perhaps under the config before, and not yet that it does. */
   isAlarmed = false
   #timer: NodeJS.Timeout | undefined
@@ -64,7 +69,15 @@ export class EgressRoute {
   score(now: number): 0 | 1 | 2 {
     if (now < this.#barredUntil) return 2
     if (this.#downMs === 0) return 0
-    return this.proxy === undefined && now >= this.#downUntil ? 0 : 1
+    const isTold = this.proxy !== undefined && !this.#failsBehind
+    return isTold || now < this.#downUntil || now < this.#triedUntil ? 1 : 0
+  }
+
+  /** A request goes out by it. */
+  take(now: number): void {
+    if (this.#downMs === 0 || now < this.#downUntil || now < this.#triedUntil) return
+    // For each of the two steps of a connection.
+    this.#triedUntil = now + 2 * this.#options.connectMs
   }
 
   /** It is in use from now on, so its proxy is looked at from time to time. */
@@ -76,17 +89,28 @@ export class EgressRoute {
   succeed(): void {
     this.isAlarmed = false
     this.#downMs = 0
+    this.#triedUntil = 0
+    this.#failsBehind = false
     this.#options.onChange(this, true, 'it works again')
     this.watch()
   }
 
   fail(error: Error): void {
     const wasUp = this.#downMs === 0
-    this.#downMs = Math.min(downMsMax, Math.max(downMsMin, this.#downMs * 2))
-    this.#downUntil = this.#options.clock.now() + this.#downMs
+    this.#failsBehind = this.proxy !== undefined && !(error instanceof EgressError)
     this.isAlarmed = true
+    const now = this.#options.clock.now()
+    // Of requests that fail together the first says all: the others do not make its rest longer.
+    if (wasUp || now >= this.#downUntil) this.#rest(now)
     if (wasUp) this.#options.onChange(this, false, errorWords(error))
-    if (this.proxy !== undefined) this.#checkIn(this.#downMs)
+  }
+
+  #rest(now: number): void {
+    this.#downMs = Math.min(downMsMax, Math.max(downMsMin, this.#downMs * 2))
+    this.#downUntil = now + this.#downMs
+    this.#triedUntil = 0
+    if (this.#failsBehind) this.watch()
+    else if (this.proxy !== undefined) this.#checkIn(this.#downMs)
   }
 
   bar(reason: string): void {
@@ -98,7 +122,8 @@ export class EgressRoute {
   tryNow(): void {
     this.#barredUntil = 0
     this.#downUntil = 0
-    if (this.proxy !== undefined && this.#downMs > 0) this.#checkIn(0)
+    this.#triedUntil = 0
+    if (this.proxy !== undefined && this.#downMs > 0 && !this.#failsBehind) this.#checkIn(0)
   }
 
   health(now: number): Omit<RouteHealth, 'origin'> {
@@ -111,10 +136,11 @@ export class EgressRoute {
   }
 
   /** It begins anew under another config, but for the alarm that is open. */
-  inherit({ isAlarmed }: EgressRoute): void {
-    if (!isAlarmed || this.isAlarmed) return
+  inherit(route: EgressRoute): void {
+    if (!route.isAlarmed || this.isAlarmed) return
     this.isAlarmed = true
-    if (this.proxy !== undefined) this.#checkIn(0)
+    this.#failsBehind = route.#failsBehind
+    if (this.proxy !== undefined && !this.#failsBehind) this.#checkIn(0)
   }
 
   close(): void {
@@ -136,9 +162,11 @@ export class EgressRoute {
       socket.on('error', () => undefined) // It has served its purpose.
       socket.destroy()
       this.#timer = undefined
-      if (this.isAlarmed) this.succeed()
+      if (this.isAlarmed && !this.#failsBehind) this.succeed()
       this.watch()
     } catch (error) {
+      // Its rest is over, whatever the clock says of the last millisecond.
+      this.#downUntil = 0
       this.fail(error instanceof Error ? error : new Error(String(error)))
     }
   }

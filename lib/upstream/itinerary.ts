@@ -55,8 +55,10 @@ export class Itinerary {
   /** The way out to a place: by weight in turns, those that fail last. */
   route({ provider, target }: Stop): EgressRoute {
     const routes = provider.routesTo(target.baseUrl)
-    const route = chooseEgress(routes, this.#triedRoutes, this.#upstreams.now()) ?? routes[0]
+    const now = this.#upstreams.now()
+    const route = chooseEgress(routes, this.#triedRoutes, now) ?? routes[0]
     if (route === undefined) throw new Error(`${target.provider.name} has no way out.`)
+    route.take(now)
     return route
   }
 

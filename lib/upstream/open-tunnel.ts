@@ -8,6 +8,7 @@ import {
   type Socket,
 } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { connectionWords, EgressError } from './egress-error.ts'
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 const socksPort = 1080
@@ -38,20 +39,17 @@ const replies: readonly string[] = [
 
 const headBytesMax = 16_384
 
+const wantsUser = 'It wants a user and a password, and its url has none'
+
+/** Some take a password alone. */
+function signsIn({ username, password }: URL): boolean {
+  return username !== '' || password !== ''
+}
+
 /** An address as the proxy is to reach it; a name is resolved there. */
 export interface TunnelEnd {
   readonly hostname: string
   readonly port: number
-}
-
-/** A way out could not be used: nothing reached the provider. Messages hold no password. */
-export class EgressError extends Error {
-  readonly code = 'EGRESS_FAILED'
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'EgressError'
-  }
 }
 
 /**
@@ -64,12 +62,13 @@ async function socks5Connect(
   reader: SocketReader,
   end: TunnelEnd,
 ): Promise<void> {
-  const hasUser = proxy.username !== ''
+  const hasUser = signsIn(proxy)
   socket.write(Buffer.from(hasUser ? [5, 2, noAuthentication, userAndPassword] : [5, 1, noAuthentication]))
   const [version, method] = await reader.read(2)
   if (version !== 5) throw new EgressError('It does not speak SOCKS5.')
   if (method === userAndPassword && hasUser) await authenticate(proxy, socket, reader)
-  else if (method !== noAuthentication) throw new EgressError('It wants another kind of authentication.')
+  else if (method !== noAuthentication)
+    throw new EgressError(hasUser ? 'It wants another kind of authentication.' : `${wantsUser}.`)
 
   const port = Buffer.alloc(2)
   port.writeUInt16BE(end.port)
@@ -134,11 +133,7 @@ export async function openTunnel(proxy: Proxy, end: TunnelEnd, timeoutMs: number
   } catch (error) {
     // The reader listens on, so that an error of the dying socket has somebody to go to.
     socket.destroy()
-    const reason = hasTimedOut
-      ? `It did not answer in ${timeoutMs} ms.`
-      : error instanceof Error
-        ? error.message
-        : String(error)
+    const reason = hasTimedOut ? `It did not answer in ${timeoutMs} ms.` : connectionWords(error)
     throw new EgressError(`The egress ${proxy.name} failed. ${reason}`, { cause: error })
   } finally {
     clearTimeout(timer)
@@ -162,7 +157,7 @@ function connectTo({ url, lookup }: Proxy): Socket {
 async function httpConnect(proxy: URL, socket: Socket, reader: SocketReader, end: TunnelEnd): Promise<void> {
   const authority = `${end.hostname.includes(':') ? `[${end.hostname}]` : end.hostname}:${end.port}`
   const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`]
-  if (proxy.username !== '') {
+  if (signsIn(proxy)) {
     const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
     lines.push(`Proxy-Authorization: Basic ${Buffer.from(pair).toString('base64')}`)
   }
@@ -170,7 +165,9 @@ async function httpConnect(proxy: URL, socket: Socket, reader: SocketReader, end
   const head = await reader.readThrough('\r\n\r\n', headBytesMax)
   const status = /^HTTP\/1\.[01] (\d{3})[ \r]/.exec(head.toString('latin1'))?.[1]
   if (status === undefined) throw new EgressError('It does not speak HTTP.')
-  if (status === '407') throw new EgressError('It refused its user and password (407).')
+  // 401 is what tinyproxy says.
+  if (status === '407' || status === '401')
+    throw new EgressError(`${signsIn(proxy) ? 'It refused its user and password' : wantsUser} (${status}).`)
   if (!status.startsWith('2')) throw new EgressError(`It answered CONNECT with ${status}.`)
 }
 

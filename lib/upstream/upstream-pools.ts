@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { buildConnector, Pool } from 'undici'
-import { EgressError, openTunnel, type Proxy } from './open-tunnel.ts'
+import { BehindTunnelError, EgressError } from './egress-error.ts'
+import { openTunnel, type Proxy } from './open-tunnel.ts'
 import { Resolver } from 'node:dns/promises'
 import type { LookupAddress } from 'node:dns'
 import { callbackify } from 'node:util'
@@ -126,5 +127,8 @@ async function connectThrough(
     callback(error instanceof Error ? error : new Error(String(error)), null)
     return
   }
-  connect({ ...options, httpSocket }, callback)
+  connect({ ...options, httpSocket }, (...[error, socket]) => {
+    if (error === null) callback(null, socket)
+    else callback(new BehindTunnelError(proxy.name, options.hostname, error), null)
+  })
 }

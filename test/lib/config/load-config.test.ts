@@ -260,6 +260,7 @@ include: []
 egress:
   fi-1: { url: "http://user:\${PASSWORD}@203.0.113.7:3128" }
   de-1: { url: "socks5://[2001:db8::1]" }
+  ru-1: { url: "socks5://шлюз:п%40роль@прокси.рф:1080" }
 providers:
   openai:
     credentials: ["\${ONE}", { value: "\${MISSING}" }, { value: "\${TWO}", weight: 3 }]
@@ -310,6 +311,9 @@ providers:
       'it never leaves the process',
     )
     t.equal(config.egress.get('fi-1')?.url.password, 'p')
+    t.equal(config.egress.get('de-1')?.url.hostname, '[2001:db8::1]')
+    t.equal(config.egress.get('ru-1')?.url.hostname, 'xn--h1adldfi.xn--p1ai', 'as DNS knows it')
+    t.equal(decodeURIComponent(config.egress.get('ru-1')?.url.password ?? ''), 'п@роль')
     t.same(notices, [])
   },
 )

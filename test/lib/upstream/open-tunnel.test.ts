@@ -1,9 +1,19 @@
 import { once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type AddressInfo, type LookupFunction, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import t, { type Test } from 'tap'
-import { openTunnel, EgressError } from '../../../lib/upstream/open-tunnel.ts'
+import { EgressError } from '../../../lib/upstream/egress-error.ts'
+import { openTunnel } from '../../../lib/upstream/open-tunnel.ts'
 import { startSocksEgress } from '../../fixtures/socks-egress.ts'
 import { startRawUpstream } from '../../fixtures/raw-upstream.ts'
+import {
+  providerHost,
+  providerTls,
+  trustTestAuthority,
+  type CertificateName,
+} from '../../fixtures/tls-upstream.ts'
+
+trustTestAuthority()
 
 /** A proxy that says these bytes to whoever connects, in many small pieces, and keeps what it was sent. */
 async function startScripted(
@@ -72,12 +82,15 @@ await t.test(
 
 const broken: Readonly<Record<string, readonly [string | Buffer, RegExp, 'end'?]>> = {
   'http 407': ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', /user and password \(407\)/],
+  // As tinyproxy says it.
+  'http 401': ['HTTP/1.1 401 Unauthorized\r\n\r\n', /user and password \(401\)/],
   'http 502': ['HTTP/1.1 502 Bad Gateway\r\n\r\n', /CONNECT with 502/],
   'http none': ['SSH-2.0-OpenSSH\r\n\r\n', /does not speak HTTP/],
   'http silence': ['', /did not answer in 150 ms/],
   'http half': ['HTTP/1.1 200 OK\r\n', /closed/, 'end'],
   'http flood': [Buffer.alloc(17_000, 'a'), /over 16384 bytes/],
   'socks5 none': ['HTTP/1.1 400 Bad Request\r\n\r\n', /does not speak SOCKS5/],
+  'https none': ['HTTP/1.1 400 Bad Request\r\n\r\n', /does not speak TLS \(/],
   'socks5 method': [Buffer.from([5, 0xff]), /another kind of authentication/],
   'socks5 silence': ['', /did not answer in 150 ms/],
   'socks5 refused': [Buffer.from([5, 0, 5, 5, 0, 1, 0, 0, 0, 0, 0, 0]), /connection refused/],
@@ -96,6 +109,81 @@ for (const [name, [answer, message, then]] of Object.entries(broken)) {
     t.notMatch(String(error), /secret/)
   })
 }
+
+await t.test('a proxy that wants a user is told from one that refuses it', async t => {
+  const answers: Readonly<Record<string, string | Buffer>> = {
+    http: 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
+    socks5: Buffer.from([5, 0xff]),
+  }
+  for (const [protocol, answer] of Object.entries(answers)) {
+    const proxy = await startScripted(t, answer)
+    const url = new URL(`${protocol}://127.0.0.1:${proxy.port}`)
+    await t.rejects(
+      openTunnel({ name: 'fi-1', url }, end, 1000),
+      /wants a user and a password, and its url has/,
+    )
+  }
+})
+
+await t.test('a password without a user is sent too', async t => {
+  const proxy = await startScripted(t, 'HTTP/1.1 200 OK\r\n\r\n')
+  const socket = await openTunnel(
+    { name: 'p', url: new URL(`http://:token@127.0.0.1:${proxy.port}`) },
+    end,
+    1000,
+  )
+  socket.destroy()
+  t.match(proxy.received(), `Proxy-Authorization: Basic ${Buffer.from(':token').toString('base64')}\r\n`)
+})
+
+/** Both addresses of this machine, as a name may have them. */
+const twoAddresses: LookupFunction = (_name, options, callback) => {
+  if (options.all === true)
+    callback(null, [
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ])
+  else callback(null, '127.0.0.1', 4)
+}
+
+await t.test('of a proxy with several addresses it is said why none of them could be reached', async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+
+  const url = new URL(`http://proxy.example:${port}`)
+  await t.rejects(openTunnel({ name: 'fi-1', url, lookup: twoAddresses }, end, 1000), {
+    message: new RegExp(`^The egress fi-1 failed\\. connect ECONNREFUSED 127\\.0\\.0\\.1:${port}; `),
+  })
+})
+
+await t.test('an HTTPS proxy is asked inside TLS, and only where its certificate is accepted', async t => {
+  const secrets: string[] = []
+  const start = async (certificate: CertificateName): Promise<URL> => {
+    const server = createTlsServer(providerTls(certificate), socket => {
+      socket.on('error', () => socket.destroy())
+      socket.once('data', chunk => {
+        secrets.push(chunk.toString())
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      })
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    return new URL(`https://user:secret@${providerHost}:${(server.address() as AddressInfo).port}`)
+  }
+  const good = await openTunnel({ name: 'p', url: await start('good'), lookup: twoAddresses }, end, 5000)
+  good.destroy()
+  t.match(secrets, [/^CONNECT provider\.example:443 HTTP\/1\.1\r\n/])
+  for (const certificate of ['expired', 'wrong-host', 'self-signed'] as const) {
+    const url = await start(certificate)
+    await t.rejects(openTunnel({ name: 'p', url, lookup: twoAddresses }, end, 5000), {
+      message: /^The egress p failed\. Its own certificate is not accepted \(\w+\)\.$/,
+    })
+  }
+  t.equal(secrets.length, 1, 'nobody else learns the password')
+})
 
 await t.test('SOCKS5 takes names, IPv4 and IPv6 addresses', async t => {
   const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
