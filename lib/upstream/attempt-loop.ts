@@ -8,6 +8,7 @@ import { Itinerary, type Stop, type UpstreamFacts } from './itinerary.ts'
 import { isJudged, judgeRefusal, type Verdict, isConnectionFailure, upstreamError } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
 import type { Upstreams } from './upstreams.ts'
+import { isFailedConnection } from './failed-connection.ts'
 
 /** Where an attempt goes, and since when by the steady clock. */
 export interface AttemptWay {
@@ -194,13 +195,16 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   /** Nothing was sent: the next way out, else the next provider. */
   #goOnUnconnected(attempt: A, error: Error, failure: GatewayError): void {
     const { stop, route } = attempt
-    route.fail(error)
-    if (this.#mayGoOn(stop) && this.#itinerary.hasOtherRoute(stop, route, 2)) {
+    // A connection that stood idle was reset when this request was about to take it: another is made.
+    const wasReset = !isFailedConnection(error)
+    if (!wasReset) route.fail(error)
+    if (this.#mayGoOn(stop) && (wasReset || this.#itinerary.hasOtherRoute(stop, route, 2))) {
       this.#report(attempt, failure.code)
       this.#send(stop)
       return
     }
-    stop.credential.breaker.fail(this.upstreams.now())
+    if (wasReset) stop.credential.breaker.leave()
+    else stop.credential.breaker.fail(this.upstreams.now())
     if (!this.#goOnUnreached(attempt, failure)) this.fail(failure)
   }
 

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { buildConnector, Pool } from 'undici'
 import { BehindTunnelError, EgressError } from './egress-error.ts'
+import { noting } from './failed-connection.ts'
 import { openTunnel, type Proxy } from './open-tunnel.ts'
 import { Resolver } from 'node:dns/promises'
 import type { LookupAddress } from 'node:dns'
@@ -107,8 +108,11 @@ export function egressConnector(
 ): Connector {
   const found = lookup === undefined ? {} : { lookup }
   const connect = buildConnector({ allowH2: false, timeout: connectMs, rejectUnauthorized: true, ...found })
-  if (proxy === undefined) return connect
-  return (options, callback) => void connectThrough(proxy, connect, connectMs, options, callback)
+  if (proxy === undefined)
+    return (options, callback) => {
+      connect(options, noting(callback))
+    }
+  return (options, callback) => void connectThrough(proxy, connect, connectMs, options, noting(callback))
 }
 
 async function connectThrough(
