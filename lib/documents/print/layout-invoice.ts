@@ -4,7 +4,7 @@ import { shortName } from '../../companies/company-details.ts'
 import type { Invoice } from '../document.ts'
 import { paymentCode } from '../../companies/seller.ts'
 import { facts, heading, linesTable, page, signature, thinLines, totals } from './layout-parts.ts'
-import { breakable, companyLine, longDay, shortDay } from './printed-text.ts'
+import { breakable, companyLine, contractLine, longDay, shortDay } from './printed-text.ts'
 
 /** An invoice as banks and accountants know it: the bank's table above, the lines, the payment code. */
 export function layoutInvoice(invoice: Invoice, facsimile?: string): TDocumentDefinitions {
@@ -24,7 +24,7 @@ export function layoutInvoice(invoice: Invoice, facsimile?: string): TDocumentDe
     facts([
       ['Поставщик:', companyLine(seller)],
       ['Покупатель:', companyLine(buyer)],
-      ['Основание:', breakable(`${contract.name} № ${contract.number} от ${shortDay(contract.date)}`)],
+      ['Основание:', breakable(contractLine(contract))],
     ]),
     linesTable(invoice.lines, 'Товары (работы, услуги)'),
     ...totals(invoice),

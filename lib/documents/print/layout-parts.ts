@@ -31,6 +31,9 @@ export const thinLines: CustomTableLayout = {
   paddingRight: () => 3,
 }
 
+/** No line of a table. */
+export const noLines: CustomTableLayout = { hLineWidth: () => 0, vLineWidth: () => 0 }
+
 /** A page of A4 with a title of its own in the file, and pages that are counted where there are several. */
 export function page(
   title: string,
@@ -74,13 +77,7 @@ export function heading(text: string): Content {
 export function facts(rows: readonly (readonly [name: string, value: string])[]): Content {
   return {
     table: { widths: [70, '*'], body: rows.map(([name, value]) => [name, { text: value, bold: true }]) },
-    layout: {
-      hLineWidth: () => 0,
-      vLineWidth: () => 0,
-      paddingLeft: () => 0,
-      paddingTop: () => 2,
-      paddingBottom: () => 2,
-    },
+    layout: { ...noLines, paddingLeft: () => 0, paddingTop: () => 2, paddingBottom: () => 2 },
     margin: [0, 0, 0, 8],
   }
 }
@@ -136,7 +133,7 @@ export function totals(sale: {
       stack: [
         {
           table: { widths: ['*', 90], body: rows.map(row => row.map(text => right(text, { bold: true }))) },
-          layout: { hLineWidth: () => 0, vLineWidth: () => 0, paddingTop: () => 1, paddingBottom: () => 1 },
+          layout: { ...noLines, paddingTop: () => 1, paddingBottom: () => 1 },
           margin: [0, 4, 0, 6],
         },
         `Всего наименований ${sale.lines.length}, на сумму ${printedAmount(amount)} руб.`,
@@ -153,6 +150,11 @@ export function taxSentence(tax: TaxPeriod, vat: Kopecks): string {
   return `НДС не облагается${tax.basis === undefined ? '' : ` (${tax.basis})`}`
 }
 
+/** Signature and stamp, half as high as wide at most. The image stands on the line, and neither moves anything. */
+export function facsimileAt(image: string | undefined, width: number, x: number, y: number): Content[] {
+  return image === undefined ? [] : [{ image, fit: [width, width / 2], relativePosition: { x, y } }]
+}
+
 /** A line to sign on, with what is written below it. */
 export function signature(position: string, name: string, image?: string): Content {
   return {
@@ -162,17 +164,9 @@ export function signature(position: string, name: string, image?: string): Conte
       {
         width: 130,
         stack: [
-          // The image stands on the line, and neither moves anything.
-          ...(image === undefined
-            ? []
-            : [{ image, fit: [120, 60] as [number, number], relativePosition: { x: 4, y: -34 } }]),
-          { canvas: [{ type: 'line' as const, x1: 0, y1: 22, x2: 120, y2: 22, lineWidth: thin }] },
-          {
-            text: 'подпись',
-            fontSize: 6,
-            alignment: 'center' as const,
-            margin: [0, 1, 10, 0] as [number, number, number, number],
-          },
+          ...facsimileAt(image, 120, 4, -34),
+          { canvas: [{ type: 'line', x1: 0, y1: 22, x2: 120, y2: 22, lineWidth: thin }] },
+          { text: 'подпись', fontSize: 6, alignment: 'center', margin: [0, 1, 10, 0] },
         ],
       },
       { width: '*', text: breakable(name), margin: [0, 12, 0, 0] },

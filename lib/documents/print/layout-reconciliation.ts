@@ -2,6 +2,7 @@ import type { Content, ContentStack, TDocumentDefinitions, Style, TableCell } fr
 import { shortName, type CompanyDetails } from '../../companies/company-details.ts'
 import type { ClosingDocument, ReconciliationStatement } from '../document.ts'
 import {
+  facsimileAt,
   facts,
   heading,
   linesTable,
@@ -12,7 +13,7 @@ import {
   right,
   thinLines,
 } from './layout-parts.ts'
-import { breakable, companyLine, longDay, shortDay, printedAmount } from './printed-text.ts'
+import { breakable, companyLine, contractLine, longDay, shortDay, printedAmount } from './printed-text.ts'
 import type { Kopecks } from '../../money/kopecks.ts'
 
 /** An act of services rendered, for both sides to sign. */
@@ -25,7 +26,7 @@ export function layoutAct(act: ClosingDocument, facsimile?: string): TDocumentDe
     facts([
       ['Исполнитель:', companyLine(seller)],
       ['Заказчик:', companyLine(buyer)],
-      ['Основание:', breakable(`${contract.name} № ${contract.number} от ${shortDay(contract.date)}`)],
+      ['Основание:', breakable(contractLine(contract))],
     ]),
     linesTable(act.lines, 'Наименование работ, услуг'),
     ...totals(act),
@@ -35,7 +36,7 @@ export function layoutAct(act: ClosingDocument, facsimile?: string): TDocumentDe
         'оказания услуг не имеет.',
       margin: [0, 10, 0, 12],
     },
-    bothSides('Исполнитель', seller, 'Заказчик', buyer, facsimile),
+    bothSides(seller, buyer, facsimile),
   ])
 }
 
@@ -49,17 +50,11 @@ function correctionNote(correction: NonNullable<ClosingDocument['correction']>):
 }
 
 /** Both sides, each with a line to sign on. */
-function bothSides(
-  left: string,
-  seller: CompanyDetails,
-  rightSide: string,
-  buyer: CompanyDetails,
-  facsimile?: string,
-): Content {
+function bothSides(seller: CompanyDetails, buyer: CompanyDetails, facsimile?: string): Content {
   return {
     unbreakable: true,
     columnGap: 24,
-    columns: [side(left, seller, facsimile), side(rightSide, buyer)],
+    columns: [side('Исполнитель', seller, facsimile), side('Заказчик', buyer)],
   }
 }
 
@@ -70,9 +65,7 @@ function side(role: string, party: CompanyDetails, image?: string): ContentStack
       { text: role, bold: true, fontSize: 10 },
       { text: breakable(party.name), margin: [0, 2, 0, 2] },
       { text: breakable(signer?.position ?? ''), margin: [0, 0, 0, 18] },
-      ...(image === undefined
-        ? []
-        : [{ image, fit: [120, 60] as [number, number], relativePosition: { x: 10, y: -40 } }]),
+      ...facsimileAt(image, 120, 10, -40),
       { canvas: [{ type: 'line', x1: 0, y1: 0, x2: 236, y2: 0, lineWidth: 0.5 }] },
       {
         margin: [0, 2, 0, 0],
@@ -115,14 +108,14 @@ export function layoutReconciliation(
     {
       text: [
         `между ${companyLine(seller)} и ${companyLine(buyer)} по документу: `,
-        breakable(`${contract.name} № ${contract.number} от ${shortDay(contract.date)}`),
+        breakable(contractLine(contract)),
         '. Мы, нижеподписавшиеся, составили настоящий акт о том, что состояние взаимных расчётов по данным учёта следующее:',
       ],
       margin: [0, 0, 0, 8],
     },
     movementsTable(statement, closing),
     { text: conclusion(statement, closing), margin: [0, 10, 0, 14] },
-    bothSides('Исполнитель', seller, 'Заказчик', buyer, facsimile),
+    bothSides(seller, buyer, facsimile),
   ])
 }
 

@@ -1,8 +1,25 @@
-import type { Content, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
-import { shortName } from '../../companies/company-details.ts'
-import { amountInWords, center, page, right, taxSentence, thinLines } from './layout-parts.ts'
+import type { Column, Content, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
+import { shortName, type CompanyDetails } from '../../companies/company-details.ts'
+import {
+  amountInWords,
+  center,
+  facsimileAt,
+  noLines,
+  page,
+  right,
+  taxSentence,
+  thinLines,
+} from './layout-parts.ts'
 import type { ClosingDocument } from '../document.ts'
-import { breakable, longDay, orderNumber, printedAmount, printedRate, shortDay } from './printed-text.ts'
+import {
+  breakable,
+  contractLine,
+  longDay,
+  orderNumber,
+  printedAmount,
+  printedRate,
+  shortDay,
+} from './printed-text.ts'
 
 const dash = '–'
 
@@ -55,13 +72,7 @@ function head(upd: ClosingDocument): Content {
               widths: [140, '*', 18],
               body: headRows(upd).map(([name, value, mark]) => [name, breakable(value), mark]),
             },
-            layout: {
-              hLineWidth: () => 0,
-              vLineWidth: () => 0,
-              paddingTop: () => 0.5,
-              paddingBottom: () => 0.5,
-              paddingLeft: () => 0,
-            },
+            layout: { ...noLines, paddingTop: () => 0.5, paddingBottom: () => 0.5, paddingLeft: () => 0 },
           },
         ],
       },
@@ -175,9 +186,7 @@ function signLine(label: string, name: string, image?: string): Content {
       {
         width: 90,
         stack: [
-          ...(image === undefined
-            ? []
-            : [{ image, fit: [80, 40] as [number, number], relativePosition: { x: 2, y: -22 } }]),
+          ...facsimileAt(image, 80, 2, -22),
           { canvas: [{ type: 'line', x1: 0, y1: 14, x2: 84, y2: 14, lineWidth: 0.5 }] },
           { text: '(подпись)', fontSize: 5.5, alignment: 'center', margin: [0, 0, 6, 0] },
         ],
@@ -213,42 +222,50 @@ function signers({ seller }: ClosingDocument, facsimile?: string): Content[] {
 
 /** The lower half: basis and date of the transfer, and the signers of both sides. */
 function transfer({ contract, date, seller, buyer }: ClosingDocument): Content {
-  const signer = buyer.signer === undefined ? '' : shortName(buyer.signer.name)
   return {
     unbreakable: true,
     stack: [
       {
-        text: breakable(
-          `Основание передачи (сдачи) / получения (приёмки): ${contract.name} № ${contract.number} от ${shortDay(contract.date)} [8]`,
-        ),
+        text: breakable(`Основание передачи (сдачи) / получения (приёмки): ${contractLine(contract)} [8]`),
         margin: [0, 0, 0, 2],
       },
       { text: `Данные о транспортировке и грузе: ${dash} [9]`, margin: [0, 0, 0, 6] },
       {
         columnGap: 20,
         columns: [
-          {
-            width: '*',
-            stack: [
-              { text: 'Товар (груз) передал / услуги, результаты работ, права сдал [10]', bold: true },
-              signLine(breakable(seller.signer.position), shortName(seller.signer.name)),
-              { text: `Дата отгрузки, передачи (сдачи): ${longDay(date)} [11]`, margin: [0, 3, 0, 3] },
-              { text: breakable(`Составитель: ${seller.name}, ИНН/КПП ${numbers(seller)} [14]`) },
-              { text: 'М. П.', margin: [0, 3, 0, 0] },
-            ],
-          },
-          {
-            width: '*',
-            stack: [
-              { text: 'Товар (груз) получил / услуги, результаты работ, права принял [15]', bold: true },
-              signLine(breakable(buyer.signer?.position ?? '(должность)'), signer),
-              { text: 'Дата получения (приёмки): «___» ______________ 20___ г. [16]', margin: [0, 3, 0, 3] },
-              { text: breakable(`Составитель: ${buyer.name}, ИНН/КПП ${numbers(buyer)} [19]`) },
-              { text: 'М. П.', margin: [0, 3, 0, 0] },
-            ],
-          },
+          side(seller, {
+            did: 'Товар (груз) передал / услуги, результаты работ, права сдал [10]',
+            day: `Дата отгрузки, передачи (сдачи): ${longDay(date)} [11]`,
+            mark: '[14]',
+          }),
+          side(buyer, {
+            did: 'Товар (груз) получил / услуги, результаты работ, права принял [15]',
+            day: 'Дата получения (приёмки): «___» ______________ 20___ г. [16]',
+            mark: '[19]',
+          }),
         ],
       },
+    ],
+  }
+}
+
+/** What one side signs. */
+function side(
+  party: CompanyDetails,
+  { did, day, mark }: Readonly<Record<'did' | 'day' | 'mark', string>>,
+): Column {
+  const { signer } = party
+  return {
+    width: '*',
+    stack: [
+      { text: did, bold: true },
+      signLine(
+        breakable(signer?.position ?? '(должность)'),
+        signer === undefined ? '' : shortName(signer.name),
+      ),
+      { text: day, margin: [0, 3, 0, 3] },
+      { text: breakable(`Составитель: ${party.name}, ИНН/КПП ${numbers(party)} ${mark}`) },
+      { text: 'М. П.', margin: [0, 3, 0, 0] },
     ],
   }
 }

@@ -36,6 +36,15 @@ export function longDay(iso: string): string {
   return [Number(day), months[Number(month) - 1], year, 'г.'].join(noBreak)
 }
 
+/** `Договор-оферта № 10042 от 01.02.2026`. */
+export function contractLine({
+  name,
+  number,
+  date,
+}: Readonly<Record<'name' | 'number' | 'date', string>>): string {
+  return `${name} № ${number} от ${shortDay(date)}`
+}
+
 /** The number of a payment order; some banks give none. */
 export function orderNumber({ number }: { readonly number: string }): string {
   return number || 'б/н'
