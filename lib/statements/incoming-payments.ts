@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { formatKopecks } from '../money/kopecks.ts'
-import type { Kopecks } from '../money/kopecks.ts'
+import { formatKopecks, type Kopecks } from '../money/kopecks.ts'
 import { StatementError } from './statement.ts'
 import type { AccountSection, PaymentSide, Statement, StatementDocument } from './statement.ts'
 
