@@ -22,6 +22,7 @@ export function uploads(context: UploadContext & RoomContext): Stage {
     },
 
     onEnd(exchange, outcome) {
+      if (exchange.find('objectWatcher') === undefined) return undefined
       if (exchange.find('upload') !== undefined) facts.end(exchange)
       return room.end(exchange, outcome)
     },
