@@ -206,8 +206,8 @@ export class PostgresLedger extends StoredLedger implements Ledger {
   async expireHolds(): Promise<number> {
     const now = this.#options.steadyClock.now()
     const expired = this.#openHolds.all().filter(hold => hold.expiresAt <= now)
-    for (const hold of expired) this.#openHolds.delete(hold)
     await this.endHolds(expired, 'expired')
+    for (const hold of expired) this.#openHolds.delete(hold)
     return expired.length
   }
 

@@ -1,5 +1,5 @@
 import { AccountError } from '../../accounts/accounts.ts'
-import { SqliteEntries, SqliteJobRows } from './sqlite-entries.ts'
+import { NotOpenError, SqliteEntries, SqliteJobRows } from './sqlite-entries.ts'
 import { sqliteErrorCode, type SqliteDatabase, type SqliteStatement } from './sqlite-database.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import type { Statements } from './sqlite-statements.ts'
@@ -149,7 +149,8 @@ export class SqliteBatch {
         if (isStoreFailure(error)) throw error
         this.#entries.forgetSums()
         this.#statements.undo.run()
-        const code = error instanceof AccountError ? error.code : 'operation_failed'
+        const isRefusal = error instanceof AccountError || error instanceof NotOpenError
+        const code = isRefusal ? error.code : 'operation_failed'
         refusals.push([index, code, error instanceof Error ? error.message : String(error)])
       }
       this.#statements.keep.run()

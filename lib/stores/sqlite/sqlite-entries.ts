@@ -1,4 +1,4 @@
-import { AccountError, accountNotFound, idempotencyConflict } from '../../accounts/accounts.ts'
+import { accountNotFound, idempotencyConflict } from '../../accounts/accounts.ts'
 import { paidOf } from '../../ledger/balance-book.ts'
 import type { AccountChange, ChargeSum, KeyDay, Statements } from './sqlite-statements.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
@@ -97,6 +97,16 @@ class SpendingSums {
   }
 }
 
+/** What an operation is to end has ended already. Nobody's change is refused by it, so no page has words for it. */
+export class NotOpenError extends Error {
+  readonly code: 'hold_not_open' | 'job_not_open'
+
+  constructor(code: NotOpenError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
 /** Moves money within the writer's transaction. */
 export class SqliteEntries {
   readonly #statements: Statements
@@ -110,13 +120,13 @@ export class SqliteEntries {
     this.#debts = new SqliteDebts(database)
   }
 
-  /** @throws AccountError hold_not_open */
+  /** @throws NotOpenError */
   resolve(release: ReleaseOperation): void {
     if (this.#statements.resolve.run(release).changes !== 1) throw notOpen(release)
     this.#changeOf(release)
   }
 
-  /** @throws AccountError hold_not_open */
+  /** @throws NotOpenError */
   charge(charge: ChargeOperation): void {
     const { amountMicros, overrunMicros } = charge
     const statements = this.#statements
@@ -186,8 +196,8 @@ export class SqliteEntries {
 }
 
 /** Why the hold of an operation cannot be ended. */
-function notOpen({ exchangeId, sequence }: Pick<HoldOwner, 'exchangeId' | 'sequence'>): AccountError {
-  return new AccountError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
+function notOpen({ exchangeId, sequence }: Pick<HoldOwner, 'exchangeId' | 'sequence'>): NotOpenError {
+  return new NotOpenError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
 }
 
 /** The writer's statements on jobs, prepared once. */
@@ -230,11 +240,11 @@ export class SqliteJobRows {
     return true
   }
 
-  /** @throws AccountError job_not_open, hold_not_open */
+  /** @throws NotOpenError */
   end({ provider, jobKind, id, ending }: EndJobOperation): undefined {
     const state = ending.kind === 'charge' ? 'charged' : 'released'
     if (this.#statements.endJob.run({ provider, jobKind, id, state, at: ending.at }).changes !== 1) {
-      throw new AccountError('job_not_open', `the ${jobKind} ${id} is not open`)
+      throw new NotOpenError('job_not_open', `the ${jobKind} ${id} is not open`)
     }
     if (ending.kind === 'charge') this.#entries.charge(ending)
     else this.#entries.resolve(ending)
