@@ -14,10 +14,29 @@ import { parse } from 'yaml'
 const root = join(import.meta.dirname, '../..')
 const fileTimeoutMs = 300_000
 const parts = 12
-/** What needs no gateway and no store. */
-const purePatterns = [
-  'test/lib/{bodies,companies,config,dialects,http,ledger,listener,media,metering,money}/**/*.test.ts',
-  'test/lib/{overload,pipeline,rate-limits,sandbox,settlement,statements,websocket}/**/*.test.ts',
+const pureParts = 2
+/** What needs no gateway, no store and no socket. */
+const purePattern =
+  'test/lib/{companies,config,dialects,http,ledger,media,metering,money,settlement,statements}/**/*.test.ts'
+
+const slowParts = 4
+/** What takes ten seconds and more, and shares a process with others all the same. */
+const slowPatterns = [
+  'test/account-area/{attacks,auto-top-up,balance-alert,end-to-end,end-to-end-sign-in,keys,postgres}.test.ts',
+  'test/account-area/protection.test.ts',
+  'test/cli/{accounts,backup,check-store,documents,serve}.test.ts',
+  'test/gateway/{batches-ends,batches-uncounted,bodies-long,bodies-streamed,drain-process,jobs-prices}.test.ts',
+  'test/gateway/{margin-day,media-money,overload-shed,payments-kill,provider-switches,readiness-postgres}.test.ts',
+  'test/gateway/{reload-faults,tiers,uploads-bounded-nodes,websocket-clients,websocket-holds}.test.ts',
+  'test/gateway/{workers-postgres,workers-shared}.test.ts',
+  'test/operator-area/{alarms-page,errors,story}.test.ts',
+  'test/lib/accounts/stored-corrections.test.ts',
+  'test/lib/administration/{members,operator-log}.test.ts',
+  'test/lib/alarms/stored-alarms.test.ts',
+  'test/lib/payments/{auto-top-ups,payments-model}.test.ts',
+  'test/lib/stores/postgres/{postgres-database,postgres-faults,postgres-nodes}.test.ts',
+  'test/lib/stores/shared/verify-ledger.test.ts',
+  'test/lib/stores/sqlite/{sqlite-kill,sqlite-model,sqlite-unavailable}.test.ts',
 ]
 
 /** The test of each file by its URL. The modules that stand for tap read it from here. */
@@ -56,20 +75,32 @@ async function runFiles(files: readonly string[]): Promise<void> {
 
 const find = (patterns: readonly string[]): readonly string[] => globSync(patterns, { cwd: root }).toSorted()
 
-/** Runs the tests of the pure parts. */
-export async function runPure(): Promise<void> {
-  await runFiles(find(purePatterns))
-}
-
-/** The files that have a process of their own. */
 function included(settings: string): readonly string[] {
   const { include } = parse(readFileSync(join(root, settings), 'utf8')) as { include: readonly string[] }
   return include
 }
 
+/** The files that have a process of their own. */
+const alone = new Set(find([...included('.taprc'), ...included('.taprc-long')]))
+const pure = new Set(find([purePattern]))
+
+/** Runs a part, counted from 1, of the tests of what is pure. */
+export async function runPure(part: number): Promise<void> {
+  const files = [...pure].filter(file => !alone.has(file))
+  await runFiles(files.filter((_file, index) => index % pureParts === part - 1))
+}
+
+const slow = new Set(find(slowPatterns))
+
+/** Runs a part, counted from 1, of the slow tests. */
+export async function runSlow(part: number): Promise<void> {
+  await runFiles([...slow].filter((_file, index) => index % slowParts === part - 1))
+}
+
 /** Runs a part, counted from 1, of all other files. */
 export async function runPart(part: number): Promise<void> {
-  const elsewhere = new Set(find([...included('.taprc'), ...included('.taprc-long'), ...purePatterns]))
-  const others = find(['test/**/*.test.ts']).filter(file => !elsewhere.has(file))
+  const others = find(['test/**/*.test.ts']).filter(
+    file => !alone.has(file) && !pure.has(file) && !slow.has(file),
+  )
   await runFiles(others.filter((_file, index) => index % parts === part - 1))
 }

@@ -1,0 +1,3 @@
+import { runSlow } from '../together/run-together.ts'
+
+await runSlow(1)

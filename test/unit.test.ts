@@ -1,3 +1,0 @@
-import { runPure } from './together/run-together.ts'
-
-await runPure()

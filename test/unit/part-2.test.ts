@@ -1,0 +1,3 @@
+import { runPure } from '../together/run-together.ts'
+
+await runPure(2)
