@@ -19,8 +19,6 @@ declare module '../pipeline/exchange.ts' {
   interface Facts {
     /** The open job that the request is about. */
     job: Job
-    /** The job that the exchange's own stream is about, and which has its hold. */
-    streamedJob: StreamedJob
   }
 }
 
@@ -140,7 +138,7 @@ export class JobWatch implements Stage {
   /** A stream begins with the name of its job: the hold is the job's from now on. */
   async #onNamed(exchange: Exchange, { kind, id }: NamedObject): Promise<void> {
     const hold = exchange.find('hold')
-    if (hold === undefined || exchange.find('streamedJob') !== undefined) return
+    if (hold === undefined || exchange.find('holder') !== undefined) return
     const { ledger, clock } = this.#context
     const job = submittedJob(exchange, { kind, id }, { now: clock.now(), pollMs: this.#times.pollMs })
     if (job === undefined) return
@@ -148,7 +146,6 @@ export class JobWatch implements Stage {
     const prices = [...jobPrices(exchange).values()]
     const options = { ledger, clock, loanMs, prices, onFailure: this.#onFailure }
     const streamed = new StreamedJob(options, hold, job)
-    exchange.set('streamedJob', streamed)
     exchange.set('holder', streamed)
     await streamed.opened()
   }
@@ -183,14 +180,15 @@ export class JobWatch implements Stage {
     // Charged as any answer that failed or broke off is.
     if (sighting.state === 'failed') return
     if (sighting.state === 'done' && sighting.resultsPath === undefined) return
-    const streamed = exchange.find('streamedJob')
-    if (streamed === undefined) {
+    const holder = exchange.find('holder')
+    if (holder instanceof StreamedJob) await holder.leave(this.#times.pollMs)
+    else {
       const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#times.pollMs })
       if (job === undefined) return
       // It names its prices by their versions, which may be out of the config when it ends.
       await ledger.recordPrices([...jobPrices(exchange).values()])
       await ledger.openJob(hold, job)
-    } else await streamed.leave(this.#times.pollMs)
+    }
     exchange.set('isHoldKept', true)
   }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
+import { nothingRead } from '../../../lib/dialects/measure.ts'
 import { usedByTools } from '../../../lib/metering/expected-tokens.ts'
-import type { UsageReading } from '../../../lib/money/usage.ts'
 import { decideOwed } from '../../../lib/settlement/decide-owed.ts'
 import { testPrice } from '../../contracts/store-under-test.ts'
 import { costTarget } from '../../fixtures/cost-target.ts'
@@ -14,28 +14,19 @@ const facts: RequestFacts = {
   media: [],
   objects: [],
 }
-const reading: UsageReading = {
-  lines: [],
-  isTerminal: false,
-  hasError: false,
-  hasOutput: false,
-  outputTextBytes: 0,
-  unmeteredTextBytes: 0,
-  flags: [],
-}
 
 await t.test('uses of tools that a response told of count as they were held for', async t => {
   const target = costTarget({ price: testPrice, kind: 'anthropic', model: 'm', contextTokensMax: 200_000 })
   const fetching = { ...facts, showsTools: true as const, tools: [{ type: 'webfetch20250910' }] }
   const searching = { ...facts, showsTools: true as const, tools: [{ type: 'websearch20250305' }] }
 
-  t.equal(usedByTools(target, fetching, { ...reading, toolUses: 0 }), undefined)
-  t.same(usedByTools(target, fetching, { ...reading, toolUses: 2 }), { input: 400_000 })
-  t.same(usedByTools(target, searching, { ...reading, toolUses: 1 }), { input: 200_000, searches: 1 })
+  t.equal(usedByTools(target, fetching, { ...nothingRead, toolUses: 0 }), undefined)
+  t.same(usedByTools(target, fetching, { ...nothingRead, toolUses: 2 }), { input: 400_000 })
+  t.same(usedByTools(target, searching, { ...nothingRead, toolUses: 1 }), { input: 200_000, searches: 1 })
 })
 
 await t.test('a response that the gateway cut before any text was worked on until then', async t => {
-  const broken = { outcome: 'broken', wasSent: true, drain: 'none', reading } as const
+  const broken = { outcome: 'broken', wasSent: true, drain: 'none', reading: nothingRead } as const
   t.match(decideOwed({ ...broken, endedBy: 'gateway' }), { basis: 'estimated', hasUnseen: true })
   t.match(decideOwed(broken), { basis: 'zero', flags: ['ambiguous'] }, 'its provider broke it off')
 })
