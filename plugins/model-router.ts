@@ -10,7 +10,7 @@ import { SessionNamesCheck } from '../lib/models/session-names-check.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
 import { FreeRequests } from '../lib/overload/free-requests.ts'
 import { turns } from '../lib/bodies/turns.ts'
-import type { Exchange, LocalAnswer, Facts } from '../lib/pipeline/exchange.ts'
+import type { Exchange, LocalResponse, Facts } from '../lib/pipeline/exchange.ts'
 import type { Stage } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { type ScannedRequest, receiveRequest } from '../lib/routes/receive-request.ts'
@@ -40,7 +40,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       if (operation.isModelList === true || operation.list !== undefined) {
         const list = listed({ config, directory, freeRequests, objectLists }, exchange)
         if (list !== undefined)
-          return void (exchange.localAnswer = list instanceof Promise ? await list : list)
+          return void (exchange.localResponse = list instanceof Promise ? await list : list)
       }
       if (exchange.isConnection || operation.turns !== undefined) return admitConnection({ config }, exchange)
       const connection = exchange.find('connection')
@@ -52,7 +52,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       if (route.ownEndpoint !== undefined) {
         const own = route.ownEndpoint
         const answer = () => answerOwn(own, { ...context, directory, exchange })
-        exchange.localAnswer = await freeRequests.inTurn(accountId ?? '', answer)
+        exchange.localResponse = await freeRequests.inTurn(accountId ?? '', answer)
         return
       }
       const found = routeRequest(routing, exchange, route, scanned)
@@ -117,7 +117,7 @@ interface ListsContext {
 function listed(
   { config, directory, freeRequests, objectLists }: ListsContext,
   exchange: Exchange,
-): LocalAnswer | Promise<LocalAnswer> | undefined {
+): LocalResponse | Promise<LocalResponse> | undefined {
   const route = exchange.get('route')
   const key = exchange.find('key')
   const { list, isModelList } = route.match.operation

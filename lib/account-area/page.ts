@@ -16,9 +16,9 @@ import type { EmailChange } from './sign-in/email-change.ts'
 import type { OpenSession } from '../web/sign-in/sessions.ts'
 import type { Texts } from './texts/texts.ts'
 import type { Language } from '../web/texts/language.ts'
-import type { Answer, WebPage, WebSite } from '../web/web-page.ts'
+import type { PageResponse, WebPage, WebSite } from '../web/web-page.ts'
 
-export type { Answer, Html } from '../web/web-page.ts'
+export type { PageResponse, Html } from '../web/web-page.ts'
 
 /** What all pages work with, made once at the start. */
 export interface Site extends WebSite {
@@ -75,4 +75,4 @@ export interface OwnPage extends Page {
 }
 
 /** Answers a request for a page of one's own. */
-export type ShowOwnPage = (page: OwnPage) => Answer | Promise<Answer>
+export type ShowOwnPage = (page: OwnPage) => PageResponse | Promise<PageResponse>

@@ -67,14 +67,14 @@ export class ControlClient implements Accounts, PaymentActions {
 
   async #ask<N extends OperationName>(name: N, body: object): Promise<OperationResults[N]> {
     const { status, text } = await post(this.#path, name, JSON.stringify(body))
-    let answer: unknown
+    let parsed: unknown
     try {
-      answer = JSON.parse(text)
+      parsed = JSON.parse(text)
     } catch (error) {
       throw new Error(`what listens on ${this.#path} is no gateway`, { cause: error })
     }
-    if (status === 200) return results[name].parse(answer) as OperationResults[N]
-    const { data } = failure.safeParse(answer)
+    if (status === 200) return results[name].parse(parsed) as OperationResults[N]
+    const { data } = failure.safeParse(parsed)
     if (data === undefined) throw new Error(`what listens on ${this.#path} is no gateway`)
     if (status === 409) throw new AccountError(data.error.code, data.error.message)
     throw new Error(`the running gateway could not do it: ${data.error.message}`)

@@ -16,7 +16,7 @@ import {
   isZero,
   namesInput,
   nothingRead,
-  type AnswerMeasure,
+  type ResponseMeasure,
 } from './measure.ts'
 import { promptTokens } from '../money/price-line.ts'
 
@@ -63,7 +63,7 @@ export class BatchSum {
   }
 
   /** Adds what a result tells of its usage, and what it shows beyond that. */
-  addResult({ lines, details }: AnswerMeasure, shown: ShownResult, flags: Set<string>): void {
+  addResult({ lines, details }: ResponseMeasure, shown: ShownResult, flags: Set<string>): void {
     const { model, hasOutput, textBytes, imageTokens = 0 } = shown
     const ofModel = model === undefined ? {} : { model }
     const told = hasOutput && isZero(lines) ? [] : lines

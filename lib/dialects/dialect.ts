@@ -155,7 +155,7 @@ export interface UsageReader {
 }
 
 /** What a usage reader is told of an answer before its bytes. */
-export interface AnswerHead {
+export interface HeadFacts {
   readonly status: number
   /** Lower-case, without parameters; empty when absent. */
   readonly contentType: string
@@ -231,7 +231,7 @@ export interface Operation {
   /** Bodies that stream through: who looks at the bytes as they pass; it becomes the fact `uploadWatcher`. */
   watchUpload?(head: UploadHead): UploadWatcher
   /** Absent for operations whose answer has nothing to read; answers undefined where this one has not. */
-  readUsage?(head: AnswerHead, context: UsageReaderContext): UsageReader | undefined
+  readUsage?(head: HeadFacts, context: UsageReaderContext): UsageReader | undefined
   /** Answers of this operation name objects of the provider, so they are watched for ids. */
   readonly namesObjects?: boolean
   /** The body is a file, a form with one in it, or what describes one: it is looked at on its way. */

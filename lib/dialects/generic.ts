@@ -1,5 +1,5 @@
 import { measureLines } from './anthropic/message-lines.ts'
-import { AnswerReader } from './answer-reader.ts'
+import { ResponseReader } from './response-reader.ts'
 import { isStandardTier, tierUnnamed } from './asked-tier.ts'
 import { paidOperation } from './operation-kinds.ts'
 import { content, contents } from './google/generate-content.ts'
@@ -9,8 +9,8 @@ import { anyOf, list, object, span, value } from './interest.ts'
 import {
   addDetail,
   addUsed,
-  answerOf,
-  type AnswerMeasure,
+  responseOf,
+  type ResponseMeasure,
   type Measure,
   type UsageFields,
 } from './measure.ts'
@@ -93,7 +93,7 @@ const document = object({
   data: span('output'),
 })
 
-const answer = anyOf(document, list(document))
+const response = anyOf(document, list(document))
 
 /** Events after which nothing follows, in the dialects that name them. */
 const lastTypes: ReadonlySet<unknown> = new Set(
@@ -101,7 +101,7 @@ const lastTypes: ReadonlySet<unknown> = new Set(
 )
 
 /** Reads the usage of an operation we do not know, by the shape of its numbers. */
-class GenericReader extends AnswerReader {
+class GenericReader extends ResponseReader {
   protected override isLastEvent(_event: string, data: Buffer): boolean {
     return data.length === 6 && data.toString('latin1') === '[DONE]'
   }
@@ -110,7 +110,7 @@ class GenericReader extends AnswerReader {
     if (name === 'type' && lastTypes.has(value)) this.markTerminal()
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const measure = this.#measureUsage()
     // What an unknown answer consists of is not known either: it is worth something unless it is an error.
     if (measure.lines.length === 0 && !this.hasError) this.hasOutput = true
@@ -126,11 +126,11 @@ class GenericReader extends AnswerReader {
     return isStandardTier(told) ? undefined : tierName(told)
   }
 
-  #measureUsage(): AnswerMeasure {
+  #measureUsage(): ResponseMeasure {
     const meta = this.usage('usageMeta')
-    if (meta?.has('billed_units') === true) return answerOf(measureBilledUnits(meta))
+    if (meta?.has('billed_units') === true) return responseOf(measureBilledUnits(meta))
     const metadata = this.usage('usageMetadata')
-    if (metadata !== undefined) return answerOf(measureMetadata(metadata, generateNames))
+    if (metadata !== undefined) return responseOf(measureMetadata(metadata, generateNames))
     const start = this.usage('usageStart')
     const usage = this.usage() ?? start
     if (usage === undefined) return { lines: [], details: {} }
@@ -142,13 +142,13 @@ function measureByShape(
   usage: UsageFields,
   start: UsageFields | undefined,
   providerKind: string,
-): AnswerMeasure {
-  if (usage.has('billed_units')) return answerOf(measureBilledUnits(usage))
-  if (usage.has('total_input_tokens')) return answerOf(measureMetadata(usage, interactionNames))
+): ResponseMeasure {
+  if (usage.has('billed_units')) return responseOf(measureBilledUnits(usage))
+  if (usage.has('total_input_tokens')) return responseOf(measureMetadata(usage, interactionNames))
   const isAnthropic =
     start !== undefined || usage.has('cache_read_input_tokens', 'cache_creation_input_tokens', 'iterations')
   if (isAnthropic) return measureLines(usage, start)
-  return answerOf(measureTokens(usage, providerKind))
+  return responseOf(measureTokens(usage, providerKind))
 }
 
 /** Cohere bills fewer tokens than it reads; what it billed is the price. */
@@ -173,5 +173,5 @@ export const genericOperation = paidOperation('generic', 'input', {
   interest: request,
   // It may read many texts, each by itself, as Cohere's /embed does.
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), mayComeWhole: true, isReadInParts: true }),
-  readUsage: (head, context) => new GenericReader(head, context, answer),
+  readUsage: (head, context) => new GenericReader(head, context, response),
 })

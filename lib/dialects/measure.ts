@@ -23,13 +23,13 @@ export function lineOf(meters: Meters, { tier, variant }: Pick<Measure, 'tier' |
 }
 
 /** What a whole answer comes to. */
-export interface AnswerMeasure {
+export interface ResponseMeasure {
   readonly lines: readonly UsageLine[]
   readonly details: Readonly<Record<string, number>>
 }
 
 /** What an answer comes to that has one usage object, or none. */
-export function answerOf(measure: Measure | undefined): AnswerMeasure {
+export function responseOf(measure: Measure | undefined): ResponseMeasure {
   if (measure === undefined) return { lines: [], details: {} }
   return { lines: [lineOf(measure.meters, measure)], details: measure.details }
 }

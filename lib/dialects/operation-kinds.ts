@@ -1,20 +1,20 @@
-import type { BodyKind, Operation, AnswerHead, UsageReaderContext } from './dialect.ts'
+import type { BodyKind, Operation, HeadFacts, UsageReaderContext } from './dialect.ts'
 import type { Interest } from '../http/json-scan.ts'
-import { AnswerReader } from './answer-reader.ts'
+import { ResponseReader } from './response-reader.ts'
 import { factsFrom } from './request-facts.ts'
-import type { AnswerMeasure } from './measure.ts'
+import type { ResponseMeasure } from './measure.ts'
 import type { ObjectKind, NamedObject } from '../money/usage.ts'
 import { object, value } from './interest.ts'
 import { names } from './named-objects.ts'
 
 /** Reads the answer to files that went into a store. No provider tells what it bills for them: their size does. */
-class StoredFilesReader extends AnswerReader {
-  constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest) {
+class StoredFilesReader extends ResponseReader {
+  constructor(head: HeadFacts, context: UsageReaderContext, interest: Interest) {
     super(head, context, interest)
     this.isFree = true
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     this.flags.add('size_estimated')
     return { lines: [{ meters: this.context.facts.units ?? {} }], details: {} }
   }
@@ -22,11 +22,11 @@ class StoredFilesReader extends AnswerReader {
 
 /**
  * An operation that puts files into a store, charged by their bytes.
- * @param answer where it names objects, by `names`
+ * @param response where it names objects, by `names`
  */
 export function storedFilesOperation(
   name: string,
-  answer: Interest,
+  response: Interest,
   options: NonNullable<Parameters<typeof objectOperation>[2]> &
     Required<Pick<Operation, 'defaultModel' | 'unitsOfFiles'>> & {
       readonly mainMeter: Operation['mainMeter']
@@ -34,10 +34,10 @@ export function storedFilesOperation(
 ): Operation {
   const { mainMeter, ...others } = options
   return {
-    ...objectOperation(name, answer, others),
+    ...objectOperation(name, response, others),
     isFree: false,
     mainMeter,
-    readUsage: (head, context) => new StoredFilesReader(head, context, answer),
+    readUsage: (head, context) => new StoredFilesReader(head, context, response),
   }
 }
 
@@ -69,17 +69,17 @@ export function unsupportedOperation(name: string, reason: string): Operation {
 
 /**
  * A free operation whose answer names objects, so that they are recorded.
- * @param answer where the names stand, by `names`
+ * @param response where the names stand, by `names`
  */
 export function objectOperation(
   name: string,
-  answer: Interest,
+  response: Interest,
   options: Parameters<typeof freeOperation>[1] = {},
 ): Operation {
   return {
     ...freeOperation(name, options),
     ...(options.interest !== undefined && { factsFromJson: factsFrom }),
-    readUsage: (head, context) => new AnswerReader(head, context, answer),
+    readUsage: (head, context) => new ResponseReader(head, context, response),
     namesObjects: true,
   }
 }
@@ -142,7 +142,7 @@ export function keptFile(member: 'id' | 'name'): Interest {
 }
 
 /** Reads the answer to an upload. */
-class KeptFileReader extends AnswerReader {
+class KeptFileReader extends ResponseReader {
   #kept: NonNullable<NamedObject['kept']> = {}
 
   override takeObjects(): readonly NamedObject[] {

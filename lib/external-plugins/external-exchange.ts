@@ -1,5 +1,5 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import { answerHeaders, headerValues, requestHeaders } from '../http/headers.ts'
+import { responseHeaders, headerValues, requestHeaders } from '../http/headers.ts'
 import type { Exchange, Fact, Facts } from '../pipeline/exchange.ts'
 import type {
   PluginError,
@@ -221,14 +221,14 @@ export class ExternalExchange implements PluginExchange<PluginFact, PluginFact> 
   }
 
   addResponseHeader(name: string, value: string): void {
-    requireHeader(name, value, answerHeaders)
+    requireHeader(name, value, responseHeaders)
     if (this.#exchange.response.headersSent) throw new TypeError('The head of the response has left.')
     this.#exchange.extraHeaders.push(name, value)
   }
 
   cut(error: PluginError): void {
     if (!(error instanceof GatewayError)) throw new TypeError('cut takes an error made by context.error.')
-    this.#exchange.answerEnd?.cutAtEvent(error)
+    this.#exchange.responseEnd?.cutAtEvent(error)
   }
 }
 

@@ -17,12 +17,12 @@ function acceptsTrailers(rawRequestHeaders: readonly string[]): boolean {
  * What goes on of an answer's trailers to a client with these headers; flat, undefined when there is nothing.
  * They are never made into headers.
  */
-export function answerTrailers(
+export function responseTrailers(
   raw: readonly Buffer[] | undefined,
   requestHeaders: readonly string[],
 ): string[] | undefined {
   if (raw === undefined || raw.length === 0 || !acceptsTrailers(requestHeaders)) return undefined
-  const fields = answerHeaders(latin1Headers(raw))
+  const fields = responseHeaders(latin1Headers(raw))
   const passed: string[] = []
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const name = fields[index] as string
@@ -85,7 +85,7 @@ const droppedFromRequests = new Set([
   'x-real-ip',
 ])
 
-const droppedFromAnswers = new Set([
+const droppedFromResponses = new Set([
   ...hopByHop,
   'content-length',
   // It would send the client past the gateway.
@@ -160,7 +160,7 @@ const singleByLength = new Map(singleHeaders.map(name => [name.length, name]))
 /** Servers behind CGI take `_` for `-`, so that such a name could be any of those that are dropped. */
 const droppedRequestNames = /^x-forwarded-|_/
 /** Whose pages may read an answer is for the operator to say. */
-const droppedAnswerNames = /^(?:access-control-|x-accel-|x-goog-upload-header-|x-lighttpd-)/
+const droppedResponseNames = /^(?:access-control-|x-accel-|x-goog-upload-header-|x-lighttpd-)/
 
 const ownKey = /\bgw-[\w-]{43}/
 
@@ -171,8 +171,8 @@ export function requestHeaders(raw: RawHeaders): string[] {
 }
 
 /** What goes on to the client: everything but hop-by-hop, framing, cookies and the provider account's ids. */
-export function answerHeaders(raw: RawHeaders): string[] {
-  return pass(raw, droppedFromAnswers, droppedAnswerNames)
+export function responseHeaders(raw: RawHeaders): string[] {
+  return pass(raw, droppedFromResponses, droppedResponseNames)
 }
 
 /** Headers as undici has them, read as latin1, so that every byte of a value survives. */

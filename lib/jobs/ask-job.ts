@@ -40,7 +40,7 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   const operation = resultsPath === undefined ? kind?.retrieval : kind?.results
   // The config has changed since; another node, or a later config, may know.
   if (kind === undefined || chosen === undefined || operation?.readUsage === undefined) return 'unknown'
-  const answer: { reader?: UsageReader; decoder?: Decoder | undefined; isGone?: boolean } = {}
+  const response: { reader?: UsageReader; decoder?: Decoder | undefined; isGone?: boolean } = {}
   await askProvider(
     upstreams,
     {
@@ -51,30 +51,30 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
     },
     {
       onHead(head) {
-        if (head.status === 404 || head.status === 410) answer.isGone = true
+        if (head.status === 404 || head.status === 410) response.isGone = true
         if (head.status < 200 || head.status > 299) return false
         const providerKind = chosen.provider.kind
         const object = { kind: job.kind, id: job.id }
         const reader = operation.readUsage?.(head, { providerKind, facts: jobRequestFacts(job), object })
         const isEncoded = head.contentEncoding !== '' && head.contentEncoding !== 'identity'
         if (isEncoded)
-          answer.decoder = createDecoder(head.contentEncoding, chunk => reader?.push(chunk), decodeCaps)
-        if (reader !== undefined) answer.reader = reader
+          response.decoder = createDecoder(head.contentEncoding, chunk => reader?.push(chunk), decodeCaps)
+        if (reader !== undefined) response.reader = reader
         return true
       },
       onData(chunk) {
-        if (answer.decoder !== undefined) return answer.decoder.write(chunk)
-        answer.reader?.push(chunk)
+        if (response.decoder !== undefined) return response.decoder.write(chunk)
+        response.reader?.push(chunk)
         return undefined
       },
     },
   )
-  await answer.decoder?.end()
+  await response.decoder?.end()
   // A part of the results would be charged for all of them.
-  if (answer.decoder?.isBroken === true) return 'unknown'
-  if (answer.reader !== undefined)
-    return { objects: answer.reader.takeObjects(), reading: answer.reader.end() }
-  return answer.isGone === true ? 'gone' : 'unknown'
+  if (response.decoder?.isBroken === true) return 'unknown'
+  if (response.reader !== undefined)
+    return { objects: response.reader.takeObjects(), reading: response.reader.end() }
+  return response.isGone === true ? 'gone' : 'unknown'
 }
 
 /**

@@ -157,7 +157,7 @@ export class JobWatch implements Stage {
     const job = exchange.find('job')
     if (job !== undefined) {
       const isToldAll = outcome.kind === 'completed' || reading.isTerminal
-      return isToldAll && hasWholeAnswer(exchange, reading) ? this.#endTold(job, reading) : undefined
+      return isToldAll && hasWholeResponse(exchange, reading) ? this.#endTold(job, reading) : undefined
     }
     const hold = exchange.find('hold')
     if (hold === undefined || reading.job === undefined || exchange.get('request').startsJob !== true)
@@ -207,8 +207,8 @@ export class JobWatch implements Stage {
 }
 
 /** A head alone and a part tell nothing of what a job has cost; what cannot be read is left to the poller. */
-function hasWholeAnswer({ answerStatus = 0, request }: Exchange, { flags }: UsageReading): boolean {
-  const isSuccess = answerStatus >= 200 && answerStatus <= 299
-  const isAll = request.method !== 'HEAD' && answerStatus !== 206
+function hasWholeResponse({ responseStatus = 0, request }: Exchange, { flags }: UsageReading): boolean {
+  const isSuccess = responseStatus >= 200 && responseStatus <= 299
+  const isAll = request.method !== 'HEAD' && responseStatus !== 206
   return isSuccess && isAll && !flags.includes('answer_unreadable')
 }

@@ -95,12 +95,12 @@ export class StoreRent {
   async #ask(job: Job, signal: AbortSignal): Promise<Held> {
     const { config, upstreams } = this.#options
     const ask = () => askJob({ config, upstreams, signal }, job)
-    let answer = await ask()
+    let response = await ask()
     // Nothing is asked after it any more: one answer that is wrong must not do that.
-    if (answer === 'gone') answer = await ask()
-    if (typeof answer === 'string') return answer
-    if (answer.reading.job?.state === 'failed') return 'gone'
-    return answer.reading.lines[0]?.meters.storageGigabyteDays ?? 'unknown'
+    if (response === 'gone') response = await ask()
+    if (typeof response === 'string') return response
+    if (response.reading.job?.state === 'failed') return 'gone'
+    return response.reading.lines[0]?.meters.storageGigabyteDays ?? 'unknown'
   }
 
   /** Holds for the days to come and has them asked after; answers false when there is no money for them. */

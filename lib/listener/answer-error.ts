@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { endAfterBody } from '../pipeline/end-answer.ts'
+import { endAfterBody } from '../pipeline/end-response.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 
 /** How much of an unread request body is worth reading so that the connection can be used again. */

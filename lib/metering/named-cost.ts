@@ -76,15 +76,18 @@ function workOf(
   { names, model }: NamedPrice,
   target: CostTarget,
   facts: RequestFacts,
-  answerTokens: number,
+  responseTokens: number,
 ): { readonly steps: number; readonly outputTokens: number } {
   const upstreamModelName = names.at(-1) ?? ''
   const own = { model, provider: target.provider, upstreamModelName }
   const tools = (facts.tools ?? []).filter(tool => tool.model !== undefined && names.includes(tool.model))
   // The request's own cap, and what was seen of a stream, bound what answers in its model's place, and no advisor.
   if (tools.length === 0) {
-    const isSeen = answerTokens < outputCap(target, facts)
-    return { steps: 1, outputTokens: isSeen ? answerTokens : Math.max(answerTokens, outputCap(own, facts)) }
+    const isSeen = responseTokens < outputCap(target, facts)
+    return {
+      steps: 1,
+      outputTokens: isSeen ? responseTokens : Math.max(responseTokens, outputCap(own, facts)),
+    }
   }
   let outputTokens = 0
   let steps = 1

@@ -4,7 +4,7 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Plugin, ResponseHead } from '../pipeline/plugin.ts'
-import { AnswerMeter } from './answer-meter.ts'
+import { ResponseMeter } from './response-meter.ts'
 import { HoldGrower, type HoldContext } from './place-hold.ts'
 import { recordNamed } from './record-named.ts'
 import { toolTypes } from './unasked-work.ts'
@@ -33,7 +33,7 @@ export function readUsage(context: ReadContext): Pick<Plugin, 'onResponse' | 'on
       // A response of a known length has been made and paid for when it comes.
       if (head.contentLength === undefined) meter.grower = growerOf(exchange, context)
       exchange.set('meter', meter)
-      exchange.answerReader = meter
+      exchange.responseReader = meter
       return meter
     },
 
@@ -52,7 +52,7 @@ function holdBackObjects(exchange: Exchange, { status, headers }: ResponseHead, 
 }
 
 /** The tap for a success that its operation can read; undefined for everything else. */
-function meterFor(exchange: Exchange, head: ResponseHead, ledger: Ledger): AnswerMeter | undefined {
+function meterFor(exchange: Exchange, head: ResponseHead, ledger: Ledger): ResponseMeter | undefined {
   const target = exchange.find('target')
   const { operation, object } = exchange.get('route').match
   if (target === undefined || operation.readUsage === undefined || head.status < 200 || head.status > 299)
@@ -71,7 +71,7 @@ function meterFor(exchange: Exchange, head: ResponseHead, ledger: Ledger): Answe
     },
   )
   if (reader === undefined) return undefined
-  return new AnswerMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
+  return new ResponseMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
     recordObject: named => recordNamed(exchange, named, ledger),
     namesObjects: operation.namesObjects === true || request.makesObjects === true,
     runsTools: toolTypes(request, target).length > 0,
@@ -90,7 +90,7 @@ function growerOf(exchange: Exchange, { bus, config, ledger }: ReadContext): Hol
     basis: { target, facts, hold: config.hold },
     price: target.price,
     ledger,
-    onSpent: reason => exchange.answerEnd?.cutAtEvent(reason),
+    onSpent: reason => exchange.responseEnd?.cutAtEvent(reason),
     onFailure: failure => bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
   })
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Config } from '../config/config.ts'
 import type { Route } from '../routes/route.ts'
-import type { LocalAnswer } from '../pipeline/exchange.ts'
+import type { LocalResponse } from '../pipeline/exchange.ts'
 import { isAllowed } from './requested-model.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
@@ -15,7 +15,7 @@ export function listModels(
   directory: ModelDirectory,
   route: Route,
   allowed: readonly string[] | undefined,
-): LocalAnswer {
+): LocalResponse {
   const only = route.match.pathModel
   // A name that only a pattern covers is not listed, and is there nevertheless.
   const known = [...directory.servedNames(), ...(only === undefined ? [] : [only])]

@@ -198,14 +198,14 @@ function apart(object: ProviderObject): GatewayError {
 }
 
 /** Asks for each, in order: requests with thousands of names keep nobody else waiting. */
-export async function inGroups<Named, Answer>(
+export async function inGroups<Named, Result>(
   named: readonly Named[],
-  ask: (one: Named) => Promise<Answer>,
-): Promise<readonly Answer[]> {
-  const answers: Answer[] = []
+  ask: (one: Named) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
   for (let start = 0; start < named.length; start += atOnce) {
     if (start > 0) await setImmediate()
-    answers.push(...(await Promise.all(named.slice(start, start + atOnce).map(ask))))
+    results.push(...(await Promise.all(named.slice(start, start + atOnce).map(ask))))
   }
-  return answers
+  return results
 }

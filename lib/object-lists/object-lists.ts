@@ -2,13 +2,13 @@ import { toldProvider, type Config } from '../config/config.ts'
 import type { ObjectList, ListPage, PageRequest } from '../dialects/object-list.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { ownObject } from '../models/object-owner.ts'
-import type { Exchange, LocalAnswer } from '../pipeline/exchange.ts'
+import type { Exchange, LocalResponse } from '../pipeline/exchange.ts'
 import type { Ledger, ObjectLedger } from '../ledger/ledger.ts'
 import type { Clock } from '../platform/clock.ts'
 import { Upstreams, type UpstreamsContext } from '../upstream/upstreams.ts'
 import { ownRows, type OwnRow } from './own-rows.ts'
 import { answerAddresses, AddressRewriter } from '../dialects/rewrite-addresses.ts'
-import type { AnswerHead, RequestFacts } from '../dialects/dialect.ts'
+import type { HeadFacts, RequestFacts } from '../dialects/dialect.ts'
 import type { Route } from '../routes/route.ts'
 import { createDecoder } from '../http/decode.ts'
 import { objectName } from '../money/usage.ts'
@@ -80,9 +80,9 @@ function isGone(status: number, { chosen }: OwnRow): boolean {
 async function ask(
   { upstreams, exchange, list, signal }: FetchContext,
   row: OwnRow,
-): Promise<{ readonly head: AnswerHead; readonly body: Buffer }> {
+): Promise<{ readonly head: HeadFacts; readonly body: Buffer }> {
   const chunks: Buffer[] = []
-  let head: AnswerHead = { status: 0, contentType: '' }
+  let head: HeadFacts = { status: 0, contentType: '' }
   let decoder = createDecoder('', chunk => chunks.push(chunk), decodeCaps)
   const dialectName = exchange.get('route').dialect.name
   try {
@@ -119,7 +119,7 @@ function unreachable({ object, chosen }: OwnRow, what: string, cause?: unknown):
 async function recordNames(
   { ledger, exchange, list }: FetchContext,
   { object, chosen }: OwnRow,
-  head: AnswerHead,
+  head: HeadFacts,
   body: Buffer,
 ): Promise<void> {
   const { provider, kind, id, accountId, credential, facts } = object
@@ -219,7 +219,7 @@ export class ObjectLists {
    * @throws GatewayError request_invalid, object_not_found for a cursor that is not the account's own,
    * upstream_unreachable when one of the objects could not be fetched
    */
-  async answer(exchange: Exchange, list: ObjectList): Promise<LocalAnswer> {
+  async answer(exchange: Exchange, list: ObjectList): Promise<LocalResponse> {
     const route = exchange.get('route')
     const query = new URLSearchParams(/\?(.*)$/s.exec(route.match.upstreamPath)?.[1] ?? '')
     const page = list.readPage(query)

@@ -94,7 +94,7 @@ export class ErrorCounts {
 }
 
 /** The gateway's code, or `provider_429` where the client received a provider's error as it was. */
-function failureOf({ answerStatus = 0 }: Exchange, outcome: Outcome): string | undefined {
+function failureOf({ responseStatus = 0 }: Exchange, outcome: Outcome): string | undefined {
   if ('error' in outcome) return errorCode(outcome.error)
-  return outcome.kind === 'completed' && answerStatus >= 400 ? `provider_${answerStatus}` : undefined
+  return outcome.kind === 'completed' && responseStatus >= 400 ? `provider_${responseStatus}` : undefined
 }

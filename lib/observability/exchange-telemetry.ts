@@ -87,7 +87,7 @@ function tellEnd(telemetry: Telemetry, span: Span, ended: Ended): void {
       startMs: failedMs - Number(durationMs),
       endMs: failedMs,
       attributes: {
-        ...withoutAnswer(generation, String(provider)),
+        ...withoutResponse(generation, String(provider)),
         ...way(credentialName, egress, status),
         'error.type': String(result),
       },
@@ -96,7 +96,7 @@ function tellEnd(telemetry: Telemetry, span: Span, ended: Ended): void {
   }
   const upstream = exchange.find('upstream')
   if (upstream !== undefined && upstream.attemptCount > 0) {
-    const status = exchange.answerStatus
+    const status = exchange.responseStatus
     const failure = error ?? (status !== undefined && status >= 400 ? String(status) : undefined)
     telemetry.attempt(span, {
       name,
@@ -151,7 +151,7 @@ function generationAttributes(exchange: Exchange): Attributes {
 }
 
 /** Of an attempt that came to nothing, which may have been at another provider. */
-function withoutAnswer(attributes: Attributes, provider: string): Attributes {
+function withoutResponse(attributes: Attributes, provider: string): Attributes {
   const { 'gen_ai.response.model': _answered, ...asked } = attributes
   if (provider === asked['gateway.provider']) return asked
   return {

@@ -193,7 +193,7 @@ export class Metrics {
     if (firstByteMs !== undefined) this.#firstBytes.observe({ provider }, (firstByteMs - begunMs) / 1000)
     if ((exchange.find('upstream')?.attemptCount ?? 0) > 0) {
       const code = 'error' in outcome ? errorCode(outcome.error) : outcome.kind
-      this.#attempts.inc({ provider, result: resultName(exchange.answerStatus, code) })
+      this.#attempts.inc({ provider, result: resultName(exchange.responseStatus, code) })
     }
     const charged = exchange.find('charged')
     if (charged === undefined) return

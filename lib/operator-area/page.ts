@@ -11,7 +11,7 @@ import type { Records } from '../stores/records/records.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
 import type { OpenSession } from '../web/sign-in/sessions.ts'
 import type { Language } from '../web/texts/language.ts'
-import type { Answer, WebPage, WebSite } from '../web/web-page.ts'
+import type { PageResponse, WebPage, WebSite } from '../web/web-page.ts'
 import type { Texts } from './texts/texts.ts'
 
 /** Providers as the processes of this node have them. */
@@ -70,4 +70,4 @@ export function may(role: OperatorRole, permission: Permission): boolean {
 }
 
 /** Answers a request for a page of an operator. */
-export type ShowDeskPage = (page: DeskPage) => Answer | Promise<Answer>
+export type ShowDeskPage = (page: DeskPage) => PageResponse | Promise<PageResponse>

@@ -1,5 +1,5 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import type { LocalAnswer, Exchange } from '../pipeline/exchange.ts'
+import type { LocalResponse, Exchange } from '../pipeline/exchange.ts'
 import type { OwnEndpoint } from '../routes/route.ts'
 import { balanceAmounts, type Ledger } from '../ledger/ledger.ts'
 import { formatRoubles } from '../money/amount.ts'
@@ -103,7 +103,7 @@ interface OwnRequest {
 export async function answerOwn(
   endpoint: OwnEndpoint,
   request: Omit<OwnRequest, 'key'>,
-): Promise<LocalAnswer> {
+): Promise<LocalResponse> {
   const key = request.exchange.find('key')
   if (key === undefined)
     throw new GatewayError('key_missing', 'This gateway runs without keys, so it has no accounts.')

@@ -22,7 +22,7 @@ export interface Facts {}
 export type Fact = keyof Facts
 
 /** An answer the gateway gives itself instead of forwarding, such as the list of models. */
-export interface LocalAnswer {
+export interface LocalResponse {
   readonly status: number
   /** Flat: name, value, name, value. */
   readonly headers: readonly string[]
@@ -30,13 +30,13 @@ export interface LocalAnswer {
 }
 
 /** Changes answer bytes on their way to the client, behind the taps. Used in two places only. */
-interface AnswerRewriter {
+interface ResponseRewriter {
   push(chunk: Buffer): Buffer
   end(): Buffer
 }
 
 /** Ends an answer that may not go on, and says so where its format can. */
-interface AnswerEnd {
+interface ResponseEnd {
   cutAtEvent(reason: Error): void
 }
 
@@ -48,7 +48,7 @@ interface CutNotice {
 }
 
 /** Follows an answer's bytes. Not a function: one in a field of each exchange kept them all in memory. */
-interface AnswerReader {
+interface TerminalState {
   readonly isTerminal: boolean
 }
 
@@ -92,12 +92,12 @@ export class Exchange {
   /** The request was handed to the upstream, which may have begun to work on it. */
   wasSent = false
   /** The status of the upstream's answer, from its head on; the client may not have seen it yet. */
-  answerStatus: number | undefined
+  responseStatus: number | undefined
   /** How a plugin cuts the answer while it is relayed; there before the first gate. */
-  answerEnd: AnswerEnd | undefined
+  responseEnd: ResponseEnd | undefined
   /** Set by a gate to answer without an upstream. */
-  localAnswer: LocalAnswer | undefined
-  rewriter: AnswerRewriter | undefined
+  localResponse: LocalResponse | undefined
+  rewriter: ResponseRewriter | undefined
   /** Headers of ours that the answer carries beside the upstream's; flat. */
   readonly extraHeaders: string[] = []
   /** Headers, by their names in lower case, that the provider gets in place of the client's, or does not get at all. */
@@ -110,7 +110,7 @@ export class Exchange {
    */
   drain: 'none' | 'reading' | 'limited' | 'refused' = 'none'
   /** Says when the answer's last event was seen: a client that leaves then has it all. */
-  answerReader: AnswerReader | undefined
+  responseReader: TerminalState | undefined
   /** The event that tells the client's SDK that a stream was cut; absent where none can be sent. */
   cutNotice: CutNotice | undefined
 

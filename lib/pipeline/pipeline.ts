@@ -113,7 +113,7 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   run(exchange: Exchange): Promise<void> {
     const relay = new Relay(exchange, this, this.#options.limits)
     return this.#runGates(exchange, relay, () => {
-      if (exchange.localAnswer !== undefined) return answerLocally(exchange, relay)
+      if (exchange.localResponse !== undefined) return answerLocally(exchange, relay)
       relay.attach(this.#forwarding.forward(exchange, relay))
     })
   }
@@ -147,7 +147,7 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
     this.#open.add(relay)
     try {
       for (const plugin of this.#plugins) {
-        const isPartial = exchange.localAnswer !== undefined || exchange.isConnection
+        const isPartial = exchange.localResponse !== undefined || exchange.isConnection
         if (isPartial && !hasNeeds(plugin, exchange)) continue
         const pending = plugin.onRequest?.(exchange)
         if (pending !== undefined) await pending
@@ -155,7 +155,7 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
         if (relay.cutReason !== undefined) throw relay.cutReason
       }
       relay.open()
-      if (exchange.localAnswer === undefined && !exchange.isConnection) {
+      if (exchange.localResponse === undefined && !exchange.isConnection) {
         for (const plugin of this.#plugins) plugin.onUpstreamRequest?.(exchange)
       }
       forward()
@@ -246,9 +246,9 @@ const noControls = { pause() {}, resume() {}, abort() {} }
 
 /** Pushes an answer that a gate prepared through the same relay as any other. */
 function answerLocally(exchange: Exchange, relay: Relay): void {
-  const answer = exchange.localAnswer
-  if (answer === undefined) return
-  const { status, headers, body } = answer
+  const response = exchange.localResponse
+  if (response === undefined) return
+  const { status, headers, body } = response
   relay.onHead({ status, headers, contentLength: body.length }, noControls)
   if (body.length > 0 && exchange.request.method !== 'HEAD') relay.onData(body)
   relay.onEnd()

@@ -23,7 +23,7 @@ export interface UpstreamControls {
 }
 
 /** Where `forward` pushes the answer: head once, data as it comes, then exactly one of end and error. */
-export interface AnswerSink {
+export interface ResponseSink {
   /** An informational response (RFC 9110 section 15.2), of which there may be some before the head; headers flat. */
   onInformation(status: number, headers: readonly string[]): void
   onHead(head: ResponseHead, controls: UpstreamControls): void
@@ -101,7 +101,7 @@ export interface Stage {
   onUpstreamRequest?(exchange: Exchange): void
 
   /** The one exclusive hook: exactly one plugin sends the request and pushes the answer into the sink. */
-  forward?(exchange: Exchange, sink: AnswerSink): UpstreamControls
+  forward?(exchange: Exchange, sink: ResponseSink): UpstreamControls
 
   /** As `forward`, for a request that was upgraded to a WebSocket; by the same plugin. */
   forwardSession?(exchange: Exchange, sink: SessionSink): SessionControls

@@ -1,7 +1,7 @@
-import { AnswerWriter, type AnswerFlow } from './answer-writer.ts'
-import { cutOff } from './end-answer.ts'
+import { ResponseWriter, type ResponseFlow } from './response-writer.ts'
+import { cutOff } from './end-response.ts'
 import type { Exchange, Outcome } from './exchange.ts'
-import type { AnswerSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
+import type { ResponseSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
 import { beyondLimit, partingLimits, type ReadLimits, type RelayLimits } from './relay-limits.ts'
 
 /** What the relay asks of the pipeline at each step of an exchange. */
@@ -22,12 +22,12 @@ type Phase = 'gates' | 'forwarding' | 'relaying' | 'settling' | 'closing' | 'end
  * The course of one exchange behind its gates: feeds the taps, has the answer written, and sees to it that
  * the exchange is settled before its answer ends, and ends exactly once.
  */
-export class Relay implements AnswerSink, AnswerFlow {
+export class Relay implements ResponseSink, ResponseFlow {
   readonly exchange: Exchange
   slot = -1
   readonly #steps: RelaySteps
   readonly #limits: RelayLimits
-  readonly #writer: AnswerWriter
+  readonly #writer: ResponseWriter
   #phase: Phase = 'gates'
   #outcome: Outcome | undefined
   #controls: UpstreamControls | undefined
@@ -51,8 +51,8 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.exchange = exchange
     this.#steps = steps
     this.#limits = limits
-    this.#writer = new AnswerWriter(exchange, this, limits.stallMs)
-    exchange.answerEnd = this
+    this.#writer = new ResponseWriter(exchange, this, limits.stallMs)
+    exchange.responseEnd = this
     exchange.response.once('close', () => this.#onClose())
   }
 
@@ -76,7 +76,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#phase !== 'forwarding') return
     this.#phase = 'relaying'
     this.#controls = controls
-    this.exchange.answerStatus = head.status
+    this.exchange.responseStatus = head.status
     this.exchange.moments.firstByteMs = performance.now()
     this.#taps = this.#steps.respond(this.exchange, head)
     if (this.exchange.hasClientLeft) return
@@ -252,7 +252,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** The last event has come, as far as the tap tells that reads the answer. */
   #isWhole(): boolean {
     try {
-      return this.exchange.answerReader?.isTerminal === true
+      return this.exchange.responseReader?.isTerminal === true
     } catch (error) {
       this.#steps.tapFailed(this.exchange, error)
       return false

@@ -35,7 +35,7 @@ export class TurnRelay {
     this.exchange = exchange
     this.#steps = steps
     this.#limits = limits
-    exchange.answerEnd = this
+    exchange.responseEnd = this
   }
 
   /**
@@ -73,7 +73,7 @@ export class TurnRelay {
   }
 
   #begin(): readonly Tap[] {
-    this.exchange.answerStatus = head.status
+    this.exchange.responseStatus = head.status
     this.exchange.moments.firstByteMs = performance.now()
     const onLate = (): void => this.cutAtEvent(beyondLimit('time', this.#limits))
     this.#timer = setTimeout(onLate, this.#limits.timeMs)

@@ -3,15 +3,15 @@ import {
   checkModel,
   isArray,
   isSlow,
-  jsonAnswer,
+  jsonResponse,
   jsonBody,
   optionalCount,
   SandboxFault,
-  streamAnswer,
+  streamResponse,
   makeReply,
   readPrompt,
-} from './answer.ts'
-import type { JsonObject, SandboxAnswer, SandboxRequest, Reply } from './answer.ts'
+} from './sandbox-response.ts'
+import type { JsonObject, SandboxResponse, SandboxRequest, Reply } from './sandbox-response.ts'
 
 const errorTypes = {
   400: 'invalid_request_error',
@@ -22,14 +22,14 @@ const errorTypes = {
 } as const
 
 /** Answers `/v1/messages` and `/v1/messages/count_tokens` as Anthropic does. */
-export function answerAnthropic(request: SandboxRequest): SandboxAnswer {
+export function answerAnthropic(request: SandboxRequest): SandboxResponse {
   const requestId = `req_sandbox_${randomUUID()}`
   try {
-    const answer = route(request)
-    return { ...answer, headers: { ...answer.headers, 'request-id': requestId } }
+    const response = route(request)
+    return { ...response, headers: { ...response.headers, 'request-id': requestId } }
   } catch (error) {
     if (!(error instanceof SandboxFault)) throw error
-    return jsonAnswer(
+    return jsonResponse(
       {
         type: 'error',
         error: { type: errorTypes[error.status], message: error.message },
@@ -41,7 +41,7 @@ export function answerAnthropic(request: SandboxRequest): SandboxAnswer {
   }
 }
 
-function route(request: SandboxRequest): SandboxAnswer {
+function route(request: SandboxRequest): SandboxResponse {
   if (request.path !== '/v1/messages' && request.path !== '/v1/messages/count_tokens')
     throw new SandboxFault(404, 'Not found')
   if (request.method !== 'POST') throw new SandboxFault(405, 'Method Not Allowed')
@@ -53,13 +53,13 @@ function route(request: SandboxRequest): SandboxAnswer {
     throw new SandboxFault(400, 'messages: at least one message is required')
   const model = checkModel(body['model'], name => `model: ${name}`)
   const prompt = readPrompt(messages, body['system'])
-  if (request.path.endsWith('/count_tokens')) return jsonAnswer({ input_tokens: prompt.tokens })
+  if (request.path.endsWith('/count_tokens')) return jsonResponse({ input_tokens: prompt.tokens })
 
   const tokensMax = optionalCount(body, 'max_tokens')
   if (tokensMax === undefined) throw new SandboxFault(400, 'max_tokens: Field required')
   const reply = makeReply(prompt.lastText, tokensMax)
-  if (body['stream'] === true) return streamAnswer(events(model, prompt.tokens, reply), isSlow(model))
-  return jsonAnswer({
+  if (body['stream'] === true) return streamResponse(events(model, prompt.tokens, reply), isSlow(model))
+  return jsonResponse({
     ...message(model),
     content: [{ type: 'text', text: reply.text }],
     stop_reason: stopReason(reply),

@@ -4,17 +4,17 @@ import {
   isArray,
   isObject,
   isSlow,
-  jsonAnswer,
+  jsonResponse,
   jsonBody,
   optionalCount,
   SandboxFault,
-  streamAnswer,
+  streamResponse,
   countTokens,
   makeReply,
   readPrompt,
   vector,
-} from './answer.ts'
-import type { JsonObject, SandboxAnswer, SandboxRequest, Prompt, Reply } from './answer.ts'
+} from './sandbox-response.ts'
+import type { JsonObject, SandboxResponse, SandboxRequest, Prompt, Reply } from './sandbox-response.ts'
 
 const dimensionsDefault = 768
 const dimensionsMax = 3072
@@ -29,7 +29,7 @@ const errorStatuses = {
 } as const
 
 /** Answers `/v1beta/models/{model}:{method}`, and the same under `/v1`, as Gemini does. */
-export function answerGoogle(request: SandboxRequest): SandboxAnswer {
+export function answerGoogle(request: SandboxRequest): SandboxResponse {
   try {
     return route(request)
   } catch (error) {
@@ -38,7 +38,7 @@ export function answerGoogle(request: SandboxRequest): SandboxAnswer {
       error.status === 429
         ? { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1s' }] }
         : {}
-    return jsonAnswer(
+    return jsonResponse(
       {
         error: {
           code: error.status,
@@ -52,7 +52,7 @@ export function answerGoogle(request: SandboxRequest): SandboxAnswer {
   }
 }
 
-function route(request: SandboxRequest): SandboxAnswer {
+function route(request: SandboxRequest): SandboxResponse {
   const match = /^\/v1(?:beta)?\/models\/([^/:]+):([A-Za-z]+)$/.exec(request.path)
   if (match === null) throw new SandboxFault(404, 'Requested entity was not found.')
   if (request.method !== 'POST') throw new SandboxFault(405, 'Method not allowed.')
@@ -103,11 +103,11 @@ function settings(body: JsonObject): { tokensMax: number | undefined; candidates
   return { tokensMax, candidates }
 }
 
-function generate(model: string, body: JsonObject): SandboxAnswer {
+function generate(model: string, body: JsonObject): SandboxResponse {
   const prompt = promptOf(body)
   const { tokensMax, candidates } = settings(body)
   const reply = makeReply(prompt.lastText, tokensMax)
-  return jsonAnswer({
+  return jsonResponse({
     candidates: Array.from({ length: candidates }, (_, index) =>
       candidate(reply.text, index, finishReason(reply)),
     ),
@@ -117,7 +117,7 @@ function generate(model: string, body: JsonObject): SandboxAnswer {
   })
 }
 
-function generateStream(model: string, body: JsonObject, isSse: boolean): SandboxAnswer {
+function generateStream(model: string, body: JsonObject, isSse: boolean): SandboxResponse {
   const prompt = promptOf(body)
   const reply = makeReply(prompt.lastText, settings(body).tokensMax)
   const responseId = randomUUID()
@@ -130,7 +130,7 @@ function generateStream(model: string, body: JsonObject, isSse: boolean): Sandbo
   }))
   if (isSse) {
     // Gemini's event streams use CRLF, name no events and end without a [DONE].
-    return streamAnswer(
+    return streamResponse(
       chunks.map(chunk => `data: ${JSON.stringify(chunk)}\r\n\r\n`),
       isSlow(model),
       'text/event-stream',
@@ -139,7 +139,7 @@ function generateStream(model: string, body: JsonObject, isSse: boolean): Sandbo
   const frames = chunks.map(
     (chunk, index) => `${index === 0 ? '[' : ',\r\n'}${JSON.stringify(chunk, null, 2)}\n`,
   )
-  return streamAnswer([...frames, ']'], isSlow(model), 'application/json; charset=UTF-8')
+  return streamResponse([...frames, ']'], isSlow(model), 'application/json; charset=UTF-8')
 }
 
 function candidate(text: string, index: number, reason: string | undefined): JsonObject {
@@ -169,24 +169,24 @@ function modalities(prompt: Prompt): readonly JsonObject[] {
   return [text, { modality: 'IMAGE', tokenCount: prompt.mediaTokens }]
 }
 
-function countContents(body: JsonObject): SandboxAnswer {
+function countContents(body: JsonObject): SandboxResponse {
   const inner = body['generateContentRequest'] ?? body['generate_content_request']
   const prompt = promptOf(isObject(inner) ? inner : body)
-  return jsonAnswer({ totalTokens: prompt.tokens, promptTokensDetails: modalities(prompt) })
+  return jsonResponse({ totalTokens: prompt.tokens, promptTokensDetails: modalities(prompt) })
 }
 
-function embed(body: JsonObject): SandboxAnswer {
+function embed(body: JsonObject): SandboxResponse {
   const { text, values } = embedding(body)
-  return jsonAnswer({ embedding: { values }, usageMetadata: embeddingUsage(countTokens(text)) })
+  return jsonResponse({ embedding: { values }, usageMetadata: embeddingUsage(countTokens(text)) })
 }
 
-function embedBatch(body: JsonObject): SandboxAnswer {
+function embedBatch(body: JsonObject): SandboxResponse {
   const requests = body['requests']
   if (!isArray(requests) || requests.length === 0)
     throw new SandboxFault(400, '* BatchEmbedContentsRequest.requests: requests is not specified')
   const embeddings = requests.map(item => embedding(isObject(item) ? item : {}))
   const tokens = embeddings.reduce((sum, { text }) => sum + countTokens(text), 0)
-  return jsonAnswer({
+  return jsonResponse({
     embeddings: embeddings.map(({ values }) => ({ values })),
     usageMetadata: embeddingUsage(tokens),
   })

@@ -4,18 +4,18 @@ import {
   isArray,
   isObject,
   isSlow,
-  jsonAnswer,
+  jsonResponse,
   jsonBody,
   optionalCount,
   SandboxFault,
-  streamAnswer,
+  streamResponse,
   checkModel,
   makeReply,
   readPrompt,
   countTokens,
   vector,
-} from './answer.ts'
-import type { JsonObject, SandboxAnswer, SandboxRequest, Prompt } from './answer.ts'
+} from './sandbox-response.ts'
+import type { JsonObject, SandboxResponse, SandboxRequest, Prompt } from './sandbox-response.ts'
 
 const choicesMax = 8
 
@@ -51,7 +51,7 @@ const legacy: Form = {
 }
 
 /** `POST /chat/completions` */
-export function answerChat(request: SandboxRequest): SandboxAnswer {
+export function answerChat(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
   const messages = body['messages']
@@ -67,7 +67,7 @@ export function answerChat(request: SandboxRequest): SandboxAnswer {
 }
 
 /** `POST /completions` */
-export function answerCompletion(request: SandboxRequest): SandboxAnswer {
+export function answerCompletion(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
   const prompt = body['prompt'] ?? ''
@@ -82,7 +82,7 @@ function answer(
   body: JsonObject,
   prompt: Prompt,
   tokensMax: number | undefined,
-): SandboxAnswer {
+): SandboxResponse {
   const count = optionalCount(body, 'n') ?? 1
   if (count > choicesMax) throw new SandboxFault(400, `Invalid 'n': at most ${choicesMax}.`, 'n')
   const reply = makeReply(prompt.lastText, tokensMax)
@@ -97,7 +97,7 @@ function answer(
       logprobs: null,
       finish_reason: reason,
     }))
-    return jsonAnswer({ ...head, object: form.object, choices, usage, service_tier: 'default' })
+    return jsonResponse({ ...head, object: form.object, choices, usage, service_tier: 'default' })
   }
 
   const options = body['stream_options']
@@ -109,7 +109,7 @@ function answer(
   const choice = (index: number, part: JsonObject, finish: string | null = null): string =>
     chunk([{ index, ...part, logprobs: null, finish_reason: finish }])
   const first = form.first()
-  return streamAnswer(
+  return streamResponse(
     [
       ...(first === undefined ? [] : indexes.map(index => choice(index, first))),
       ...reply.pieces.flatMap(text => indexes.map(index => choice(index, form.piece(text)))),
@@ -154,7 +154,7 @@ const onePixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 /** `POST /embeddings` */
-export function answerEmbeddings(request: SandboxRequest): SandboxAnswer {
+export function answerEmbeddings(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
   const inputs = inputsOf(body['input'])
@@ -165,7 +165,7 @@ export function answerEmbeddings(request: SandboxRequest): SandboxAnswer {
     return { object: 'embedding', index, embedding }
   })
   const tokens = inputs.reduce((sum, text) => sum + countTokens(text), 0)
-  return jsonAnswer({ object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } })
+  return jsonResponse({ object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } })
 }
 
 /** One text, several texts, or token numbers in place of a text. */
@@ -185,7 +185,7 @@ function base64Floats(values: readonly number[]): string {
 }
 
 /** `POST /images/generations` */
-export function answerImages(request: SandboxRequest): SandboxAnswer {
+export function answerImages(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   openaiModel(body['model'])
   const prompt = body['prompt']
@@ -195,7 +195,7 @@ export function answerImages(request: SandboxRequest): SandboxAnswer {
   if (count > imagesMax) throw new SandboxFault(400, `Invalid 'n': at most ${imagesMax}.`, 'n')
   const inputTokens = countTokens(prompt)
   const outputTokens = imageOutputTokens * count
-  return jsonAnswer({
+  return jsonResponse({
     created: createdSeconds,
     data: Array.from({ length: count }, () => ({ b64_json: onePixelPng })),
     background: 'opaque',
@@ -215,13 +215,13 @@ export function answerImages(request: SandboxRequest): SandboxAnswer {
 const moderationCategories = ['harassment', 'hate', 'illicit', 'self-harm', 'sexual', 'violence']
 
 /** Nothing is ever flagged: the sandbox reads no meaning. */
-export function answerModeration(request: SandboxRequest): SandboxAnswer {
+export function answerModeration(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
   const input = body['input']
   if (input === undefined) throw new SandboxFault(400, "Missing required parameter: 'input'.", 'input')
   const count = isArray(input) && typeof input[0] === 'string' ? input.length : 1
-  return jsonAnswer({
+  return jsonResponse({
     id: `modr-${randomUUID()}`,
     model,
     results: Array.from({ length: count }, () => ({

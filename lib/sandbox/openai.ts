@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import {
-  jsonAnswer,
+  jsonResponse,
   SandboxFault,
-  bytesAnswer,
+  bytesResponse,
   jsonBody,
-  streamAnswer,
+  streamResponse,
   makeReply,
   createdSeconds,
   isArray,
   isSlow,
   optionalCount,
   readPrompt,
-  type SandboxAnswer,
+  type SandboxResponse,
   type SandboxRequest,
   type JsonObject,
   type Reply,
-} from './answer.ts'
+} from './sandbox-response.ts'
 import {
   answerChat,
   answerCompletion,
@@ -25,7 +25,7 @@ import {
   answerModeration,
 } from './openai-chat.ts'
 
-type Handler = (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>
+type Handler = (request: SandboxRequest) => SandboxResponse | Promise<SandboxResponse>
 
 const samplesPerSecond = 8000
 const beepSeconds = 0.1
@@ -35,12 +35,12 @@ const audioTokensPerSecond = 10
 const bytesPerSecondGuess = 16_000
 
 /** A short WAV, whatever was asked for; like the provider's, the answer says nothing about usage. */
-function answerSpeech(request: SandboxRequest): SandboxAnswer {
+function answerSpeech(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   openaiModel(body['model'])
   if (typeof body['input'] !== 'string' || body['input'] === '')
     throw new SandboxFault(400, "Missing required parameter: 'input'.", 'input')
-  return bytesAnswer(beep(), 'audio/wav')
+  return bytesResponse(beep(), 'audio/wav')
 }
 
 /** One tone of 440 Hz, 16-bit mono. */
@@ -67,7 +67,7 @@ function beep(): Buffer {
 }
 
 /** `POST /audio/transcriptions` */
-async function answerTranscription(request: SandboxRequest): Promise<SandboxAnswer> {
+async function answerTranscription(request: SandboxRequest): Promise<SandboxResponse> {
   const form = await readForm(request)
   const model = openaiModel(form.get('model') ?? undefined)
   const file = form.get('file')
@@ -77,10 +77,10 @@ async function answerTranscription(request: SandboxRequest): Promise<SandboxAnsw
   const seconds = secondsOf(audio)
   const reply = makeReply(`a file of ${audio.length} bytes`, undefined)
   if (form.get('response_format') === 'text')
-    return bytesAnswer(`${reply.text}\n`, 'text/plain; charset=utf-8')
+    return bytesResponse(`${reply.text}\n`, 'text/plain; charset=utf-8')
   const usage = transcriptionUsage(model, seconds, reply.pieces.length)
-  if (form.get('stream') !== 'true') return jsonAnswer({ text: reply.text, usage })
-  return streamAnswer(
+  if (form.get('stream') !== 'true') return jsonResponse({ text: reply.text, usage })
+  return streamResponse(
     [
       ...reply.pieces.map(delta => ({ type: 'transcript.text.delta', delta })),
       { type: 'transcript.text.done', text: reply.text, usage },
@@ -131,18 +131,18 @@ const routes: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 ])
 
 /** Answers the rest of `/v1` as OpenAI does. */
-export async function answerOpenai(request: SandboxRequest): Promise<SandboxAnswer> {
+export async function answerOpenai(request: SandboxRequest): Promise<SandboxResponse> {
   const requestId = `req_sandbox_${randomUUID()}`
   try {
-    const answer = await route(request)
-    return { ...answer, headers: { ...answer.headers, 'x-request-id': requestId } }
+    const response = await route(request)
+    return { ...response, headers: { ...response.headers, 'x-request-id': requestId } }
   } catch (error) {
     if (!(error instanceof SandboxFault)) throw error
     return fault(error, requestId)
   }
 }
 
-function route(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnswer> {
+function route(request: SandboxRequest): SandboxResponse | Promise<SandboxResponse> {
   const handler = routes.get(request.path)
   if (handler === undefined) throw new SandboxFault(404, `Invalid URL (${request.method} ${request.path})`)
   if (request.method !== 'POST')
@@ -150,14 +150,14 @@ function route(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnswer> 
   return handler(request)
 }
 
-function fault(error: SandboxFault, requestId: string): SandboxAnswer {
+function fault(error: SandboxFault, requestId: string): SandboxResponse {
   const isLimit = error.status === 429
   const code = isLimit
     ? 'rate_limit_exceeded'
     : error.param === 'model' && error.status === 404
       ? 'model_not_found'
       : null
-  return jsonAnswer(
+  return jsonResponse(
     {
       error: {
         message: error.message,
@@ -172,7 +172,7 @@ function fault(error: SandboxFault, requestId: string): SandboxAnswer {
 }
 
 /** Nothing is stored: a response can be followed by its id in the answer, but not fetched again. */
-function answerResponse(request: SandboxRequest): SandboxAnswer {
+function answerResponse(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
   const input = body['input']
@@ -211,8 +211,8 @@ function answerResponse(request: SandboxRequest): SandboxAnswer {
     output: [item],
     usage: usage(prompt.tokens, reply.pieces.length),
   }
-  if (body['stream'] !== true) return jsonAnswer(whole)
-  return streamAnswer(events(base, item, whole, reply), isSlow(model))
+  if (body['stream'] !== true) return jsonResponse(whole)
+  return streamResponse(events(base, item, whole, reply), isSlow(model))
 }
 
 function status(reply: Reply): string {

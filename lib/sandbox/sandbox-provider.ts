@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerAnthropic } from './anthropic.ts'
-import { jsonAnswer, readRequest, type SandboxAnswer, type SandboxRequest } from './answer.ts'
+import { jsonResponse, readRequest, type SandboxResponse, type SandboxRequest } from './sandbox-response.ts'
 import { answerGoogle } from './google.ts'
 import { answerOpenai } from './openai.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
@@ -61,33 +61,33 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, paceMs
   const request = await readRequest(incoming, bodyBytesMax)
   if (request === undefined) {
     const fault = { message: `The body is larger than ${bodyBytesMax} bytes.`, type: 'invalid_request_error' }
-    await write(response, jsonAnswer({ error: fault }, 413, { connection: 'close' }), 0)
+    await write(response, jsonResponse({ error: fault }, 413, { connection: 'close' }), 0)
     return
   }
   await write(response, await answerFor(request), paceMs)
 }
 
-function answerFor(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnswer> {
+function answerFor(request: SandboxRequest): SandboxResponse | Promise<SandboxResponse> {
   if (request.path.startsWith('/v1beta/') || googleStablePath.test(request.path)) return answerGoogle(request)
   if (request.path.startsWith('/v1/messages')) return answerAnthropic(request)
   return answerOpenai(request)
 }
 
-async function write(response: ServerResponse, answer: SandboxAnswer, paceMs: number): Promise<void> {
-  if (!answer.isStream) {
-    const body = Buffer.concat(answer.frames.map(frame => Buffer.from(frame)))
-    response.writeHead(answer.status, { ...answer.headers, 'content-length': body.length })
+async function write(response: ServerResponse, made: SandboxResponse, paceMs: number): Promise<void> {
+  if (!made.isStream) {
+    const body = Buffer.concat(made.frames.map(frame => Buffer.from(frame)))
+    response.writeHead(made.status, { ...made.headers, 'content-length': body.length })
     response.end(body)
     return
   }
-  response.writeHead(answer.status, answer.headers)
-  await pipeline(Readable.from(paced(answer, paceMs)), response)
+  response.writeHead(made.status, made.headers)
+  await pipeline(Readable.from(paced(made, paceMs)), response)
 }
 
 /** One frame a write, with a wait between them where the model is slow. */
-async function* paced(answer: SandboxAnswer, paceMs: number): AsyncGenerator<Buffer> {
-  for (const [index, frame] of answer.frames.entries()) {
-    if (answer.isPaced && index > 0) await delay(paceMs)
+async function* paced(made: SandboxResponse, paceMs: number): AsyncGenerator<Buffer> {
+  for (const [index, frame] of made.frames.entries()) {
+    if (made.isPaced && index > 0) await delay(paceMs)
     yield Buffer.from(frame)
   }
 }

@@ -181,7 +181,7 @@ function workOf(exchange: Exchange, context: SettlementContext): Work {
 }
 
 function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | undefined): Ending {
-  const { answerStatus: status, wasSent, drain } = exchange
+  const { responseStatus: status, wasSent, drain } = exchange
   const { mainMeter } = exchange.get('route').match.operation
   const isSuccess = status !== undefined && status >= 200 && status <= 299
   const isUnreadable =

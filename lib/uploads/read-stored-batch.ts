@@ -54,25 +54,25 @@ async function attemptToRead(upstreams: Upstreams, file: StoredFile, waitMs: num
 
 async function read(upstreams: Upstreams, { chosen, id, signal }: StoredFile): Promise<Attempt> {
   const reader = new BatchInputReader()
-  const answer: { status: number; bytes: number; decoder?: Decoder | undefined } = { status: 0, bytes: 0 }
+  const response: { status: number; bytes: number; decoder?: Decoder | undefined } = { status: 0, bytes: 0 }
   const push = (bytes: Buffer): void => reader.push(bytes)
   await askProvider(
     upstreams,
     { chosen, dialectName: 'openai', path: `/files/${encodeURIComponent(id)}/content`, signal },
     {
       onHead({ status, contentEncoding }) {
-        answer.status = status
-        answer.decoder = createDecoder(contentEncoding, push, decodeCaps)
-        return status >= 200 && status <= 299 && answer.decoder !== undefined
+        response.status = status
+        response.decoder = createDecoder(contentEncoding, push, decodeCaps)
+        return status >= 200 && status <= 299 && response.decoder !== undefined
       },
       onData(chunk) {
-        answer.bytes += chunk.length
-        if (answer.bytes > fileBytesMax) throw new Error(`it is over ${fileBytesMax} bytes`)
-        return answer.decoder?.write(chunk)
+        response.bytes += chunk.length
+        if (response.bytes > fileBytesMax) throw new Error(`it is over ${fileBytesMax} bytes`)
+        return response.decoder?.write(chunk)
       },
     },
   )
-  const { status, decoder } = answer
+  const { status, decoder } = response
   if (status < 200 || status > 299) {
     const isFinal = status < 500 && status !== 404 && status !== 409 && status !== 429
     return { failure: `the provider answered ${status}`, isFinal }

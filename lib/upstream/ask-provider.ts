@@ -2,7 +2,7 @@ import type { DialectName } from '../dialects/dialect.ts'
 import type { GatewayError } from '../pipeline/errors.ts'
 import type { Target, ChosenProvider } from '../models/choose-provider.ts'
 import { headerValue } from '../http/headers.ts'
-import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
+import type { ResponseSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
 import { AttemptLoop, type AttemptWay } from './attempt-loop.ts'
 import { upstreamError } from './judge-refusal.ts'
@@ -159,7 +159,7 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
 }
 
 /** Gives a response to its taker, no faster than that takes it. */
-class TakenResponse implements AnswerSink {
+class TakenResponse implements ResponseSink {
   readonly #taker: ResponseTaker
   readonly #mayRedirect: boolean
   readonly #ended = Promise.withResolvers<string | undefined>()

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { errors, type Dispatcher } from 'undici'
-import { answerHeaders, headerValue, latin1Headers } from '../http/headers.ts'
+import { responseHeaders, headerValue, latin1Headers } from '../http/headers.ts'
 import { nodeHttp } from '../platform/node-http.ts'
-import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
+import type { ResponseSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { AttemptWay, TransportAttempt } from './attempt-loop.ts'
 import type { EgressRoute } from './egress-route.ts'
 import type { Stop } from './itinerary.ts'
@@ -42,7 +42,7 @@ const plainWords = /^[\t\x20-\x7e]+$/
 /** One request on its way to one provider: undici's handler for it. It can be stopped at any time. */
 export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, SocketTaker, BodySink {
   readonly #owner: AttemptOwner
-  readonly #sink: AnswerSink
+  readonly #sink: ResponseSink
   #controller: Dispatcher.DispatchController | undefined
   #abortReason: Error | undefined
   #informations = 0
@@ -75,7 +75,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   /** By the steady clock. */
   readonly startedAt: number
 
-  constructor(owner: AttemptOwner, sink: AnswerSink, way: AttemptWay, isStreaming: boolean) {
+  constructor(owner: AttemptOwner, sink: ResponseSink, way: AttemptWay, isStreaming: boolean) {
     this.#owner = owner
     this.#sink = sink
     this.stop = way.stop
@@ -141,7 +141,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     const coding = headerValue(headers, 'transfer-encoding')
     const contentLength = length === undefined || coding !== undefined ? undefined : Number(length)
     if (contentLength !== undefined) this.#remaining = contentLength
-    const head = { status, headers: answerHeaders(headers), contentLength }
+    const head = { status, headers: responseHeaders(headers), contentLength }
     this.head = head
     this.#watchSilence()
     if (this.#owner.onHead(this, head) === 'relay') {
@@ -162,7 +162,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
       controller.abort(new Error(`More than ${informationsMax} informational responses came.`))
     else {
       const headers = latin1Headers(controller.rawHeaders as readonly Buffer[])
-      this.#owner.onInformation(status, answerHeaders(headers))
+      this.#owner.onInformation(status, responseHeaders(headers))
     }
   }
 

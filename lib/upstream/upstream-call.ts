@@ -3,9 +3,9 @@ import { BodyFailedError } from '../bodies/client-stream.ts'
 import { isSpent } from '../bodies/outgoing-body.ts'
 import type { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from '../models/choose-provider.ts'
-import { answerTrailers } from '../http/headers.ts'
+import { responseTrailers } from '../http/headers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { AnswerSink, UpstreamControls } from '../pipeline/plugin.ts'
+import type { ResponseSink, UpstreamControls } from '../pipeline/plugin.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
 import { AttemptLoop, type AttemptWay } from './attempt-loop.ts'
 import type { Stop } from './itinerary.ts'
@@ -30,12 +30,12 @@ function clientLeftPolicy(exchange: Exchange, { provider }: Target): Exchange['o
 /** Sends an exchange's request over HTTP, and pushes the response into the sink. */
 export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamControls, AttemptOwner {
   readonly #exchange: Exchange
-  readonly #sink: AnswerSink
+  readonly #sink: ResponseSink
   readonly #requestFor: RequestFor
   /** A provider that has the request may do all of its work. */
   protected readonly isIdempotent = false
 
-  constructor(exchange: Exchange, sink: AnswerSink, upstreams: Upstreams, requestFor: RequestFor) {
+  constructor(exchange: Exchange, sink: ResponseSink, upstreams: Upstreams, requestFor: RequestFor) {
     super(exchange, upstreams)
     this.#exchange = exchange
     this.#sink = sink
@@ -101,7 +101,7 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
 
   #end({ trailers }: Attempt): void {
     const hasTrailers = trailers !== undefined && trailers.length > 0
-    this.#sink.onEnd(hasTrailers ? answerTrailers(trailers, this.#exchange.request.rawHeaders) : undefined)
+    this.#sink.onEnd(hasTrailers ? responseTrailers(trailers, this.#exchange.request.rawHeaders) : undefined)
   }
 
   protected refuse(error: GatewayError): void {

@@ -38,10 +38,10 @@ const repeatHeaders: ReadonlySet<string> = new Set(['idempotency-key', 'x-idempo
 export function upstreamHeaders(
   rawHeaders: readonly string[],
   target: HeaderTarget,
-  isAnswerRewritten = false,
+  isResponseRewritten = false,
 ): string[] {
   let headers = requestHeaders(rawHeaders)
-  if (target.isUsageInjected || isAnswerRewritten) {
+  if (target.isUsageInjected || isResponseRewritten) {
     // The answer will be changed in places that compression would hide.
     headers = withoutHeader(headers, 'accept-encoding')
     headers.push('accept-encoding', 'identity')

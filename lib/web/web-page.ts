@@ -84,4 +84,4 @@ export interface PageEnv {
 export type PageContext = Context<PageEnv>
 
 /** What a page answers: its markup, or a response of another kind. */
-export type Answer = Html | Response
+export type PageResponse = Html | Response

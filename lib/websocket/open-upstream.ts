@@ -14,7 +14,7 @@ import { egressConnector } from '../upstream/upstream-pools.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 
 /** What a provider said to a request to upgrade. */
-interface UpgradeAnswer {
+interface UpgradeResponse {
   readonly head: ResponseHead
   /** Of a refusal, as much of it as may be waited for; empty when the upgrade was agreed to. */
   readonly body: Buffer
@@ -25,10 +25,10 @@ const bodyBytesMax = 65_536
 const bodyMs = 2_000
 
 /**
- * Reads the answer to a request to upgrade, and leaves what comes after a 101 in the stream.
+ * Reads the response to a request to upgrade, and leaves what comes after a 101 in the stream.
  * @throws Error when the connection ends before there is one, or it is none of HTTP/1.1
  */
-async function readAnswer(stream: Duplex): Promise<UpgradeAnswer> {
+async function readResponse(stream: Duplex): Promise<UpgradeResponse> {
   let read = Buffer.alloc(0)
   for (;;) {
     const end = read.indexOf('\r\n\r\n')
@@ -41,9 +41,9 @@ async function readAnswer(stream: Duplex): Promise<UpgradeAnswer> {
       }
       return { head, body: bodyOf(head, await readRest(stream, rest)) }
     }
-    if (read.length > headBytesMax) throw new Error('The head of the answer is too long.')
+    if (read.length > headBytesMax) throw new Error('The head of the response is too long.')
     const chunk = await nextChunk(stream)
-    if (chunk === undefined) throw new Error('The connection ended before the answer.')
+    if (chunk === undefined) throw new Error('The connection ended before the response.')
     read = Buffer.concat([read, chunk])
   }
 }
@@ -86,7 +86,7 @@ async function readRest(stream: Duplex, first: Buffer): Promise<Buffer> {
 function parseHead(text: string): ResponseHead {
   const [first = '', ...lines] = text.split('\r\n')
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1] ?? Number.NaN)
-  if (!Number.isInteger(status)) throw new Error('The answer is not HTTP/1.1.')
+  if (!Number.isInteger(status)) throw new Error('The response is not HTTP/1.1.')
   const headers = lines.flatMap(line => {
     const colon = line.indexOf(':')
     return colon < 1 ? [] : [line.slice(0, colon), line.slice(colon + 1).trim()]
@@ -111,9 +111,9 @@ function bodyOf({ headers }: ResponseHead, rest: Buffer): Buffer {
   }
 }
 
-/** A provider's answer, and the stream behind it. */
+/** A provider's response, and the stream behind it. */
 export interface UpstreamSession {
-  readonly answer: UpgradeAnswer
+  readonly response: UpgradeResponse
   readonly stream: Duplex
   readonly egressName: string
   /** Gives the credential's place free; called once, at the end. */
@@ -145,7 +145,7 @@ class UpgradeAttempt implements TransportAttempt {
   readonly route: EgressRoute
   readonly startedAt: number
   wasStarted = false
-  #answer: UpgradeAnswer | undefined
+  #response: UpgradeResponse | undefined
   #stream: Duplex | undefined
   #abortReason: Error | undefined
 
@@ -155,12 +155,12 @@ class UpgradeAttempt implements TransportAttempt {
     this.startedAt = startedAt
   }
 
-  get head(): UpgradeAnswer['head'] | undefined {
-    return this.#answer?.head
+  get head(): UpgradeResponse['head'] | undefined {
+    return this.#response?.head
   }
 
   body(): Buffer {
-    return this.#answer?.body ?? Buffer.alloc(0)
+    return this.#response?.body ?? Buffer.alloc(0)
   }
 
   /** What the provider says after its head; there is one when the attempt was answered. */
@@ -173,7 +173,7 @@ class UpgradeAttempt implements TransportAttempt {
    * @param onStarted a connection takes the request
    * @throws Error when none does, or no response comes
    */
-  async run(request: () => UpgradeRequest, onStarted: () => void): Promise<UpgradeAnswer> {
+  async run(request: () => UpgradeRequest, onStarted: () => void): Promise<UpgradeResponse> {
     const { target } = this.stop
     const { connectMs, firstByteMs } = target.credential.timeouts ?? target.provider.timeouts
     const connection = await openConnection(new URL(target.baseUrl.origin), this.route, connectMs)
@@ -190,12 +190,12 @@ class UpgradeAttempt implements TransportAttempt {
     this.#stream = stream
     stream.on('error', () => undefined) // It shows as an end that came too early.
     const timer = setTimeout(() => {
-      failure = Object.assign(new Error('no answer in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+      failure = Object.assign(new Error('no response in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
       stream.destroy()
     }, firstByteMs)
     try {
-      this.#answer = await readAnswer(stream)
-      return this.#answer
+      this.#response = await readResponse(stream)
+      return this.#response
     } catch (error) {
       stream.destroy()
       throw this.#abortReason ?? failure ?? error
@@ -265,8 +265,8 @@ export class OpenUpstream extends AttemptLoop<UpgradeAttempt> {
 
   protected pass(attempt: UpgradeAttempt): void {
     const { stream, route } = attempt
-    const answer = { head: attempt.head as UpgradeAnswer['head'], body: attempt.body() }
-    this.#opened.resolve({ answer, stream, egressName: route.name, leave: () => this.release() })
+    const response = { head: attempt.head as UpgradeResponse['head'], body: attempt.body() }
+    this.#opened.resolve({ response, stream, egressName: route.name, leave: () => this.release() })
   }
 
   protected refuse(error: GatewayError): void {

@@ -1,7 +1,7 @@
 import { toldProviderFirst } from '../config/config.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { answerHeaders, headerValue } from '../http/headers.ts'
+import { responseHeaders, headerValue } from '../http/headers.ts'
 import { newId } from '../platform/new-id.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { SessionControls, SessionSink } from '../pipeline/plugin.ts'
@@ -69,7 +69,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     this.egressName = upstream.egressName
     try {
       if (this.#cutReason !== undefined) throw this.#cutReason
-      if (upstream.answer.head.status === 101) await this.#converse(upstream)
+      if (upstream.response.head.status === 101) await this.#converse(upstream)
       else await this.#passRefusalOn(upstream)
     } finally {
       upstream.stream.destroy()
@@ -77,16 +77,16 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     }
   }
 
-  async #converse({ answer, stream }: UpstreamSession): Promise<void> {
+  async #converse({ response, stream }: UpstreamSession): Promise<void> {
     const { messageBytesMax, onHeld, sessionMs, idleMs } = this.#options
     const exchange = this.#exchange
     const client = exchange.get('client')
     const taps = this.#sink.onOpen()
-    exchange.answerStatus = 101
+    exchange.responseStatus = 101
     exchange.wasSent = true
     if (!client.isAccepted) {
-      const headers = [...answerHeaders(answer.head.headers), 'x-gateway-request-id', exchange.id]
-      client.accept(headers, headerValue(answer.head.headers, 'sec-websocket-protocol'))
+      const headers = [...responseHeaders(response.head.headers), 'x-gateway-request-id', exchange.id]
+      client.accept(headers, headerValue(response.head.headers, 'sec-websocket-protocol'))
       exchange.response.statusCode = 101
     }
     const provider = new Peer(stream, { from: 'provider', messageBytesMax, onHeld })
@@ -116,8 +116,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
   }
 
   /** What the provider says of a request that only its sender can mend, as it came. */
-  async #passRefusalOn({ answer }: UpstreamSession): Promise<void> {
-    const { head, body } = answer
+  async #passRefusalOn({ response: { head, body } }: UpstreamSession): Promise<void> {
     const { response } = this.#exchange
     const target = this.#exchange.get('target')
     // What is no refusal and no agreement would reach the client uncharged.
@@ -127,8 +126,8 @@ export class SessionCall implements SessionControls, UpstreamFacts {
         `${toldProviderFirst(target.provider)} did not agree to a session, but said ${head.status}.`,
       )
     }
-    this.#exchange.answerStatus = head.status
-    const headers = [...answerHeaders(head.headers), 'x-gateway-request-id', this.#exchange.id]
+    this.#exchange.responseStatus = head.status
+    const headers = [...responseHeaders(head.headers), 'x-gateway-request-id', this.#exchange.id]
     headers.push('content-length', String(body.length), 'connection', 'close')
     response.writeHead(head.status, headers)
     await new Promise<void>(resolve => {

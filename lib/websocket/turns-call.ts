@@ -155,10 +155,10 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
       this.attemptCount = this.#opening.attemptCount
       this.egressName = upstream.egressName
       exchange.set('upstream', { attemptCount: this.attemptCount, egressName: this.egressName })
-      if (upstream.answer.head.status === 101) return upstream
+      if (upstream.response.head.status === 101) return upstream
       upstream.stream.destroy()
       upstream.leave()
-      throw disagreement(exchange.get('target').provider, upstream.answer.head)
+      throw disagreement(exchange.get('target').provider, upstream.response.head)
     } catch (error) {
       throw await this.#turns.refuse(turn, error instanceof Error ? error : new Error(String(error)))
     } finally {

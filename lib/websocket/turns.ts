@@ -136,7 +136,7 @@ export class Turns implements SessionTap {
     }
     if (event.kind === 'error' && turn.responseId === undefined) {
       // It is what the status of a response is over HTTP.
-      turn.relay.exchange.answerStatus = event.status ?? 400
+      turn.relay.exchange.responseStatus = event.status ?? 400
       return this.#end(turn, { kind: 'completed' })
     }
     if (event.kind === 'error') turn.hasFailed = true

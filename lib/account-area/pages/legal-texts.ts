@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import type { Answer, Html, Page } from '../page.ts'
+import type { PageResponse, Html, Page } from '../page.ts'
 import { layout } from '../../web/view/layout.ts'
 import { readFile } from 'node:fs/promises'
 import type { Consent } from '../../accounts/user-rows.ts'
@@ -98,7 +98,7 @@ function paragraphs(text: string): readonly Html[] {
     .map(block => (block.startsWith('# ') ? html`<h1>${block.slice(2)}</h1>` : html`<p>${block}</p>`))
 }
 
-function show(page: Page, title: string, legal: LegalText): Answer | Promise<Answer> {
+function show(page: Page, title: string, legal: LegalText): PageResponse | Promise<PageResponse> {
   return layout(
     page,
     { title },
@@ -109,11 +109,11 @@ function show(page: Page, title: string, legal: LegalText): Answer | Promise<Ans
   )
 }
 
-export function showOffer(page: Page): Answer | Promise<Answer> {
+export function showOffer(page: Page): PageResponse | Promise<PageResponse> {
   return show(page, page.texts.shell.offer, page.site.legal.offer)
 }
 
 /** The consent to the processing of personal data. */
-export function showPersonalData(page: Page): Answer | Promise<Answer> {
+export function showPersonalData(page: Page): PageResponse | Promise<PageResponse> {
   return show(page, page.texts.shell.personalData, page.site.legal['personal-data'])
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Consent } from '../../accounts/user-rows.ts'
 import { fieldSchemas, readForm, says, hiddenField, withError } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import type { Answer, Html, Page, OwnPage } from '../page.ts'
+import type { PageResponse, Html, Page, OwnPage } from '../page.ts'
 import {
   askedForm,
   checkbox,
@@ -70,12 +70,12 @@ function view(page: Page, state: FormState): Html {
   )
 }
 
-export function showSignUp(page: Page): Answer | Promise<Answer> {
+export function showSignUp(page: Page): PageResponse | Promise<PageResponse> {
   return page.session === undefined ? view(page, emptyForm) : seeOther(page, '/')
 }
 
 /** Signs up; what comes after looks the same whether the address was new or not. */
-export async function submitSignUp(page: Page): Promise<Answer> {
+export async function submitSignUp(page: Page): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   if (!sent.isValid) return page.context.html(view(page, sent.state), 422)
   const { email, password } = sent.value
@@ -99,7 +99,7 @@ export function showCheckMail(page: Page, state = askedForm(page, 'email')): Htm
 }
 
 /** Sends the email once more; whether there was somebody to send it to is not said. */
-export async function submitCheckMail(page: Page): Promise<Answer> {
+export async function submitCheckMail(page: Page): Promise<PageResponse> {
   const sent = await readForm(page, emailSchema)
   if (!sent.isValid) return page.context.html(showCheckMail(page, sent.state), 422)
   const { email } = sent.value
@@ -125,12 +125,12 @@ export async function hasConsented({ site, session }: OwnPage): Promise<boolean>
 }
 
 /** For users that an operator made: what everybody else agreed to when they signed up. */
-export async function showConsents(page: OwnPage): Promise<Answer> {
+export async function showConsents(page: OwnPage): Promise<PageResponse> {
   return (await hasConsented(page)) ? seeOther(page, '/') : consentsView(page, emptyForm)
 }
 
 /** Keeps the consents. */
-export async function submitConsents(page: OwnPage): Promise<Answer> {
+export async function submitConsents(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, consentsSchema)
   if (!sent.isValid) return page.context.html(consentsView(page, sent.state), 422)
   await page.site.users.addConsents(page.session.user.id, givenConsents(page))
@@ -153,7 +153,7 @@ export function showConfirm(page: Page, state = askedForm(page, 'token')): Html 
 }
 
 /** Confirms the address and signs in. */
-export async function submitConfirm(page: Page): Promise<Answer> {
+export async function submitConfirm(page: Page): Promise<PageResponse> {
   const { site, caller, context, texts } = page
   const sent = await readForm(page, confirmSchema)
   if (!sent.isValid) return context.html(showConfirm(page, sent.state), 422)
@@ -180,7 +180,7 @@ export function showForgotPassword(page: Page, state = emptyForm): Html {
 }
 
 /** Sends an email where there is such a user, and says the same where there is none. */
-export async function submitForgotPassword(page: Page): Promise<Answer> {
+export async function submitForgotPassword(page: Page): Promise<PageResponse> {
   const sent = await readForm(page, emailSchema)
   if (!sent.isValid) return page.context.html(showForgotPassword(page, sent.state), 422)
   await page.site.identity.forgotPassword(sent.value.email, page.caller)
@@ -188,7 +188,7 @@ export async function submitForgotPassword(page: Page): Promise<Answer> {
 }
 
 /** Says that an email may be on its way. */
-export function showForgotPasswordSent(page: Page): Answer | Promise<Answer> {
+export function showForgotPasswordSent(page: Page): PageResponse | Promise<PageResponse> {
   const { checkMail, forgotPassword, shell } = page.texts
   return layout(
     page,

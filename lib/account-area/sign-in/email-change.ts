@@ -7,7 +7,7 @@ import { readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { askedForm, hidden } from '../../web/view/form.ts'
 import { formPage, messagePage } from '../../web/view/layout.ts'
-import type { Answer, OwnPage } from '../page.ts'
+import type { PageResponse, OwnPage } from '../page.ts'
 import type { SettingsLetters } from '../mail/letters.ts'
 import { mayWrite, type EmailAttempts } from '../../web/sign-in/attempts.ts'
 import type { Caller } from '../../web/sign-in/auth.ts'
@@ -75,7 +75,7 @@ function deadEmailLink(page: OwnPage): Response | Promise<Response> {
 }
 
 /** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
-export async function showConfirmEmail(page: OwnPage): Promise<Answer> {
+export async function showConfirmEmail(page: OwnPage): Promise<PageResponse> {
   const { emailChange } = page.texts
   const state = askedForm(page, 'token')
   const email = await page.site.emailChange.find(page.session.user, state.typed['token'] ?? '')
@@ -89,7 +89,7 @@ export async function showConfirmEmail(page: OwnPage): Promise<Answer> {
 }
 
 /** Makes the new address the user's. */
-export async function submitConfirmEmail(page: OwnPage): Promise<Answer> {
+export async function submitConfirmEmail(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, tokenSchema)
   const isChanged = sent.isValid && (await page.site.emailChange.confirm(page.session.user, sent.value.token))
   if (!isChanged) return deadEmailLink(page)

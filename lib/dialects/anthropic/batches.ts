@@ -1,4 +1,4 @@
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
 import type { Operation, UsageReaderContext } from '../dialect.ts'
 import { type JobKind, jobOperations, freeOperation, paidOperation } from '../operation-kinds.ts'
@@ -21,7 +21,7 @@ const batch = object({
 })
 
 /** Reads the batch object, which tells how many requests succeeded and nothing of what they used. */
-class BatchReader extends AnswerReader {
+class BatchReader extends ResponseReader {
   #status = ''
   #succeeded = 0
 
@@ -30,7 +30,7 @@ class BatchReader extends AnswerReader {
     if (name === 'succeeded' && typeof value === 'number') this.#succeeded = value
   }
 
-  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+  protected override jobState(): ReturnType<ResponseReader['jobState']> {
     if (this.#status !== 'ended') return { state: 'running' }
     // Requests that errored, were cancelled or expired are not billed.
     if (this.#succeeded === 0) return { state: 'failed' }

@@ -1,5 +1,5 @@
 import type { Meters, UsageLine } from '../../money/usage.ts'
-import { addDetail, addUsed, type AnswerMeasure, type Measure, UsageFields } from '../measure.ts'
+import { addDetail, addUsed, type ResponseMeasure, type Measure, UsageFields } from '../measure.ts'
 
 const empty = new UsageFields(undefined, new Set())
 
@@ -49,7 +49,7 @@ export function measureLines(
   later: UsageFields,
   earlier: UsageFields = empty,
   unnamedTier?: string,
-): AnswerMeasure {
+): ResponseMeasure {
   const whole = measureMessage(later, earlier)
   if (whole === undefined) return { lines: [], details: {} }
   const iterations = later.has('iterations') ? later.items('iterations') : earlier.items('iterations')

@@ -1,10 +1,10 @@
 import type { ObjectKind } from '../../money/usage.ts'
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import { tierUnnamed } from '../asked-tier.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { freeOperation, paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value, base64 } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import type { ResponseMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { containersLine, containersIn } from '../provider-tools.ts'
 import { measureLines } from './message-lines.ts'
@@ -110,7 +110,7 @@ const block = object({
 })
 
 /** A document is the message itself; events have it, or changes of it, as members. */
-const answer = object({
+const response = object({
   id: value('messageId'),
   type: value('type'),
   error: value('error'),
@@ -130,7 +130,7 @@ const answer = object({
   }),
 })
 
-class MessagesReader extends AnswerReader {
+class MessagesReader extends ResponseReader {
   #isRefusal = false
   /** It began to think, of which it may show nothing. */
   #hasThought = false
@@ -158,7 +158,7 @@ class MessagesReader extends AnswerReader {
     if (this.context.facts.isThreaded === true) this.nameObject('thread', id)
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const start = this.usage('usageStart')
     const last = this.usage() ?? start
     if (last === undefined) return { lines: [], details: {} }
@@ -172,7 +172,7 @@ class MessagesReader extends AnswerReader {
     return { ...measure, lines: measure.lines.map(line => ({ ...line, meters: { input: 0, output: 0 } })) }
   }
 
-  #withContainer(measure: AnswerMeasure): AnswerMeasure {
+  #withContainer(measure: ResponseMeasure): ResponseMeasure {
     const { facts, providerKind } = this.context
     const line = this.#hasRunCode ? containersLine(facts, providerKind) : undefined
     return line === undefined ? measure : { ...measure, lines: [...measure.lines, line] }
@@ -183,7 +183,7 @@ class MessagesReader extends AnswerReader {
 export const messages = paidOperation('messages', 'output', {
   interest: messageRequest,
   factsFromJson: messageFacts,
-  readUsage: (head, context) => new MessagesReader(head, context, answer),
+  readUsage: (head, context) => new MessagesReader(head, context, response),
   namesObjects: true,
 })
 

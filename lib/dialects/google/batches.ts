@@ -9,9 +9,9 @@ import { readString } from '../read-field.ts'
 import { route, type RouteRow } from '../route-table.ts'
 import { googleList } from '../object-list.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import { BatchSum, batchReading, BatchResultsReader, lastValue, textBytesOf } from '../batch-results.ts'
-import { answerOf, drawnTokens, UsageFields } from '../measure.ts'
+import { responseOf, drawnTokens, UsageFields } from '../measure.ts'
 import { Grounding, groundingInterest, generateContent } from './generate-content.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 import { BatchLinesReader } from '../batch-tally.ts'
@@ -50,7 +50,7 @@ const request = object({
 })
 
 /** Where one answer of a batch says what it used, under names with a prefix. */
-function answerInterest(prefix = ''): Interest {
+function responseInterest(prefix = ''): Interest {
   const text = value(`${prefix}text`)
   const part = object({
     text,
@@ -58,7 +58,7 @@ function answerInterest(prefix = ''): Interest {
     executablecode: object({ code: text }),
     inlinedata: object({ data: span(`${prefix}image`) }),
   })
-  const answer = object({
+  const response = object({
     usagemetadata: value(`${prefix}tokens`),
     // Of embeddings, the number alone.
     tokencount: value(`${prefix}count`),
@@ -68,11 +68,11 @@ function answerInterest(prefix = ''): Interest {
     ),
     embedding: span(`${prefix}made`),
   })
-  return { ...span(`${prefix}answer`), ...answer }
+  return { ...span(`${prefix}answer`), ...response }
 }
 
 /** One answer of a batch, as its values come. */
-class BatchedAnswer {
+class BatchedResponse {
   readonly #grounding = new Grounding()
   #usage: unknown
   #hasOutput = false
@@ -92,7 +92,7 @@ class BatchedAnswer {
   addTo(sum: BatchSum, model: string | undefined, flags: Set<string>): void {
     sum.addSearches(undefined, this.#grounding.count(model))
     const usage = this.#usage === undefined ? undefined : new UsageFields(this.#usage, flags)
-    const { lines, details } = answerOf(usage && measureMetadata(usage, generateNames))
+    const { lines, details } = responseOf(usage && measureMetadata(usage, generateNames))
     const shown = {
       model: undefined,
       hasOutput: this.#hasOutput || this.#textBytes + this.#images > 0,
@@ -105,11 +105,11 @@ class BatchedAnswer {
 
 /** What came of the requests; it may stand at two places, or at both. */
 function output(place: string): ReturnType<typeof object> {
-  const answers = object({ inlinedresponses: list(object({ response: answerInterest(`${place}:`) })) })
+  const responses = object({ inlinedresponses: list(object({ response: responseInterest(`${place}:`) })) })
   return object({
     responsesfile: value(`${place}:file`),
-    inlinedresponses: answers,
-    inlinedembedcontentresponses: answers,
+    inlinedresponses: responses,
+    inlinedembedcontentresponses: responses,
   })
 }
 
@@ -127,7 +127,7 @@ const finalStates: ReadonlySet<string> = new Set(
 /** The answers at one place. */
 class Output {
   file = ''
-  readonly answers: BatchedAnswer[] = []
+  readonly answers: BatchedResponse[] = []
 
   get isEmpty(): boolean {
     return this.file === '' && this.answers.length === 0
@@ -135,7 +135,7 @@ class Output {
 }
 
 /** Reads the operation of a batch, in which the answers stand unless they are in a file. */
-class GoogleBatchReader extends AnswerReader {
+class GoogleBatchReader extends ResponseReader {
   readonly #outputs = new Map([
     ['response', new Output()],
     ['metadata', new Output()],
@@ -148,7 +148,7 @@ class GoogleBatchReader extends AnswerReader {
     const job = this.objectId === '' ? undefined : this.#sighting(output)
     const sum = new BatchSum()
     if (job?.state === 'done' && job.resultsPath === undefined)
-      for (const answer of output.answers) answer.addTo(sum, this.model, this.flags)
+      for (const response of output.answers) response.addTo(sum, this.model, this.flags)
     return batchReading(sum, this.flags, { isTerminal, ...(job !== undefined && { job }) })
   }
 
@@ -161,7 +161,7 @@ class GoogleBatchReader extends AnswerReader {
     if (what === 'file' && typeof value === 'string') {
       output.file = value
       this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.objectId })
-    } else if (what === 'answer') output.answers.push(new BatchedAnswer())
+    } else if (what === 'answer') output.answers.push(new BatchedResponse())
     else output.answers.at(-1)?.take(what, value)
   }
 
@@ -175,7 +175,7 @@ class GoogleBatchReader extends AnswerReader {
   }
 }
 
-const line = object({ response: answerInterest() })
+const line = object({ response: responseInterest() })
 
 /** Reads the file of answers: JSON lines of `{key, response}`, and `{key, error}` for what is not billed. */
 class GoogleBatchFileReader extends BatchResultsReader {
@@ -186,10 +186,10 @@ class GoogleBatchFileReader extends BatchResultsReader {
   protected override takeResult({ findings }: ScanResult): void {
     if (!findings.some(({ name, type }) => name === 'answer' && type === 'object')) return
     const version = lastValue(findings, 'version')
-    const answer = new BatchedAnswer()
+    const response = new BatchedResponse()
     for (const { name, type, raw } of findings)
-      if (type !== 'null') answer.take(name, raw === undefined ? type : JSON.parse(raw.toString('utf8')))
-    answer.addTo(this.sum, typeof version === 'string' ? version : undefined, this.flags)
+      if (type !== 'null') response.take(name, raw === undefined ? type : JSON.parse(raw.toString('utf8')))
+    response.addTo(this.sum, typeof version === 'string' ? version : undefined, this.flags)
   }
 }
 

@@ -1,10 +1,10 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { Finding, ScanResult } from '../../http/json-scan.ts'
-import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { ResponseReader } from '../response-reader.ts'
+import type { HeadFacts, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../operation-kinds.ts'
 import { object, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import type { ResponseMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { findField, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
@@ -20,7 +20,7 @@ const modelPrefix = 'models/'
 const term = { ttl: value('ttl'), expiretime: value('expireTime') }
 const request = searched({ ...term, model: value('model'), contents, systeminstruction: content, tools })
 
-const answer = object({
+const response = object({
   name: value('name'),
   model: value('model'),
   createtime: value('createTime'),
@@ -33,13 +33,13 @@ const answer = object({
  * Reads what was put into a cache, and until when: the tokens are paid once, and for the hours that they are
  * kept. The provider tells the end of the term, so what was paid before is known by the end of the last one.
  */
-class CachedContentReader extends AnswerReader {
+class CachedContentReader extends ResponseReader {
   readonly #isNew: boolean
   readonly #found = new Map<string, string>()
   #tokens = 0
 
-  constructor(head: AnswerHead, context: UsageReaderContext, isNew: boolean) {
-    super(head, context, answer)
+  constructor(head: HeadFacts, context: UsageReaderContext, isNew: boolean) {
+    super(head, context, response)
     this.#isNew = isNew
     // What it has never changes, and an answer about its term need not tell it again.
     this.#tokens = context.facts.cacheTerm?.tokens ?? 0
@@ -58,7 +58,7 @@ class CachedContentReader extends AnswerReader {
     this.#nameTerm()
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const isKnown =
       this.usage() !== undefined || (this.context.facts.cacheTerm !== undefined && !this.hasError)
     if (!isKnown) return { lines: [], details: {} }

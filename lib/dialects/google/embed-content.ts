@@ -1,8 +1,8 @@
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import type { Operation } from '../dialect.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import { list, object, span, value } from '../interest.ts'
-import { answerOf, type AnswerMeasure } from '../measure.ts'
+import { responseOf, type ResponseMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, sameModel } from '../request-facts.ts'
 import { content } from './generate-content.ts'
@@ -10,7 +10,7 @@ import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 const request = searched({ ...sameModel, content, requests: list(searched({ ...sameModel, content })) })
 
-const answer = object({
+const response = object({
   usagemetadata: value('usage'),
   error: value('error'),
   embedding: span('output'),
@@ -18,10 +18,10 @@ const answer = object({
 })
 
 /** Older models report no usage. */
-class EmbedContentReader extends AnswerReader {
-  protected override measure(): AnswerMeasure {
+class EmbedContentReader extends ResponseReader {
+  protected override measure(): ResponseMeasure {
     const usage = this.usage()
-    return answerOf(usage && measureMetadata(usage, generateNames))
+    return responseOf(usage && measureMetadata(usage, generateNames))
   }
 }
 
@@ -30,7 +30,7 @@ export const embedContent = paidOperation('embed-content', 'input', {
   modelIn: 'path',
   interest: request,
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), isReadInParts: true }),
-  readUsage: (head, context) => new EmbedContentReader(head, context, answer),
+  readUsage: (head, context) => new EmbedContentReader(head, context, response),
 })
 
 /** `POST /models/{model}:batchEmbedContents` */

@@ -1,9 +1,9 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { freeOperation, paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value, base64 } from '../interest.ts'
-import { addUsed, answerOf, type AnswerMeasure } from '../measure.ts'
+import { addUsed, responseOf, type ResponseMeasure } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
@@ -104,7 +104,7 @@ const countRequest: Interest = searched({
   generatecontentrequest: request,
 })
 
-const answerPart = object({
+const responsePart = object({
   text: span('text'),
   functioncall: object({ name: span('output'), args: span('text') }),
   inlinedata: object({ mimetype: value('mediaType'), data: span('media') }),
@@ -120,16 +120,16 @@ const chunk = object({
   candidates: list(
     object({
       finishreason: value('finish'),
-      content: object({ parts: list(answerPart) }),
+      content: object({ parts: list(responsePart) }),
       groundingmetadata: groundingInterest(),
     }),
   ),
 })
 
 /** One answer, an event each, or a JSON array of them, which grows as the answer does. */
-const answer = anyOf(chunk, list(chunk))
+const response = anyOf(chunk, list(chunk))
 
-class GenerateContentReader extends AnswerReader {
+class GenerateContentReader extends ResponseReader {
   readonly #grounding = new Grounding()
   #candidatesMost = 0
   #finished = 0
@@ -149,7 +149,7 @@ class GenerateContentReader extends AnswerReader {
   }
 
   /** The last count is the one that is billed, but it has been seen to lose what was counted before. */
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const usage = this.usage()
     const measure = usage && measureMetadata(usage, generateNames)
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
@@ -157,7 +157,7 @@ class GenerateContentReader extends AnswerReader {
     if (last < this.#candidatesMost) this.flags.add('usage_decreased')
     this.addMade(measure.meters)
     addUsed(measure.meters, 'searches', this.#grounding.count(this.model))
-    return answerOf({ ...measure, tier: readTier(usage, this.tier, this.context) })
+    return responseOf({ ...measure, tier: readTier(usage, this.tier, this.context) })
   }
 }
 
@@ -166,7 +166,7 @@ export const generateContent = paidOperation('generate-content', 'output', {
   modelIn: 'path',
   interest: request,
   factsFromJson: (scan, body) => facts(scan, body, false),
-  readUsage: (head, context) => new GenerateContentReader(head, context, answer),
+  readUsage: (head, context) => new GenerateContentReader(head, context, response),
 })
 
 /** `POST /models/{model}:streamGenerateContent`, as events (`?alt=sse`) or as a JSON array. */

@@ -68,11 +68,11 @@ function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
   const isMethod = path.startsWith('/models/') && path.includes(':') && !path.includes('/operations/')
   if (!isMethod) {
     const match = table.match(method, pathAndQuery)
-    if (match.operation.readUsage !== undefined) requireReadableAnswer(pathAndQuery)
+    if (match.operation.readUsage !== undefined) requireReadableResponse(pathAndQuery)
     return match
   }
   const match = modelTable.match(method, pathAndQuery)
-  requireReadableAnswer(pathAndQuery)
+  requireReadableResponse(pathAndQuery)
   return match
 }
 
@@ -80,7 +80,7 @@ function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
  * Answers other than JSON, such as protocol buffers, would hide their usage.
  * @throws GatewayError request_invalid
  */
-function requireReadableAnswer(pathAndQuery: string): void {
+function requireReadableResponse(pathAndQuery: string): void {
   for (const { name, value } of queryParameters(pathAndQuery)) {
     if (name.toLowerCase() !== 'alt' || value === 'sse' || value === 'json') continue
     throw new GatewayError('request_invalid', `alt=${value} is not possible here; sse and json are.`, {

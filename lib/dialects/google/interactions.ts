@@ -1,10 +1,10 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { paidOperation, type JobKind, jobOperations } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import { addUsed, answerOf, type AnswerMeasure, type UsageFields } from '../measure.ts'
+import { addUsed, responseOf, type ResponseMeasure, type UsageFields } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
@@ -58,7 +58,7 @@ const interaction = {
 /** Images and audio, of which either member says what it is. */
 const made = { type: value('mediaType'), mime_type: value('mediaType'), data: span('media') }
 
-const answer = object({
+const response = object({
   ...interaction,
   error: value('error'),
   event_type: value('eventType'),
@@ -68,7 +68,7 @@ const answer = object({
   delta: object({ text: span('text'), arguments: span('text'), name: span('output'), ...made }),
 })
 
-class InteractionsReader extends AnswerReader {
+class InteractionsReader extends ResponseReader {
   #status: unknown
 
   protected override isLastEvent(event: string): boolean {
@@ -83,18 +83,18 @@ class InteractionsReader extends AnswerReader {
   }
 
   /** One that asks for a tool's result has ended: the result begins another one. */
-  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+  protected override jobState(): ReturnType<ResponseReader['jobState']> {
     if (this.context.facts.startsJob !== true) return undefined
     if (this.#status === 'failed' || this.#status === 'cancelled') return { state: 'failed' }
     return { state: this.#status === 'in_progress' || this.#status === undefined ? 'running' : 'done' }
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const usage = this.usage()
     const measure = usage && measureMetadata(usage, interactionNames)
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
     addUsed(measure.meters, 'searches', countSearches(usage, this.model))
-    return answerOf({ ...measure, tier: readTier(usage, this.tier, this.context) })
+    return responseOf({ ...measure, tier: readTier(usage, this.tier, this.context) })
   }
 }
 
@@ -110,7 +110,7 @@ function countSearches(usage: UsageFields, model: string | undefined): number {
 }
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
-  new InteractionsReader(head, context, answer, 'interaction')
+  new InteractionsReader(head, context, response, 'interaction')
 
 /** `POST /interactions`. An agent has a price under its own name, as a model has. */
 export const interactions = paidOperation('interactions', 'output', {

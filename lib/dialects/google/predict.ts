@@ -1,8 +1,8 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import { paidOperation, type JobKind, jobOperations } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import { answerOf, type AnswerMeasure } from '../measure.ts'
+import { responseOf, type ResponseMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
 import { readCount, readString, findField, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, sameModel } from '../request-facts.ts'
@@ -29,13 +29,13 @@ const imageRequest = requestOf(
   { samplecount: value('images'), sampleimagesize: value('size') },
 )
 
-const imageAnswer = object({
+const imageResponse = object({
   error: value('error'),
   predictions: list(object({ bytesbase64encoded: span('image'), gcsuri: span('image') })),
 })
 
 /** Images that were filtered come without bytes, and are not billed. */
-class PredictReader extends AnswerReader {
+class PredictReader extends ResponseReader {
   #images = 0
 
   protected override onValue(name: string): void {
@@ -44,10 +44,10 @@ class PredictReader extends AnswerReader {
     this.hasOutput = true
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const images = this.#images
     const { unitsVariant: variant } = this.context.facts
-    return answerOf(images === 0 ? undefined : { meters: { images }, details: {}, variant })
+    return responseOf(images === 0 ? undefined : { meters: { images }, details: {}, variant })
   }
 }
 
@@ -60,7 +60,7 @@ export const predict = paidOperation('predict', 'images', {
       units: { images: (readCount(scan, 'images') ?? imagesUnlessSaid) * instancesIn(scan) },
       unitsVariant: readString(scan, 'size')?.toLowerCase(),
     }),
-  readUsage: (head, context) => new PredictReader(head, context, imageAnswer),
+  readUsage: (head, context) => new PredictReader(head, context, imageResponse),
 })
 
 /** How many instances a request has: one where it says none. */
@@ -100,7 +100,7 @@ const videoRequest = requestOf(
 
 const sample = object({ uri: value('sample'), video: object({ uri: value('sample') }) })
 
-const videoAnswer = object({
+const videoResponse = object({
   name: value('id'),
   done: value('done'),
   error: value('error'),
@@ -114,7 +114,7 @@ const videoAnswer = object({
  * Reads a long-running operation. Nothing in it tells what it consumed: the videos that came are counted, each
  * as long as was asked for. Those that were filtered do not come, and are not billed.
  */
-class OperationReader extends AnswerReader {
+class OperationReader extends ResponseReader {
   #isDone = false
   #samples = 0
 
@@ -127,20 +127,20 @@ class OperationReader extends AnswerReader {
     }
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const { units = {}, unitsVariant: variant, candidates } = this.context.facts
     const videoSeconds = ((units.videoSeconds ?? 0) / candidates) * this.#samples
-    return answerOf(this.#samples === 0 ? undefined : { meters: { videoSeconds }, details: {}, variant })
+    return responseOf(this.#samples === 0 ? undefined : { meters: { videoSeconds }, details: {}, variant })
   }
 
-  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+  protected override jobState(): ReturnType<ResponseReader['jobState']> {
     if (!this.#isDone) return { state: 'running' }
     return { state: this.#samples > 0 ? 'done' : 'failed' }
   }
 }
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
-  new OperationReader(head, context, videoAnswer, 'operation')
+  new OperationReader(head, context, videoResponse, 'operation')
 
 /** `POST /models/{model}:predictLongRunning`, Veo's. */
 export const predictLongRunning = paidOperation('predict-long-running', 'videoSeconds', {

@@ -3,7 +3,7 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { jobOperations, type JobKind, freeOperation } from '../operation-kinds.ts'
 import { anyOf, object, value, list, span } from '../interest.ts'
-import { answerOf, isZero, type AnswerMeasure, type Measure, type UsageFields } from '../measure.ts'
+import { responseOf, isZero, type ResponseMeasure, type Measure, type UsageFields } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
@@ -74,7 +74,7 @@ class BatchOutputReader extends BatchResultsReader {
     this.sum.addSearches(model, tools?.within('web_search').count('num_requests') ?? 0)
     const drawn = this.#drawn(findings, tools)
     if (drawn !== undefined) this.sum.add({ ...drawn, tier: 'batch' }, {})
-    const { lines, details } = answerOf(measure)
+    const { lines, details } = responseOf(measure)
     const { hasOutput, textBytes } = shownIn(findings)
     const isMade = drawn !== undefined || findings.some(({ name }) => name === 'made')
     this.sum.addResult(
@@ -110,7 +110,7 @@ function images(
   usage: UsageFields | undefined,
 ): Measure | undefined {
   const images = findings.filter(({ name }) => name === 'made').length
-  const isOfNothing = images > 0 && isZero(answerOf(tokens).lines)
+  const isOfNothing = images > 0 && isZero(responseOf(tokens).lines)
   if (tokens !== undefined && !isOfNothing) return { ...tokens, meters: imageMeters(tokens.meters, usage) }
   const variant = imageVariant(lastValue(findings, 'size'), lastValue(findings, 'quality'))
   return images === 0 ? undefined : { meters: { images }, details: {}, variant }
@@ -161,7 +161,7 @@ class BatchReader extends OpenaiReader {
     }
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const usage = this.usage()
     // A job without one model, or whose prompts may differ in price, names none.
     const isTotal = finalStatuses.has(this.#status) && (this.context.facts.model ?? '') !== ''
@@ -183,7 +183,7 @@ class BatchReader extends OpenaiReader {
   }
 }
 
-function isNothing(meters: AnswerMeasure['lines'][number]['meters']): boolean {
+function isNothing(meters: ResponseMeasure['lines'][number]['meters']): boolean {
   return Object.values(meters).every(units => units === 0)
 }
 

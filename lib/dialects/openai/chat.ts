@@ -3,7 +3,7 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import type { ResponseMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread, strangeMembers } from '../naming-members.ts'
 import { findField, readBoolean, textOf, wrongType } from '../read-field.ts'
@@ -88,7 +88,7 @@ const generated = object({
 })
 
 /** Usage is read wherever it stands, whatever else the chunk holds: providers differ in where they put it. */
-const answer = object({
+const response = object({
   object: value('object'),
   model: value('model'),
   service_tier: value('tier'),
@@ -124,7 +124,7 @@ class ChatReader extends OpenaiReader {
     this.#executed = isWhole ? {} : { index, type }
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const measure = super.measure()
     const [line] = measure.lines
     if (line === undefined || line.meters.searches !== undefined) return measure
@@ -152,7 +152,7 @@ class ChatReader extends OpenaiReader {
 export const chat = paidOperation('chat', 'output', {
   interest: request,
   factsFromJson: chatFacts,
-  readUsage: (head, context) => new ChatReader(head, context, answer),
+  readUsage: (head, context) => new ChatReader(head, context, response),
 })
 
 /** What Perplexity's search in steps costs beyond another one: https://docs.perplexity.ai/getting-started/pricing. */

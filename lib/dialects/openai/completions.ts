@@ -20,7 +20,7 @@ const request = searched({
   prompt: list(span('prompt')),
 })
 
-const answer = object({
+const response = object({
   model: value('model'),
   service_tier: value('tier'),
   error: value('error'),
@@ -40,7 +40,7 @@ export const completions = paidOperation('completions', 'output', {
     const prompts = countPrompts(scan)
     return { ...facts, candidates: candidates * prompts, isReadInParts: prompts > 1 }
   },
-  readUsage: (head, context) => new OpenaiReader(head, context, answer),
+  readUsage: (head, context) => new OpenaiReader(head, context, response),
 })
 
 /** A list of prompts is answered one by one; a list of numbers is one prompt in tokens. */

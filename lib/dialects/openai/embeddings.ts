@@ -7,7 +7,7 @@ import { OpenaiReader } from './openai-reader.ts'
 /** OpenRouter, Jina and Voyage take images too, each in members of its own. */
 const request = searched({ ...modelMembers, input: list(object(strangeMembers)) })
 
-const answer = object({
+const response = object({
   model: value('model'),
   error: value('error'),
   usage: value('usage'),
@@ -18,5 +18,5 @@ const answer = object({
 export const embeddings = paidOperation('embeddings', 'input', {
   interest: request,
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), isReadInParts: true }),
-  readUsage: (head, context) => new OpenaiReader(head, context, answer),
+  readUsage: (head, context) => new OpenaiReader(head, context, response),
 })

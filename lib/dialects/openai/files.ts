@@ -1,4 +1,4 @@
-import type { Operation, AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
+import type { Operation, HeadFacts, UsageReader, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, objectOperation, fileOperation, keptFile } from '../operation-kinds.ts'
 import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
@@ -132,7 +132,7 @@ class BatchResponsesReader implements UsageReader {
 
 /** Of a file that a batch of the account's has made. Parts of one may begin and end anywhere, so they tell nothing. */
 export function readBatchResponses(
-  { status }: AnswerHead,
+  { status }: HeadFacts,
   { object: file, providerKind }: UsageReaderContext,
 ): UsageReader | undefined {
   const isOfBatch = status === 200 && file?.facts?.resultsOf !== undefined

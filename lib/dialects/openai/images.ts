@@ -2,10 +2,10 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
 import type { UsageLine } from '../../money/usage.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { HeadFacts, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import { isZero, type AnswerMeasure } from '../measure.ts'
+import { isZero, type ResponseMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, readCount, readString } from '../read-field.ts'
@@ -45,7 +45,7 @@ const request: Interest = searched({
   mask: image,
 })
 
-const answer = object({
+const response = object({
   type: value('type'),
   error: value('error'),
   usage: value('usage'),
@@ -75,7 +75,7 @@ class ImagesReader extends OpenaiReader {
     if (this.#images > 0) this.hasOutput = true
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const counted = super.measure()
     const tokens = counted.lines[0]
     const isOfNothing = this.#images > 0 && isZero(counted.lines)
@@ -103,7 +103,7 @@ const shared = {
   isFree: false,
   mainMeter: 'images',
   interest: request,
-  readUsage: (head: AnswerHead, context: UsageReaderContext) => new ImagesReader(head, context, answer),
+  readUsage: (head: HeadFacts, context: UsageReaderContext) => new ImagesReader(head, context, response),
 } as const
 
 /** `POST /images/generations` */

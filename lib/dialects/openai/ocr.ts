@@ -1,6 +1,6 @@
 import { anyOf, base64, object, span, value } from '../interest.ts'
 import { paidOperation } from '../operation-kinds.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import type { ResponseMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
@@ -19,7 +19,7 @@ const request = searched({
   document_annotation_format: annotated,
 })
 
-const answer = object({
+const response = object({
   model: value('model'),
   error: value('error'),
   usage_info: value('usage'),
@@ -28,7 +28,7 @@ const answer = object({
 
 /** Pages that are annotated have a price of their own. */
 class OcrReader extends OpenaiReader {
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const pages = this.usage()?.count('pages_processed')
     const lines = pages === undefined ? [] : [this.line({ pages }, this.context.facts.unitsVariant)]
     return { lines, details: {} }
@@ -42,5 +42,5 @@ export const ocr = paidOperation('ocr', 'pages', {
     const isAnnotated = scan.findings.some(({ name, type }) => name === 'annotated' && type !== 'null')
     return factsFrom(scan, body, isAnnotated ? { unitsVariant: 'annotated' } : {})
   },
-  readUsage: (head, context) => new OcrReader(head, context, answer),
+  readUsage: (head, context) => new OcrReader(head, context, response),
 })

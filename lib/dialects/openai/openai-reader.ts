@@ -1,12 +1,12 @@
 import type { UsageLine } from '../../money/usage.ts'
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import { isStandardTier, tierUnnamed } from '../asked-tier.ts'
 import {
   addDetail,
   addUsed,
   lineOf,
   Split,
-  type AnswerMeasure,
+  type ResponseMeasure,
   type Measure,
   type UsageFields,
 } from '../measure.ts'
@@ -17,7 +17,7 @@ const doneMark = '[DONE]'
 export const ticksPerUsd = 1e10
 
 /** Reads an answer whose usage is OpenAI's token object. */
-export class OpenaiReader extends AnswerReader {
+export class OpenaiReader extends ResponseReader {
   protected override isLastEvent(_event: string, data: Buffer): boolean {
     return data.length === doneMark.length && data.toString('latin1') === doneMark
   }
@@ -27,7 +27,7 @@ export class OpenaiReader extends AnswerReader {
     return isStandardTier(this.tier) ? undefined : this.tier
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const usage = this.usage()
     if (usage === undefined) return { lines: [], details: {} }
     const measure = measureTokens(usage, this.context.providerKind)

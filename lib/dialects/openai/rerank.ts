@@ -2,7 +2,7 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import type { ResponseMeasure } from '../measure.ts'
 import { searched, strangeMembers } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
@@ -24,7 +24,7 @@ const tokensPerDocument = 500
 /** The query stands before each part of a document, of which some is left beside the longest. */
 const partTokensMin = tokensPerDocument / 2
 
-const answer = object({
+const response = object({
   model: value('model'),
   error: value('error'),
   usage: value('usage'),
@@ -35,7 +35,7 @@ const answer = object({
 
 /** Cohere bills search units, Voyage and Jina tokens. */
 class RerankReader extends OpenaiReader {
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const units = this.usage('usageMeta')?.within('billed_units').count('search_units')
     if (units === undefined) return super.measure()
     const line = this.line({})
@@ -51,7 +51,7 @@ export const rerank = paidOperation('rerank', 'searches', {
     const facts = factsFrom(scan, body, { units: { searches: searchesAtMost(scan) } })
     return { ...facts, isReadInParts: true, context: { input: queryReadAgain(scan) } }
   },
-  readUsage: (head, context) => new RerankReader(head, context, answer),
+  readUsage: (head, context) => new RerankReader(head, context, response),
 })
 
 function queryTokensAtMost({ findings }: ScanResult): number {

@@ -3,7 +3,7 @@ import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { type JobKind, jobOperations, freeOperation, paidOperation } from '../operation-kinds.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
-import { addUsed, type AnswerMeasure } from '../measure.ts'
+import { addUsed, type ResponseMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
@@ -67,7 +67,7 @@ const response = {
 }
 
 /** A document is the response itself, an event has it as a member. Deltas are text of every kind. */
-const answer = object({
+const documentOrEvent = object({
   ...response,
   output: list(outputItem),
   type: value('type'),
@@ -173,7 +173,7 @@ class ResponsesReader extends OpenaiReader {
   }
 
   /** Searches and images drawn by a tool have counters of their own; where they are missing, searches can be seen. */
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const measure = super.measure()
     const tools = this.usage('usageTools')
     const line = measure.lines[0]
@@ -201,7 +201,7 @@ function fileSearchLine(searches: number): UsageLine | undefined {
 }
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
-  new ResponsesReader(head, context, answer, 'response')
+  new ResponsesReader(head, context, documentOrEvent, 'response')
 
 /** `POST /responses` */
 export const responses = paidOperation('responses', 'output', {

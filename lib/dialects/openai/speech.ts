@@ -1,10 +1,10 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { HeadFacts, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import type { Meters } from '../../money/usage.ts'
 import { likelyTextTokens } from '../../http/text-density.ts'
 import { object, span, value } from '../interest.ts'
-import { isZero, type AnswerMeasure } from '../measure.ts'
+import { isZero, type ResponseMeasure } from '../measure.ts'
 import { readBoolean, readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
@@ -21,7 +21,7 @@ const request = searched({
   stream: value('stream'),
 })
 
-const answer = object({
+const response = object({
   type: value('type'),
   error: value('error'),
   usage: value('usage'),
@@ -44,8 +44,8 @@ const tokensPerSecond = 1250 / 60
 class SpeechReader extends OpenaiReader {
   readonly #audio: SpokenAudio
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
+  constructor(head: HeadFacts, context: UsageReaderContext) {
+    super(head, context, response)
     this.#audio = new SpokenAudio(head.contentType)
   }
 
@@ -58,7 +58,7 @@ class SpeechReader extends OpenaiReader {
     if (name === 'type' && value === 'speech.audio.done') this.markTerminal()
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const { facts } = this.context
     const { units } = facts
     if (units?.characters === undefined || !this.hasOutput) return { lines: [], details: {} }

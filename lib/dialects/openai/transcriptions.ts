@@ -5,7 +5,7 @@ import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { paidOperation } from '../operation-kinds.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
-import { addUsed, UsageFields, type AnswerMeasure } from '../measure.ts'
+import { addUsed, UsageFields, type ResponseMeasure } from '../measure.ts'
 import { readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
@@ -28,7 +28,7 @@ const request = searched({
   ...Object.fromEntries(addressFields.map(name => [name, base64('audio')])),
 })
 
-const answer = object({
+const response = object({
   type: value('type'),
   error: value('error'),
   usage: value('usage'),
@@ -50,7 +50,7 @@ class TranscriptionReader extends OpenaiReader {
   }
 
   /** Mistral counts tokens as well, but bills the seconds. */
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     const counted = super.measure()
     const toldSeconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds')
     const seconds = toldSeconds ?? (counted.lines.length === 0 ? this.#duration : undefined)
@@ -67,7 +67,7 @@ export const transcriptions = paidOperation('transcriptions', 'audioSeconds', {
   interest: request,
   factsFromJson: (scan, body) => jsonFacts(scan, body, 'perhaps'),
   factsFromMultipart: (form, body) => formFacts(form, body, 'perhaps'),
-  readUsage: (head, context) => new TranscriptionReader(head, context, answer),
+  readUsage: (head, context) => new TranscriptionReader(head, context, response),
 })
 
 /** `POST /audio/translations`; its plain answer has no usage at all. */

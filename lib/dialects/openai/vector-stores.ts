@@ -1,9 +1,9 @@
 import type { Meters } from '../../money/usage.ts'
-import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import { ResponseReader } from '../response-reader.ts'
+import type { HeadFacts, Operation, UsageReaderContext } from '../dialect.ts'
 import { type JobKind, freeOperation, objectOperation, storedFilesOperation } from '../operation-kinds.ts'
 import { list, object, value } from '../interest.ts'
-import type { AnswerMeasure } from '../measure.ts'
+import type { ResponseMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { factsFrom } from '../request-facts.ts'
@@ -32,11 +32,11 @@ function gigabytes(bytes: number): number {
 }
 
 /** Reads how much a store holds. To its making it is the first of the days that it is paid for. */
-class StoreReader extends AnswerReader {
+class StoreReader extends ResponseReader {
   #bytes: number | undefined
   #isExpired = false
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
+  constructor(head: HeadFacts, context: UsageReaderContext) {
     super(
       head,
       context,
@@ -56,12 +56,12 @@ class StoreReader extends AnswerReader {
     if (name === 'bytes' && typeof value === 'number') this.#bytes = value
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     if (this.#bytes === undefined) return { lines: [], details: {} }
     return { lines: [{ meters: { storageGigabyteDays: gigabytes(this.#bytes) } }], details: {} }
   }
 
-  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+  protected override jobState(): ReturnType<ResponseReader['jobState']> {
     return { state: this.#isExpired ? 'failed' : 'running' }
   }
 }

@@ -1,11 +1,11 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { Meters, UsageReading } from '../../money/usage.ts'
-import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, Operation, RequestFacts, UsageReader, UsageReaderContext } from '../dialect.ts'
+import { ResponseReader } from '../response-reader.ts'
+import type { HeadFacts, Operation, RequestFacts, UsageReader, UsageReaderContext } from '../dialect.ts'
 import { type JobKind, jobOperations, freeOperation } from '../operation-kinds.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
-import { answerOf, lineOf, nothingRead, type AnswerMeasure } from '../measure.ts'
+import { responseOf, lineOf, nothingRead, type ResponseMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readCount, readString, textOf, wrongType } from '../read-field.ts'
@@ -42,7 +42,7 @@ const request = searched({
   ),
 })
 
-const answer = object({
+const response = object({
   id: value('id'),
   object: value('object'),
   model: value('model'),
@@ -61,15 +61,15 @@ const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])
 export const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled'])
 
 /** Reads a video job. What it bills is its length and size, as it names them itself. */
-class VideoReader extends AnswerReader {
+class VideoReader extends ResponseReader {
   #status = ''
   #seconds: number | undefined
   #size: string | undefined
   #costUsd: number | undefined
 
   /** @param id of the video that is asked for, which xAI's answers do not name */
-  constructor(head: AnswerHead, context: UsageReaderContext, id = '') {
-    super(head, context, answer, 'video')
+  constructor(head: HeadFacts, context: UsageReaderContext, id = '') {
+    super(head, context, response, 'video')
     this.objectId = id
   }
 
@@ -81,16 +81,16 @@ class VideoReader extends AnswerReader {
     if (name === 'costTicks' && typeof value === 'number') this.#costUsd = value / ticksPerUsd
   }
 
-  protected override measure(): AnswerMeasure {
+  protected override measure(): ResponseMeasure {
     if (!doneStatuses.has(this.#status)) return { lines: [], details: {} }
     const { units, unitsVariant } = this.context.facts
     const videoSeconds = this.#seconds ?? units?.videoSeconds
     const meters: Meters = videoSeconds === undefined ? {} : { videoSeconds }
     const details = this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }
-    return answerOf({ meters, details, variant: this.#size ?? unitsVariant })
+    return responseOf({ meters, details, variant: this.#size ?? unitsVariant })
   }
 
-  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+  protected override jobState(): ReturnType<ResponseReader['jobState']> {
     if (doneStatuses.has(this.#status)) return { state: 'done' }
     return { state: failedStatuses.has(this.#status) ? 'failed' : 'running' }
   }

@@ -1,8 +1,8 @@
 import { BatchSum, batchReading, textBytesOf } from '../batch-results.ts'
-import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
+import { ResponseReader } from '../response-reader.ts'
+import type { HeadFacts, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
-import { lineOf, UsageFields, type AnswerMeasure } from '../measure.ts'
+import { lineOf, UsageFields, type ResponseMeasure } from '../measure.ts'
 import type { JobSighting, Meters, UsageLine, UsageReading } from '../../money/usage.ts'
 import { measureTokens, ticksPerUsd } from './openai-reader.ts'
 import { failedStatuses, secondsOf } from './videos.ts'
@@ -99,14 +99,14 @@ interface Result {
   answers: number
   textBytes: number
   media?: MediaResult
-  readonly used: { readonly line: UsageLine; readonly details: AnswerMeasure['details'] }[]
+  readonly used: { readonly line: UsageLine; readonly details: ResponseMeasure['details'] }[]
 }
 
 /**
  * Reads a page of the results of a batch of xAI's. Requests that failed stand there too, and are not billed. Of a part of
  * the batch those alone count that were added with it.
  */
-export class XaiResultsReader extends AnswerReader {
+export class XaiResultsReader extends ResponseReader {
   readonly #sum = new BatchSum()
   readonly #wanted: ReadonlySet<unknown> | undefined
   #result: Result = newResult()
@@ -114,7 +114,7 @@ export class XaiResultsReader extends AnswerReader {
   #answers = 0
   #next = ''
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
+  constructor(head: HeadFacts, context: UsageReaderContext) {
     super(head, context, page)
     const ids = context.facts.batch?.requestIds
     this.#wanted = ids === undefined ? undefined : new Set(ids)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Finding } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
-import { AnswerReader } from '../answer-reader.ts'
+import { ResponseReader } from '../response-reader.ts'
 import { batchedRequest, InlineBatchReader, type BatchedRequest } from '../batch-requests.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { HeadFacts, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, type JobKind } from '../operation-kinds.ts'
 import { list, object, span, value } from '../interest.ts'
 import { route, type RouteRow } from '../route-table.ts'
@@ -92,14 +92,14 @@ class AddedRequestsReader extends InlineBatchReader {
 }
 
 /** The answer to requests that were added says nothing; what it stands for goes on as a job of its own. */
-class AddedReader extends AnswerReader {
-  constructor(head: AnswerHead, context: UsageReaderContext) {
+class AddedReader extends ResponseReader {
+  constructor(head: HeadFacts, context: UsageReaderContext) {
     super(head, context, object({}), 'batchPart')
     if (head.status >= 200 && head.status <= 299)
       this.objectId = `${context.object?.id ?? ''}#${randomUUID()}`
   }
 
-  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+  protected override jobState(): ReturnType<ResponseReader['jobState']> {
     return { state: 'running' }
   }
 }
@@ -114,10 +114,10 @@ const addRequests: Operation = {
 }
 
 /** Reads how the batch stands to which requests were added. */
-class PartReader extends AnswerReader {
+class PartReader extends ResponseReader {
   readonly #counts = new XaiCounts()
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
+  constructor(head: HeadFacts, context: UsageReaderContext) {
     super(head, context, object(xaiCounts), 'batchPart')
     this.objectId = context.object?.id ?? ''
   }
@@ -126,7 +126,7 @@ class PartReader extends AnswerReader {
     this.#counts.take(name, value)
   }
 
-  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+  protected override jobState(): ReturnType<ResponseReader['jobState']> {
     return this.#counts.isTold ? this.#counts.state(batchOfPart(this.objectId)) : { state: 'running' }
   }
 }

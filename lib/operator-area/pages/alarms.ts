@@ -7,7 +7,7 @@ import { count } from '../../web/format.ts'
 import { fieldSchemas, pathPart, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { buttonForm, form } from '../../web/view/form.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { alarmAdvice, alarmReason, alarmText, attempt } from '../view/shown-reason.ts'
 import { showList, shownTime, timeColumn, type DeskList } from '../view/desk-list.ts'
@@ -91,7 +91,7 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
 }
 
 /** Does something about an alarm; what was wrong is said above the list, such as that somebody else was sooner. */
-async function change(page: DeskPage, act: (id: string) => Promise<unknown>): Promise<Answer> {
+async function change(page: DeskPage, act: (id: string) => Promise<unknown>): Promise<PageResponse> {
   const { refused } = await attempt(page, () => act(pathPart(page)))
   return refused === undefined
     ? seeOther(page, '/alarms?notice=done')
@@ -99,13 +99,13 @@ async function change(page: DeskPage, act: (id: string) => Promise<unknown>): Pr
 }
 
 /** The others see who looks at it. */
-export function submitTake(page: DeskPage): Promise<Answer> {
+export function submitTake(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   return change(page, id => takeAlarm(site.records, { id, operator, at: site.clock.now() }))
 }
 
 /** What was done about it. */
-export async function submitCloseAlarm(page: DeskPage): Promise<Answer> {
+export async function submitCloseAlarm(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const sent = await readForm(page, closeSchema)
   if (!sent.isValid) return showList(page, alarmList(page), { refused: sent.state.errors['reason'] })

@@ -7,7 +7,7 @@ import { pathPart, fieldSchemas, idField, readForm, says } from '../../web/http/
 import { showFailure } from '../../web/pages/failure.ts'
 import { formProblems, notice, emptyForm, field, form, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import { may, type DeskPage, type ShowDeskPage } from '../page.ts'
 import { shownTime } from '../view/desk-list.ts'
 import { facts } from '../../web/view/data-table.ts'
@@ -44,7 +44,7 @@ function summary(page: DeskPage, account: AccountReport, blockedAt: number | nul
 }
 
 /** A customer: money, requests, payments, people, keys, and what was done; also after a form was refused. */
-export async function showCustomer(page: DeskPage, sent?: SentForm): Promise<Answer> {
+export async function showCustomer(page: DeskPage, sent?: SentForm): Promise<PageResponse> {
   const { site, texts, context } = page
   const accountId = pathPart(page)
   const account = await site.reports.account(accountId)

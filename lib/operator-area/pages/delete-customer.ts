@@ -9,7 +9,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, refusal, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { attempt } from '../view/shown-reason.ts'
 
@@ -70,7 +70,7 @@ async function view(page: DeskPage, state: FormState): Promise<Html> {
 }
 
 /** Says what a deletion removes, what stays, and what is in its way. */
-export async function showDeleteCustomer(page: DeskPage, sent?: FormState): Promise<Answer> {
+export async function showDeleteCustomer(page: DeskPage, sent?: FormState): Promise<PageResponse> {
   try {
     return page.context.html(await view(page, sent ?? emptyForm), sent === undefined ? 200 : 422)
   } catch (error) {
@@ -81,7 +81,7 @@ export async function showDeleteCustomer(page: DeskPage, sent?: FormState): Prom
 }
 
 /** Closes an account for good. */
-export async function submitDeleteCustomer(page: DeskPage): Promise<Answer> {
+export async function submitDeleteCustomer(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const accountId = pathPart(page)
   const sent = await readForm(page, schema)

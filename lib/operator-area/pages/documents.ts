@@ -8,7 +8,7 @@ import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
 import { emptyForm, field, form, formProblems, type FormState } from '../../web/view/form.ts'
-import type { Answer } from '../../web/web-page.ts'
+import type { PageResponse } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { accountColumn, amountColumn, showList, textColumn, type DeskList } from '../view/desk-list.ts'
 import { attempt } from '../view/shown-reason.ts'
@@ -77,7 +77,7 @@ export function documentList(page: DeskPage): DeskList<ListedClosing> {
 export function showDocuments(
   page: DeskPage,
   { state = emptyForm, said }: { readonly state?: FormState; readonly said?: string } = {},
-): Promise<Answer> {
+): Promise<PageResponse> {
   const { documents } = page.texts
   const { site } = page
   const lastMonth = shiftMonth(moscowDay(site.clock.now()).slice(0, 7), -1)
@@ -101,7 +101,7 @@ export function showDocuments(
 }
 
 /** Makes the documents of a month; done again it makes none. */
-export async function submitClose(page: DeskPage): Promise<Answer> {
+export async function submitClose(page: DeskPage): Promise<PageResponse> {
   const { site, operator, texts } = page
   const sent = await readForm(page, schema)
   if (!sent.isValid) return showDocuments(page, { state: sent.state })

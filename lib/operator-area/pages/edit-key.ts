@@ -10,7 +10,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { choice, field, form, formProblems, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { attempt } from '../view/shown-reason.ts'
 
@@ -95,7 +95,7 @@ function keyOf(page: DeskPage): Promise<KeyRecord | undefined> {
 }
 
 /** What a key is limited to. */
-export async function showEditKey(page: DeskPage): Promise<Answer> {
+export async function showEditKey(page: DeskPage): Promise<PageResponse> {
   const key = await keyOf(page)
   if (key === undefined) return showFailure(page, 'notFound')
   return view(page, key, { typed: typedOf(page, key), errors: {} })
@@ -125,7 +125,7 @@ function changesOf(
 }
 
 /** Changes what a key is limited to; requests that begin from then on meet it so. */
-export async function submitEditKey(page: DeskPage): Promise<Answer> {
+export async function submitEditKey(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const key = await keyOf(page)
   if (key === undefined) return showFailure(page, 'notFound')

@@ -8,7 +8,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer } from '../../web/web-page.ts'
+import type { PageResponse } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { attempt } from '../view/shown-reason.ts'
 import { dataTable } from '../../web/view/data-table.ts'
@@ -93,7 +93,7 @@ export function paymentList(page: DeskPage): DeskList<Payment> {
 }
 
 /** A payment with its refunds, and where money is sent back. */
-export async function showPayment(page: DeskPage, sent?: FormState): Promise<Answer> {
+export async function showPayment(page: DeskPage, sent?: FormState): Promise<PageResponse> {
   const id = pathPart(page)
   const state = sent ?? emptyForm
   const { payments: texts, common } = page.texts
@@ -140,7 +140,7 @@ export async function showPayment(page: DeskPage, sent?: FormState): Promise<Ans
 }
 
 /** Sends money back that is not spent. */
-export async function submitRefund(page: DeskPage): Promise<Answer> {
+export async function submitRefund(page: DeskPage): Promise<PageResponse> {
   const { site, operator, language } = page
   const id = pathPart(page)
   const { paymentActions: actions } = site

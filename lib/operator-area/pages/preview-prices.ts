@@ -9,7 +9,7 @@ import { count, decimal, spentMoney } from '../../web/format.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
 import { emptyForm, field, form, formProblems, type FormState } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { facts } from '../../web/view/data-table.ts'
 import { tableCard } from '../view/desk-list.ts'
@@ -62,7 +62,7 @@ function problemsOf({ preview }: DeskPage['texts'], prices: PreviewedPrices): Fo
 }
 
 /** Shows what prices would change and what the last 30 days would have come to; nothing is written. */
-export async function submitPreview(page: DeskPage): Promise<Answer> {
+export async function submitPreview(page: DeskPage): Promise<PageResponse> {
   const { site, texts } = page
   const sent = await readForm(page, schema)
   const refuse = (state: FormState) => page.context.html(showPreview(page, state), 422)

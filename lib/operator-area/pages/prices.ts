@@ -7,7 +7,7 @@ import { hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { buttonForm, emptyForm, field, notice, refusal } from '../../web/view/form.ts'
 import { layout, titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import { may, type DeskPage } from '../page.ts'
 import { shownTime, tableCard } from '../view/desk-list.ts'
 import { attempt } from '../view/shown-reason.ts'
@@ -49,7 +49,7 @@ function modelTable(page: DeskPage, q: string): Html {
 }
 
 /** What models cost now, and the rates that they follow. */
-export async function showPrices(page: DeskPage, refused?: string): Promise<Answer> {
+export async function showPrices(page: DeskPage, refused?: string): Promise<PageResponse> {
   const { prices, preview, common } = page.texts
   const q = (page.context.req.query('q') ?? '').trim().toLowerCase()
   const rates = (await readRates(page.site.records)).slice(0, ratesShown)
@@ -78,7 +78,7 @@ export async function showPrices(page: DeskPage, refused?: string): Promise<Answ
 }
 
 /** Has a held rate used. */
-export async function submitAcceptRate(page: DeskPage): Promise<Answer> {
+export async function submitAcceptRate(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const sent = await readForm(page, schema)
   const day = sent.isValid ? sent.value.day : ''
@@ -164,7 +164,7 @@ async function charged(page: DeskPage, name: string): Promise<Html> {
 }
 
 /** What a model costs, cost and will cost. */
-export async function showPriceHistory(page: DeskPage): Promise<Answer> {
+export async function showPriceHistory(page: DeskPage): Promise<PageResponse> {
   const { site, texts } = page
   const name = page.context.req.query('model') ?? ''
   const model = site.config.models.get(name) ?? site.config.modelPatterns.find(one => one.name === name)

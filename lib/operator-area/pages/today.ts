@@ -7,7 +7,7 @@ import { mergeHealth, type MergedProvider } from '../../upstream/provider-health
 import { kopecks, count, money, named } from '../../web/format.ts'
 import { notice } from '../../web/view/form.ts'
 import { titledPage } from '../../web/view/layout.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { shownTime, tableCard } from '../view/desk-list.ts'
 import { facts } from '../../web/view/data-table.ts'
@@ -104,7 +104,7 @@ function errorTable(page: DeskPage, errors: Awaited<ReturnType<typeof readErrorC
 }
 
 /** Money in and out, requests, errors, alarms, providers, and what waits for a person. */
-export async function showToday(page: DeskPage): Promise<Answer> {
+export async function showToday(page: DeskPage): Promise<PageResponse> {
   const { site, language } = page
   const { today: texts } = page.texts
   const from = zonedDayStart(site.clock.now(), site.config.timeZone)

@@ -14,7 +14,7 @@ import { named } from '../../web/format.ts'
 import { fieldSchemas, hiddenField, pathPart, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { checkbox, emptyForm, form } from '../../web/view/form.ts'
-import type { Answer, Html } from '../../web/web-page.ts'
+import type { PageResponse, Html } from '../../web/web-page.ts'
 import { may, type DeskPage, type ShowDeskPage } from '../page.ts'
 import { amountColumn, showList, textColumn, wordsColumn, type DeskList } from '../view/desk-list.ts'
 import { attempt } from '../view/shown-reason.ts'
@@ -137,12 +137,12 @@ function importForm(page: DeskPage): Html {
 export function showTransfers(
   page: DeskPage,
   outcome: { readonly said?: string; readonly refused?: string } = {},
-): Promise<Answer> {
+): Promise<PageResponse> {
   return showList(page, transferList(page), { above: importForm(page), ...outcome })
 }
 
 /** Credits what a statement of the bank shows, or says what would happen. */
-export async function submitStatement(page: DeskPage): Promise<Answer> {
+export async function submitStatement(page: DeskPage): Promise<PageResponse> {
   const { site, operator, texts, context } = page
   const { seller } = site.config
   const { file, dryRun } = await context.req.parseBody()

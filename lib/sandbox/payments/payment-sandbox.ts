@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../platform/clock.ts'
-import { readRequest } from '../answer.ts'
-import { faultAnswer, ShopApi, type ShopAnswer, type ShopRequest } from './shop-api.ts'
+import { readRequest } from '../sandbox-response.ts'
+import { faultResponse, ShopApi, type ShopResponse, type ShopRequest } from './shop-api.ts'
 import { paymentJson, refundJson, kopecksOf, type ShopPayment } from './shop-objects.ts'
 import { Shop } from './shop.ts'
 
@@ -141,13 +141,13 @@ function answerApi(request: ShopRequest, response: ServerResponse, api: ShopApi,
   const fault = faults.shift()
   if (fault === 'hang') return
   if (fault === 'cut') return void response.destroy()
-  if (fault === '500') return sendJson(response, faultAnswer(500))
-  if (fault === '429') return sendJson(response, faultAnswer(429))
+  if (fault === '500') return sendJson(response, faultResponse(500))
+  if (fault === '429') return sendJson(response, faultResponse(429))
   const answer = api.answer(request)
   if (fault === 'applied-hang') return
   if (fault === 'applied-cut') return void response.destroy()
-  if (fault === 'applied-500') return sendJson(response, faultAnswer(500))
-  return sendJson(response, fault === 'applied-202' ? faultAnswer(202) : answer)
+  if (fault === 'applied-500') return sendJson(response, faultResponse(500))
+  return sendJson(response, fault === 'applied-202' ? faultResponse(202) : answer)
 }
 
 /** Reasons that the page offers, as the API names them. */
@@ -229,7 +229,7 @@ function answerPage({ method, path, body }: ShopRequest, response: ServerRespons
   response.end(payPage(payment))
 }
 
-function sendJson(response: ServerResponse, { status, json }: ShopAnswer): void {
+function sendJson(response: ServerResponse, { status, json }: ShopResponse): void {
   const body = JSON.stringify(json)
   response.writeHead(status, {
     'content-type': 'application/json',

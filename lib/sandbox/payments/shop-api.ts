@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import type { SandboxRequest } from '../answer.ts'
+import type { SandboxRequest } from '../sandbox-response.ts'
 import { paymentBody, receiptBody, refundBody, paymentJson, receiptJson, refundJson } from './shop-objects.ts'
 import { ShopRefusal, type Shop } from './shop.ts'
 
@@ -9,12 +9,12 @@ export interface ShopRequest extends Omit<SandboxRequest, 'body'> {
   readonly body: string
 }
 
-export interface ShopAnswer {
+export interface ShopResponse {
   readonly status: number
   readonly json: object
 }
 
-interface KeptAnswer extends ShopAnswer {
+interface KeptResponse extends ShopResponse {
   readonly path: string
   readonly body: string
   readonly atMs: number
@@ -23,7 +23,7 @@ interface KeptAnswer extends ShopAnswer {
 const idempotenceMs = 24 * 3_600_000
 const keyPattern = /^[0-9a-zA-Z+\-_.]{1,64}$/
 
-function problem(status: number, code: string, description: string, parameter?: string): ShopAnswer {
+function problem(status: number, code: string, description: string, parameter?: string): ShopResponse {
   const json = {
     type: 'error',
     id: randomUUID(),
@@ -35,7 +35,7 @@ function problem(status: number, code: string, description: string, parameter?: 
 }
 
 /** Sent instead of an answer when the shop is told to fail. */
-export function faultAnswer(status: 202 | 429 | 500): ShopAnswer {
+export function faultResponse(status: 202 | 429 | 500): ShopResponse {
   if (status === 202) return { status, json: { type: 'processing', retry_after: 1000 } }
   return status === 429
     ? problem(429, 'too_many_requests', 'Too many requests')
@@ -46,14 +46,14 @@ export function faultAnswer(status: 202 | 429 | 500): ShopAnswer {
 export class ShopApi {
   readonly #shop: Shop
   readonly #origin: () => string
-  readonly #keys = new Map<string, KeptAnswer>()
+  readonly #keys = new Map<string, KeptResponse>()
 
   constructor(shop: Shop, origin: () => string) {
     this.#shop = shop
     this.#origin = origin
   }
 
-  answer(request: ShopRequest): ShopAnswer {
+  answer(request: ShopRequest): ShopResponse {
     const { method, headers, path } = request
     const [id = '', key = ''] = Buffer.from(headers['authorization']?.replace(/^Basic /, '') ?? '', 'base64')
       .toString()
@@ -69,7 +69,7 @@ export class ShopApi {
   }
 
   /** A key answers as it did first; with another body it is refused. */
-  #once(request: ShopRequest): ShopAnswer {
+  #once(request: ShopRequest): ShopResponse {
     const { path, body } = request
     const key = request.headers['idempotence-key'] ?? ''
     if (!keyPattern.test(key))
@@ -79,12 +79,12 @@ export class ShopApi {
       if (kept.path === path && kept.body === body) return kept
       return problem(400, 'invalid_request', 'Idempotence key duplicated', 'Idempotence-Key')
     }
-    const answer = this.#post(path, body)
-    if (answer.status === 200) this.#keys.set(key, { ...answer, path, body, atMs: this.#shop.now() })
-    return answer
+    const response = this.#post(path, body)
+    if (response.status === 200) this.#keys.set(key, { ...response, path, body, atMs: this.#shop.now() })
+    return response
   }
 
-  #post(path: string, text: string): ShopAnswer {
+  #post(path: string, text: string): ShopResponse {
     try {
       if (path === '/payments')
         return ok(paymentJson(this.#shop.createPayment(read(paymentBody, text)), this.#origin()))
@@ -97,7 +97,7 @@ export class ShopApi {
     return problem(404, 'not_found', 'There is no such method')
   }
 
-  #get(path: string, query: URLSearchParams): ShopAnswer {
+  #get(path: string, query: URLSearchParams): ShopResponse {
     const [, collection = '', id] = path.split('/')
     const shop = this.#shop
     if (id !== undefined) {
@@ -125,7 +125,7 @@ export class ShopApi {
     return problem(404, 'not_found', 'There is no such method')
   }
 
-  #listPayments(query: URLSearchParams): ShopAnswer {
+  #listPayments(query: URLSearchParams): ShopResponse {
     const from = Date.parse(query.get('created_at.gte') ?? '1970-01-01')
     const until = Date.parse(query.get('created_at.lt') ?? '9999-01-01')
     const found = [...this.#shop.payments.keys()]
@@ -144,11 +144,11 @@ function isOf(query: URLSearchParams, name: string, value: string | undefined): 
   return !query.has(name) || query.get(name) === value
 }
 
-function ok(json: object): ShopAnswer {
+function ok(json: object): ShopResponse {
   return { status: 200, json }
 }
 
-function list(items: readonly object[], query: URLSearchParams): ShopAnswer {
+function list(items: readonly object[], query: URLSearchParams): ShopResponse {
   const limit = Number(query.get('limit') ?? 10)
   const from = Number(query.get('cursor') ?? 0)
   const more = from + limit < items.length ? { next_cursor: String(from + limit) } : {}

@@ -12,7 +12,7 @@ import {
   submitSignIn,
   submitSignOut,
 } from '../pages/sign-in.ts'
-import type { Answer, PageContext, PageEnv, WebPage, WebSite } from '../web-page.ts'
+import type { PageResponse, PageContext, PageEnv, WebPage, WebSite } from '../web-page.ts'
 import { formMiddleware, ownFormsOnly, pageMiddleware, sessionMiddleware } from './page-middleware.ts'
 import type { AreaOfSession } from './page-middleware.ts'
 
@@ -108,9 +108,9 @@ export function areaRouter({
 }
 
 /** A page that anybody may see, of the kind that the area's own middleware has made. */
-export function open(show: (page: never) => Answer | Promise<Answer>) {
+export function open(show: (page: never) => PageResponse | Promise<PageResponse>) {
   return async (context: PageContext): Promise<Response> => {
-    const answer = await show(context.get('page') as never)
-    return answer instanceof Response ? answer : context.html(answer)
+    const response = await show(context.get('page') as never)
+    return response instanceof Response ? response : context.html(response)
   }
 }

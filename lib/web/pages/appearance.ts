@@ -2,7 +2,7 @@ import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
 import { readForm } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
-import type { Answer, WebPage, WebSite } from '../web-page.ts'
+import type { PageResponse, WebPage, WebSite } from '../web-page.ts'
 
 /** Cookies of how pages look; nothing secret is in them. */
 export function lookCookies({ cookiePrefix }: WebSite) {
@@ -24,7 +24,7 @@ const schema = z.object({
 })
 
 /** Keeps language and theme in cookies; for who is signed in the language is a setting as well. */
-export async function submitAppearance(page: WebPage): Promise<Answer> {
+export async function submitAppearance(page: WebPage): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   if (!sent.isValid) return seeOther(page, '/')
   const { language, theme, next } = sent.value

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
-import type { Answer, Html, WebPage } from '../web-page.ts'
+import type { PageResponse, Html, WebPage } from '../web-page.ts'
 import { askedForm, emailField, field, hidden, notice, passwordField, refusal } from '../view/form.ts'
 import type { FormState } from '../view/form.ts'
 import { formPage, messagePage, titledPage } from '../view/layout.ts'
@@ -31,13 +31,13 @@ function view(page: WebPage, state: FormState, refused?: string): Html {
   )
 }
 
-export function showSignIn(page: WebPage): Answer {
+export function showSignIn(page: WebPage): PageResponse {
   const state = askedForm(page, 'next')
   return page.session === undefined ? view(page, state) : seeOther(page, nextPath(state))
 }
 
 /** Signs in and goes on to where the user wanted to be. */
-export async function submitSignIn(page: WebPage): Promise<Answer> {
+export async function submitSignIn(page: WebPage): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   if (!sent.isValid) return page.context.html(view(page, sent.state), 422)
   const { email, password } = sent.value
@@ -68,7 +68,7 @@ async function goOn(page: WebPage, { kind, cookies }: RightPassword, next: strin
   )
 }
 
-export async function submitSignOut(page: WebPage): Promise<Answer> {
+export async function submitSignOut(page: WebPage): Promise<PageResponse> {
   return seeOther(page, '/sign-in?notice=signed-out', await page.site.sessions.end(page.caller))
 }
 
@@ -88,7 +88,7 @@ export function showSecondStep(page: WebPage, state = askedForm(page, 'next')): 
 }
 
 /** Takes a code of the app, or a backup code. */
-export async function submitSecondStep(page: WebPage): Promise<Answer> {
+export async function submitSecondStep(page: WebPage): Promise<PageResponse> {
   const { site, caller, context, texts } = page
   const sent = await readForm(page, codeSchema)
   if (!sent.isValid) return context.html(showSecondStep(page, sent.state), 422)
@@ -129,11 +129,11 @@ export function newPasswordPage<Page extends WebPage>(options: NewPasswordPage<P
     )
   }
   return {
-    show: async (page: Page): Promise<Answer> => {
+    show: async (page: Page): Promise<PageResponse> => {
       const isGood = await page.site.identity.isResetLink(page.context.req.query('token') ?? '')
       return isGood ? view(page, askedForm(page, 'token')) : dead(page)
     },
-    submit: async (page: Page): Promise<Answer> => {
+    submit: async (page: Page): Promise<PageResponse> => {
       const sent = await readForm(page, newPasswordSchema)
       if (!sent.isValid) return page.context.html(view(page, sent.state), 422)
       const token = sent.state.typed['token'] ?? ''

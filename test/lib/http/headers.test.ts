@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import {
-  answerHeaders,
+  responseHeaders,
   latin1Headers,
   checkFraming,
   headerValues,
@@ -88,7 +88,7 @@ await t.test('headers that Connection names are for this hop only', async t => {
     '3',
   ]
   t.same(requestHeaders(raw), ['X-Other', '2'])
-  t.same(answerHeaders(raw), ['X-Other', '2'])
+  t.same(responseHeaders(raw), ['X-Other', '2'])
   t.same(requestHeaders(['Connection', 'keep-alive', 'x', '1']), ['x', '1'])
 })
 
@@ -109,7 +109,7 @@ await t.test('an answer loses cookies, the account of the provider and framing',
     'X-Gateway-Request-Id',
     'Proxy-Authenticate',
   ]) {
-    t.same(answerHeaders([name, 'v', 'x-request-id', 'r']), ['x-request-id', 'r'], name)
+    t.same(responseHeaders([name, 'v', 'x-request-id', 'r']), ['x-request-id', 'r'], name)
   }
   const kept = [
     'Content-Encoding',
@@ -125,16 +125,16 @@ await t.test('an answer loses cookies, the account of the provider and framing',
     'vary',
     'b',
   ]
-  t.same(answerHeaders(kept), kept)
+  t.same(responseHeaders(kept), kept)
 })
 
 await t.test('every byte of a value in buffers survives', async t => {
   const value = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
   const raw = latin1Headers([Buffer.from('X-Bytes'), value, Buffer.from('SET-COOKIE'), value])
-  const [name, text] = answerHeaders(raw)
+  const [name, text] = responseHeaders(raw)
   t.equal(name, 'X-Bytes')
   t.ok(Buffer.from(text ?? '', 'latin1').equals(value))
-  t.same(answerHeaders([]), [])
+  t.same(responseHeaders([]), [])
 })
 
 await t.test('values are found by name in any case, the first of several or all', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answerTrailers } from '../../../lib/http/headers.ts'
+import { responseTrailers } from '../../../lib/http/headers.ts'
 
 const asked = ['host', 'a', 'TE', 'trailers']
 const buffers = (fields: readonly string[]): Buffer[] => fields.map(field => Buffer.from(field, 'latin1'))
@@ -7,11 +7,11 @@ const buffers = (fields: readonly string[]): Buffer[] => fields.map(field => Buf
 await t.test('they pass to a client that says that it reads them', async t => {
   const raw = ['X-Checksum', 'abc', 'server-timing', 'a;dur=1', 'X-Checksum', 'd\u00e9f']
   for (const value of ['trailers', 'Trailers', 'gzip, trailers', 'deflate;q=0.5,trailers ,x', 'trailers;q=1'])
-    t.same(answerTrailers(buffers(raw), ['host', 'a', 'TE', value]), raw, value)
-  t.same(answerTrailers(buffers(raw), ['te', 'gzip', 'te', 'trailers']), raw)
+    t.same(responseTrailers(buffers(raw), ['host', 'a', 'TE', value]), raw, value)
+  t.same(responseTrailers(buffers(raw), ['te', 'gzip', 'te', 'trailers']), raw)
   for (const value of ['', 'gzip', 'xtrailers', 'trailers2'])
-    t.equal(answerTrailers(buffers(raw), ['te', value, 'accept', 'trailers']), undefined, value)
-  t.equal(answerTrailers(buffers(raw), []), undefined)
+    t.equal(responseTrailers(buffers(raw), ['te', value, 'accept', 'trailers']), undefined, value)
+  t.equal(responseTrailers(buffers(raw), []), undefined)
 })
 
 await t.test('what may not stand there does not pass', async t => {
@@ -28,8 +28,8 @@ await t.test('what may not stand there does not pass', async t => {
     ['x-gateway-request-id', 'forged'],
     ['x-bad', 'a\u0001b'],
   ].flat()
-  t.same(answerTrailers(buffers([...raw, 'x-good', '1']), asked), ['x-good', '1'])
-  t.equal(answerTrailers(buffers(raw), asked), undefined)
-  t.equal(answerTrailers([], asked), undefined)
-  t.equal(answerTrailers(undefined, asked), undefined)
+  t.same(responseTrailers(buffers([...raw, 'x-good', '1']), asked), ['x-good', '1'])
+  t.equal(responseTrailers(buffers(raw), asked), undefined)
+  t.equal(responseTrailers([], asked), undefined)
+  t.equal(responseTrailers(undefined, asked), undefined)
 })

@@ -292,7 +292,7 @@ await t.test(
             exchange.cutNotice = { event: () => Buffer.from('data: cut\n\n'), events: new EventSplitter() }
             return {
               onData(chunk) {
-                if (chunk.includes('2')) exchange.answerEnd?.cutAtEvent(spent)
+                if (chunk.includes('2')) exchange.responseEnd?.cutAtEvent(spent)
               },
             }
           },

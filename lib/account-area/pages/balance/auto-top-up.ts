@@ -14,7 +14,7 @@ import {
   roublesTyped,
 } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import type { Language } from '../../../web/texts/language.ts'
 import {
   buttonForm,
@@ -177,23 +177,23 @@ async function view(page: OwnPage, payments: PaymentService, sent?: FormState): 
 }
 
 /** When and by how much the account is topped up by itself, and the cards that may be charged. */
-export async function showAutoTopUp(page: OwnPage): Promise<Answer> {
+export async function showAutoTopUp(page: OwnPage): Promise<PageResponse> {
   const { payments } = page.site
   if (payments === undefined) return showFailure(page, 'notFound')
   return await view(page, payments)
 }
 
 /** Switches it on, or sets it otherwise. */
-export async function submitAutoTopUp(page: OwnPage): Promise<Answer> {
+export async function submitAutoTopUp(page: OwnPage): Promise<PageResponse> {
   const { site, account, language } = page
   const { payments } = site
   if (payments?.settings().autoTopUp !== true) return showFailure(page, 'notFound')
   const sent = await readForm(page, schema(language))
-  const show = async (state: FormState): Promise<Answer> =>
+  const show = async (state: FormState): Promise<PageResponse> =>
     page.context.html(await view(page, payments, state), 422)
   if (!sent.isValid) return show(sent.state)
   const { card: cardId, below, amount, monthMax } = sent.value
-  const refuse = (name: string, key: FieldErrorKey): Promise<Answer> =>
+  const refuse = (name: string, key: FieldErrorKey): Promise<PageResponse> =>
     show(withError(page, sent.state, name, key))
   const card = (await payments.auto.cards(account.accountId)).find(({ id }) => id === cardId)
   if (card === undefined || card.provider !== payments.providerName) return refuse('card', 'cardUnknown')
@@ -226,7 +226,7 @@ export async function submitAutoTopUp(page: OwnPage): Promise<Answer> {
 }
 
 /** Switches it off. */
-export async function submitAutoTopUpOff(page: OwnPage): Promise<Answer> {
+export async function submitAutoTopUpOff(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const { payments } = site
   if (payments === undefined) return showFailure(page, 'notFound')
@@ -239,7 +239,7 @@ export async function submitAutoTopUpOff(page: OwnPage): Promise<Answer> {
 }
 
 /** Forgets a card of one's own; from then on it is not charged. */
-export async function submitUnlinkCard(page: OwnPage): Promise<Answer> {
+export async function submitUnlinkCard(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const { payments } = site
   if (payments === undefined) return showFailure(page, 'notFound')

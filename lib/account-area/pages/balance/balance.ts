@@ -3,7 +3,7 @@ import type { Balance } from '../../../ledger/ledger.ts'
 import type { Payment } from '../../../payments/payment-reader.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { debtMoney, money, time } from '../../../web/format.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { emptyForm, formProblems, notice, checkbox, field, form, radios } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { entryList, figure } from '../../../web/view/data-table.ts'
@@ -171,7 +171,7 @@ function topUpSchema(language: Language) {
 }
 
 /** Makes a payment, and leads to where it is paid. */
-export async function submitTopUp(page: OwnPage): Promise<Answer> {
+export async function submitTopUp(page: OwnPage): Promise<PageResponse> {
   const { site, account, caller, language } = page
   const { payments } = site
   if (payments === undefined) return showFailure(page, 'notFound')
@@ -180,7 +180,7 @@ export async function submitTopUp(page: OwnPage): Promise<Answer> {
   const { amount, method, email, saveCard } = sent.value
   const { topUp, autoTopUp } = payments.settings()
   const offered = topUp.methods.find(({ name }) => name === method)
-  const refuse = async (name: string, key: FieldErrorKey): Promise<Answer> =>
+  const refuse = async (name: string, key: FieldErrorKey): Promise<PageResponse> =>
     page.context.html(await showBalance(page, withError(page, sent.state, name, key)), 422)
   if (offered === undefined) return refuse('method', 'methodMissing')
   if (amount % microsPerKopeck !== 0) return refuse('amount', 'amountKopecks')

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Movement, MovementPlace } from '../../../payments/movements.ts'
 import { money, smallMoney, time, isoDay, isoTime } from '../../../web/format.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import type { Texts } from '../../texts/texts.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { csvHeaders, csvTable } from '../../../documents/csv-table.ts'
@@ -113,7 +113,7 @@ function movementName({ balance }: Texts, { id, kind }: Named, isAutomatic: bool
 }
 
 /** All that moved the balance but charges, as a table for spreadsheets. */
-export async function downloadBalance(page: OwnPage): Promise<Answer> {
+export async function downloadBalance(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { balance } = texts
   const movements = await site.movements.page(account.accountId, { limit: csvRowsMax })

@@ -3,7 +3,7 @@ import { isId } from '../../../platform/new-id.ts'
 import type { Payment, Receipt } from '../../../payments/payment-reader.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { money, time } from '../../../web/format.ts'
-import type { Answer, Html, OwnPage, Site } from '../../page.ts'
+import type { PageResponse, Html, OwnPage, Site } from '../../page.ts'
 import type { PageContext } from '../../../web/web-page.ts'
 import { entryList } from '../../../web/view/data-table.ts'
 import { layout } from '../../../web/view/layout.ts'
@@ -174,7 +174,7 @@ function stateOf({ state }: Payment, receipts: readonly Receipt[], isProviderDow
 }
 
 /** A payment of one's own: how to pay it, and what became of it. It changes by itself, with script and without. */
-export async function showPayment(page: OwnPage): Promise<Answer> {
+export async function showPayment(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { payments } = site
   const id = pathPart(page)

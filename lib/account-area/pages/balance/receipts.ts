@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { isId } from '../../../platform/new-id.ts'
-import type { Answer, OwnPage, Html } from '../../page.ts'
+import type { PageResponse, OwnPage, Html } from '../../page.ts'
 import { entryList, facts } from '../../../web/view/data-table.ts'
 import { layout, titledPage } from '../../../web/view/layout.ts'
 import type { Receipt } from '../../../payments/payment-reader.ts'
@@ -11,7 +11,7 @@ import { showFailure } from '../../../web/pages/failure.ts'
 const receiptsShown = 50
 
 /** All fiscal receipts of the account, the newest first. */
-export async function showReceipts(page: OwnPage): Promise<Answer> {
+export async function showReceipts(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { balance } = texts
   const text = page.context.req.query('before') ?? ''
@@ -48,7 +48,7 @@ export function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
 }
 
 /** A fiscal receipt of one's own. */
-export async function showReceipt(page: OwnPage): Promise<Answer> {
+export async function showReceipt(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts, language } = page
   const id = pathPart(page)
   const found = isId(id) ? await site.payments?.rows.receipt(id) : undefined

@@ -5,7 +5,7 @@ import type { ChargeRecord, ExchangeCharges } from '../../../ledger/reports.ts'
 import { count, smallMoney, time, decimal, exactRoubles, named } from '../../../web/format.ts'
 import { cardTable, facts, figure } from '../../../web/view/data-table.ts'
 import { isId } from '../../../platform/new-id.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { pathPart } from '../../../web/http/read-form.ts'
@@ -198,7 +198,7 @@ function otherParts(
 }
 
 /** What one request cost, and why: all its charges, line by line. */
-export async function showCharge(page: OwnPage): Promise<Answer> {
+export async function showCharge(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const { accountId } = account
   const requestId = pathPart(page, 'requestId')

@@ -6,7 +6,7 @@ import type { ChargeRecord } from '../../../ledger/reports.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 import { meters } from '../../../money/usage.ts'
 import { isoDay, isoTime } from '../../../web/format.ts'
-import type { Answer, OwnPage } from '../../page.ts'
+import type { PageResponse, OwnPage } from '../../page.ts'
 import { showCharges, readFilter } from './charges.ts'
 
 function headRow({ texts }: OwnPage): string {
@@ -97,7 +97,7 @@ function table(
 }
 
 /** The charges of the filter as a table for spreadsheets; with a filter that is wrong, the page that says so. */
-export async function downloadCharges(page: OwnPage): Promise<Answer> {
+export async function downloadCharges(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const keys = await site.reports.keys(account.accountId)
   const { search } = readFilter(page, keys)

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeSearch, ChargeRecord } from '../../../ledger/reports.ts'
 import { count, isDay, spentMoney, alignDecimals, named, smallMoney, time } from '../../../web/format.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { formProblems, choice, field, type FormState } from '../../../web/view/form.ts'
 import { emptyCard, titledPage } from '../../../web/view/layout.ts'
@@ -255,7 +255,7 @@ async function found(
 }
 
 /** The account's charges, the newest first, and a filter. */
-export async function showCharges(page: OwnPage): Promise<Answer> {
+export async function showCharges(page: OwnPage): Promise<PageResponse> {
   const { texts, account, site } = page
   const keys = await site.reports.keys(account.accountId)
   const models = await site.reports.chargedModels(account.accountId, modelsMax)

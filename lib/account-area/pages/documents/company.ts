@@ -5,7 +5,7 @@ import type { CompanyDetails, DetailProblem } from '../../../companies/company-d
 import { currentCompany, setCompany } from '../../../documents/company-versions.ts'
 import { readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { choice, field, form, formProblems, notice } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { settingCard, titledPage } from '../../../web/view/layout.ts'
@@ -154,7 +154,7 @@ function view(page: OwnPage, state: FormState): Html {
 }
 
 /** The details of the account's company, to be filled in or changed. */
-export async function showCompany(page: OwnPage): Promise<Answer> {
+export async function showCompany(page: OwnPage): Promise<PageResponse> {
   if (page.site.config.seller === undefined) return showFailure(page, 'notFound')
   const version = await currentCompany(page.site.records, page.account.accountId)
   const typed = version === undefined ? { email: page.session.user.email } : typedOf(version.details)
@@ -162,7 +162,7 @@ export async function showCompany(page: OwnPage): Promise<Answer> {
 }
 
 /** Keeps the details as a new version. */
-export async function submitCompany(page: OwnPage): Promise<Answer> {
+export async function submitCompany(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   if (site.config.seller === undefined) return showFailure(page, 'notFound')
   const sent = await readForm(page, schema)
@@ -176,7 +176,7 @@ export async function submitCompany(page: OwnPage): Promise<Answer> {
 }
 
 /** Says what is wrong with details while they are typed: `{"inn":"..."}`. Nothing is kept. */
-export async function checkCompany(page: OwnPage): Promise<Answer> {
+export async function checkCompany(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   return page.context.json(sent.isValid ? errorsOf(page, detailsOf(sent.value)) : sent.state.errors)
 }

@@ -10,7 +10,7 @@ import { reconcile } from '../../../documents/reconcile-account.ts'
 import { isId } from '../../../platform/new-id.ts'
 import { kopecks } from '../../../web/format.ts'
 import { pathPart, readQuery, says } from '../../../web/http/read-form.ts'
-import type { Answer, Html, OwnPage, Page } from '../../page.ts'
+import type { PageResponse, Html, OwnPage, Page } from '../../page.ts'
 import { emptyForm, field, formProblems, notice, type FormState } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -36,7 +36,11 @@ function attachment(name: string, ending: string): string {
 }
 
 /** What is printed for a download. An account prints a few at a time: the printer is everybody's. */
-async function sendPrinted(page: Page, accountId: string, print: () => Promise<Download>): Promise<Answer> {
+async function sendPrinted(
+  page: Page,
+  accountId: string,
+  print: () => Promise<Download>,
+): Promise<PageResponse> {
   const { site } = page
   if (!(await site.printAttempts.begin(accountId))) return showFailure(page, 'tooOften')
   try {
@@ -53,7 +57,11 @@ async function sendPrinted(page: Page, accountId: string, print: () => Promise<D
 }
 
 /** A document as PDF. */
-export function sendDocument(page: Page, document: PrintedDocument, accountId: string): Promise<Answer> {
+export function sendDocument(
+  page: Page,
+  document: PrintedDocument,
+  accountId: string,
+): Promise<PageResponse> {
   const { records, printer } = page.site
   return sendPrinted(page, accountId, async () => ({
     name: documentName(document),
@@ -189,13 +197,13 @@ function yearOf(page: OwnPage): number {
 }
 
 /** Invoices, closing documents and the reconciliation statement of a company, by year. */
-export async function showDocuments(page: OwnPage): Promise<Answer> {
+export async function showDocuments(page: OwnPage): Promise<PageResponse> {
   if (page.site.config.seller === undefined) return showFailure(page, 'notFound')
   return await view(page, yearOf(page), emptyForm)
 }
 
 /** An act or universal transfer document as PDF. */
-export async function downloadClosing(page: OwnPage): Promise<Answer> {
+export async function downloadClosing(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const id = pathPart(page)
   const { accountId } = account
@@ -206,7 +214,7 @@ export async function downloadClosing(page: OwnPage): Promise<Answer> {
 }
 
 /** All documents of an account's month in one archive, for whoever keeps the company's books. */
-export async function downloadMonth(page: OwnPage): Promise<Answer> {
+export async function downloadMonth(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { accountId } = account
   const month = pathPart(page, 'month')
@@ -226,7 +234,7 @@ const period = z.object({ from: day, to: day }).refine(({ from, to }) => from <=
 })
 
 /** A reconciliation statement over any days, as PDF. */
-export async function downloadReconciliation(page: OwnPage): Promise<Answer> {
+export async function downloadReconciliation(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const { seller } = site.config
   if (seller === undefined) return showFailure(page, 'notFound')

@@ -16,7 +16,7 @@ import { kopecks, shownDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, pathPart, readForm, withError } from '../../../web/http/read-form.ts'
 import type { FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Answer, Html, OwnPage, Page } from '../../page.ts'
+import type { PageResponse, Html, OwnPage, Page } from '../../page.ts'
 import {
   copyButton,
   buttonForm,
@@ -37,13 +37,13 @@ const invoicesPerDayMax = 20
 const roublesMax = 100_000_000
 
 /** Makes an invoice, and shows it. The same form again shows the same invoice. */
-export async function submitInvoice(page: OwnPage): Promise<Answer> {
+export async function submitInvoice(page: OwnPage): Promise<PageResponse> {
   const { site, account, language } = page
   const { seller } = site.config
   if (seller === undefined) return showFailure(page, 'notFound')
   const schema = z.object({ amount: fieldSchemas.roubles(language), form: idField })
   const sent = await readForm(page, schema)
-  const refuse = async (key: FieldErrorKey): Promise<Answer> => {
+  const refuse = async (key: FieldErrorKey): Promise<PageResponse> => {
     const state = sent.isValid ? withError(page, sent.state, 'amount', key) : sent.state
     const { invoices, payment } = page.texts
     const view = html`${formProblems(page, state, 'invoice-')} ${await invoiceSection(page, state)}
@@ -117,7 +117,7 @@ function title(page: Page, { document }: StoredInvoice): string {
 }
 
 /** An invoice of one's own: its state, its PDF and the link for whoever pays it. */
-export async function showInvoice(page: OwnPage): Promise<Answer> {
+export async function showInvoice(page: OwnPage): Promise<PageResponse> {
   const invoice = await ownInvoice(page)
   if (invoice === undefined) return showFailure(page, 'notFound')
   const { invoices } = page.texts
@@ -154,7 +154,7 @@ export async function showInvoice(page: OwnPage): Promise<Answer> {
   )
 }
 
-export async function submitCancelInvoice(page: OwnPage): Promise<Answer> {
+export async function submitCancelInvoice(page: OwnPage): Promise<PageResponse> {
   const invoice = await ownInvoice(page)
   if (invoice === undefined || invoice.paid > 0) return showFailure(page, 'notFound')
   try {
@@ -169,7 +169,7 @@ export async function submitCancelInvoice(page: OwnPage): Promise<Answer> {
 }
 
 /** An invoice of one's own as PDF. */
-export async function downloadInvoice(page: OwnPage): Promise<Answer> {
+export async function downloadInvoice(page: OwnPage): Promise<PageResponse> {
   const invoice = await ownInvoice(page)
   return invoice === undefined
     ? showFailure(page, 'notFound')
@@ -177,7 +177,7 @@ export async function downloadInvoice(page: OwnPage): Promise<Answer> {
 }
 
 /** An invoice for whoever was given its link. */
-export async function showLinkedInvoice(page: Page): Promise<Answer> {
+export async function showLinkedInvoice(page: Page): Promise<PageResponse> {
   const invoice = await linkedInvoice(page)
   if (invoice === undefined) return showFailure(page, 'notFound')
   page.context.header('x-robots-tag', 'noindex')
@@ -192,7 +192,7 @@ export async function showLinkedInvoice(page: Page): Promise<Answer> {
 }
 
 /** Its PDF. */
-export async function downloadLinkedInvoice(page: Page): Promise<Answer> {
+export async function downloadLinkedInvoice(page: Page): Promise<PageResponse> {
   const invoice = await linkedInvoice(page)
   if (invoice === undefined) return showFailure(page, 'notFound')
   page.context.header('x-robots-tag', 'noindex')

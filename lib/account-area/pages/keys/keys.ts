@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyUse } from '../../../ledger/reports.ts'
 import { time, money, spentMoney } from '../../../web/format.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { notice, form } from '../../../web/view/form.ts'
 import { dataTable, facts, type Column } from '../../../web/view/data-table.ts'
 import { emptyCard, layout, titledPage } from '../../../web/view/layout.ts'
@@ -110,7 +110,7 @@ function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
 }
 
 /** The account's keys: what each may do and has done. */
-export async function showKeys(page: OwnPage): Promise<Answer> {
+export async function showKeys(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { keys } = texts
   // Operators may make more than customers can.
@@ -152,7 +152,7 @@ async function ownKey(page: OwnPage): Promise<KeyRecord | undefined> {
 }
 
 /** Asks before a key is revoked. */
-export async function showRevokeKey(page: OwnPage): Promise<Answer> {
+export async function showRevokeKey(page: OwnPage): Promise<PageResponse> {
   const key = await ownKey(page)
   if (key === undefined) return showFailure(page, 'notFound')
   if (key.revokedAt !== undefined) return seeOther(page, '/keys?notice=key-revoked')
@@ -180,7 +180,7 @@ export async function showRevokeKey(page: OwnPage): Promise<Answer> {
 }
 
 /** Revokes a key: from now on it is refused. */
-export async function submitRevokeKey(page: OwnPage): Promise<Answer> {
+export async function submitRevokeKey(page: OwnPage): Promise<PageResponse> {
   const key = await ownKey(page)
   if (key === undefined) return showFailure(page, 'notFound')
   await page.site.accounts.revokeKey(key.id)

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { AccountError, budgetPeriods } from '../../../accounts/accounts.ts'
 import { readForm, fieldSchemas, hiddenField, says } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import {
   emptyForm,
   field,
@@ -181,10 +181,10 @@ type NewKeyFields = z.output<ReturnType<typeof newKeySchema>>
  * Makes a key and shows it, once: there is no page to come back to, and no address that holds it. Nothing of
  * the answer is kept by browsers.
  */
-export async function submitNewKey(page: OwnPage): Promise<Answer> {
+export async function submitNewKey(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const sent = await readForm(page, newKeySchema(site.clock.now(), page.language))
-  const refuse = (state: FormState): Answer | Promise<Answer> =>
+  const refuse = (state: FormState): PageResponse | Promise<PageResponse> =>
     page.context.html(showNewKey(page, state), 422)
   if (!sent.isValid) return refuse(sent.state)
   const { value, state } = sent

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { idField, readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Answer, CurrentAccount, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, CurrentAccount, Html, OwnPage } from '../../page.ts'
 import { buttonForm, notice } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import { keptCookie } from '../../../web/pages/appearance.ts'
@@ -75,7 +75,7 @@ async function invitations(page: OwnPage): Promise<Html> {
 }
 
 /** The accounts of a user, and the invitations to others. */
-export async function showAccounts(page: OwnPage): Promise<Answer> {
+export async function showAccounts(page: OwnPage): Promise<PageResponse> {
   const { title } = page.texts.accounts
   return titledPage(
     page,
@@ -105,19 +105,19 @@ async function namedAccount(page: OwnPage) {
 }
 
 /** Keeps the choice in a cookie. Whether the account is the user's is checked with every request. */
-function useAccount(page: OwnPage, accountId: string): Answer {
+function useAccount(page: OwnPage, accountId: string): PageResponse {
   setCookie(page.context, accountCookieName, accountId, keptCookie(page.site))
   return seeOther(page, '/')
 }
 
 /** Shows another account of the user from now on. */
-export async function submitUseAccount(page: OwnPage): Promise<Answer> {
+export async function submitUseAccount(page: OwnPage): Promise<PageResponse> {
   const account = await namedAccount(page)
   return account === undefined ? showFailure(page, 'notFound') : useAccount(page, account.accountId)
 }
 
 /** Gives up the access to somebody else's account. */
-export async function submitLeaveAccount(page: OwnPage): Promise<Answer> {
+export async function submitLeaveAccount(page: OwnPage): Promise<PageResponse> {
   const account = await namedAccount(page)
   const isLeft =
     account !== undefined && (await page.site.members.remove(account.accountId, page.session.user.id))
@@ -125,7 +125,7 @@ export async function submitLeaveAccount(page: OwnPage): Promise<Answer> {
 }
 
 /** Accepts an invitation and shows the account. */
-export async function submitAcceptInvitation(page: OwnPage): Promise<Answer> {
+export async function submitAcceptInvitation(page: OwnPage): Promise<PageResponse> {
   const { site, session } = page
   const sent = await readForm(page, schema)
   const isAccepted =
@@ -135,7 +135,7 @@ export async function submitAcceptInvitation(page: OwnPage): Promise<Answer> {
   return isAccepted ? useAccount(page, sent.value.account) : showFailure(page, 'notFound')
 }
 
-export async function submitDeclineInvitation(page: OwnPage): Promise<Answer> {
+export async function submitDeclineInvitation(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   if (sent.isValid) await page.site.members.endInvitation(sent.value.account, page.session.user.email)
   return seeOther(page, '/accounts?notice=invitation-declined')

@@ -5,7 +5,7 @@ import { mayWrite } from '../../../web/sign-in/attempts.ts'
 import { longDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { buttonForm, emptyForm, field, formProblems, notice } from '../../../web/view/form.ts'
 import { dataTable } from '../../../web/view/data-table.ts'
 import { settingForm, titledPage } from '../../../web/view/layout.ts'
@@ -97,7 +97,7 @@ export async function showMembers(page: OwnPage, state = emptyForm): Promise<Htm
 }
 
 /** Invites an accountant by email. */
-export async function submitInvitation(page: OwnPage): Promise<Answer> {
+export async function submitInvitation(page: OwnPage): Promise<PageResponse> {
   const { site, account, session, caller, language } = page
   const sent = await readForm(page, invitationSchema)
   if (!sent.isValid) return page.context.html(await showMembers(page, sent.state), 422)
@@ -115,14 +115,14 @@ export async function submitInvitation(page: OwnPage): Promise<Answer> {
 }
 
 /** Takes an invitation back. */
-export async function submitWithdrawal(page: OwnPage): Promise<Answer> {
+export async function submitWithdrawal(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, invitationSchema)
   if (sent.isValid) await page.site.members.endInvitation(page.account.accountId, sent.value.email)
   return seeOther(page, '/settings/members?notice=invitation-withdrawn')
 }
 
 /** Ends the access of a member. */
-export async function submitRemoveMember(page: OwnPage): Promise<Answer> {
+export async function submitRemoveMember(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, memberSchema)
   if (sent.isValid) await page.site.members.remove(page.account.accountId, sent.value.user)
   return seeOther(page, '/settings/members?notice=member-removed')

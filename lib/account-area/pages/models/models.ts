@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { count, exactRoubles, decimal, isoDay } from '../../../web/format.ts'
 import { hiddenField, readQuery, says } from '../../../web/http/read-form.ts'
-import type { Answer, Html, OwnPage, Page } from '../../page.ts'
+import type { PageResponse, Html, OwnPage, Page } from '../../page.ts'
 import { cardTable } from '../../../web/view/data-table.ts'
 import { field, formProblems } from '../../../web/view/form.ts'
 import { emptyCard, titledPage } from '../../../web/view/layout.ts'
@@ -193,7 +193,7 @@ function nothing({ texts: { models } }: OwnPage, isSearch: boolean): Html {
 }
 
 /** What can be asked for, and what it costs. */
-export async function showModels(page: OwnPage): Promise<Answer> {
+export async function showModels(page: OwnPage): Promise<PageResponse> {
   const { texts, site } = page
   const { models } = texts
   const sent = readQuery(page, searchSchema)

@@ -3,7 +3,7 @@ import { budgetDay } from '../../../ledger/key-spending.ts'
 import type { Balance } from '../../../ledger/ledger.ts'
 import type { ChargeReport } from '../../../ledger/reports.ts'
 import { count, debtMoney, money, spentMoney, alignDecimals, smallMoney, time } from '../../../web/format.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { notice } from '../../../web/view/form.ts'
 import { dataTable, figure } from '../../../web/view/data-table.ts'
 import { titledPage } from '../../../web/view/layout.ts'
@@ -134,7 +134,7 @@ function lastRequests(
 }
 
 /** What the account has, what it spent and on what, and what to do when it is new. */
-export async function showOverview(page: OwnPage): Promise<Answer> {
+export async function showOverview(page: OwnPage): Promise<PageResponse> {
   const { site, session, account, texts } = page
   const { reports } = site
   const { accountId } = account

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Config } from '../../../config/config.ts'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { copyButton } from '../../../web/view/form.ts'
 import { titledPage } from '../../../web/view/layout.ts'
 import {
@@ -101,7 +101,7 @@ function sectionsOf(page: OwnPage, filled: SnippetValues): readonly Section[] {
 }
 
 /** How to begin: what to set in each client, ready to be copied. */
-export function showQuickStart(page: OwnPage): Answer | Promise<Answer> {
+export function showQuickStart(page: OwnPage): PageResponse | Promise<PageResponse> {
   const { quickStart } = page.texts
   const filled = values(page.site.config)
   const sections = sectionsOf(page, filled)

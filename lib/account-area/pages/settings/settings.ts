@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import type { Answer, Html, OwnPage } from '../../page.ts'
+import type { PageResponse, Html, OwnPage } from '../../page.ts'
 import { languages } from '../../../web/texts/language.ts'
 import {
   emptyForm,
@@ -111,7 +111,7 @@ export async function showSettings(page: OwnPage, forms: SettingsForms = {}): Pr
 }
 
 /** Keeps the bound of the low-balance alert; an empty field switches it off. */
-export async function submitAlert(page: OwnPage): Promise<Answer> {
+export async function submitAlert(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, z.object({ below: fieldSchemas.roubles(page.language) }))
   if (!sent.isValid) return page.context.html(await showSettings(page, { alert: sent.state }), 422)
   const { below } = sent.value
@@ -120,7 +120,7 @@ export async function submitAlert(page: OwnPage): Promise<Answer> {
 }
 
 /** Keeps name and language. */
-export async function submitProfile(page: OwnPage): Promise<Answer> {
+export async function submitProfile(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, profileSchema)
   if (!sent.isValid) return page.context.html(await showSettings(page, { profile: sent.state }), 422)
   const { name, language } = sent.value
@@ -132,7 +132,7 @@ export async function submitProfile(page: OwnPage): Promise<Answer> {
 }
 
 /** Sends an email to the new address. */
-export async function submitEmail(page: OwnPage): Promise<Answer> {
+export async function submitEmail(page: OwnPage): Promise<PageResponse> {
   const { site, session, caller, language } = page
   const sent = await readForm(page, emailSchema)
   const refuse = async (email: FormState) => page.context.html(await showSettings(page, { email }), 422)
@@ -199,7 +199,7 @@ async function revokeKeys({ site, account }: OwnPage): Promise<void> {
 }
 
 /** Revokes the keys, removes the user and writes a last email. */
-export async function submitDeleteAccount(page: OwnPage): Promise<Answer> {
+export async function submitDeleteAccount(page: OwnPage): Promise<PageResponse> {
   const { site, session, account, caller, language } = page
   const sent = await readForm(page, deletionSchema)
   const refuse = async (state: FormState) => page.context.html(await showDeleteAccount(page, state), 422)

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm, withError } from '../../http/read-form.ts'
 import { seeOther } from '../../http/redirect.ts'
-import type { Answer, Html, SignedInPage, PageContext, PageEnv } from '../../web-page.ts'
+import type { PageResponse, Html, SignedInPage, PageContext, PageEnv } from '../../web-page.ts'
 import type { Hono } from 'hono'
 import type { FactorSetup } from '../../sign-in/second-factor.ts'
 import { copyButton, emptyForm, field, form, formProblems, type FormState } from '../../view/form.ts'
@@ -91,7 +91,7 @@ function setUpView(page: SignedInPage, setup: FactorSetup | undefined, state: Fo
 }
 
 /** Shows the page once more, with what was wrong with one of its forms. */
-async function refuse(page: SignedInPage, forms: SecurityForms): Promise<Answer> {
+async function refuse(page: SignedInPage, forms: SecurityForms): Promise<PageResponse> {
   return page.context.html(await showSecurity(page, forms), 422)
 }
 
@@ -115,7 +115,7 @@ export async function isOwnPassword(page: SignedInPage, password: string): Promi
 }
 
 /** Changes the password; every other session ends, and this one goes on under a new token. */
-async function submitPassword(page: SignedInPage): Promise<Answer> {
+async function submitPassword(page: SignedInPage): Promise<PageResponse> {
   const { site, session, caller, language } = page
   const sent = await readForm(page, passwordSchema)
   if (!sent.isValid) return refuse(page, { password: sent.state })
@@ -133,26 +133,26 @@ async function submitPassword(page: SignedInPage): Promise<Answer> {
 }
 
 /** Ends one of the user's own sessions; the id of another's does nothing. */
-async function submitEndSession(page: SignedInPage): Promise<Answer> {
+async function submitEndSession(page: SignedInPage): Promise<PageResponse> {
   const sent = await readForm(page, z.object({ id: z.string().max(100) }))
   if (sent.isValid) await page.site.sessions.endOne(page.caller, sent.value.id)
   return seeOther(page, '/security?notice=session-ended')
 }
 
 /** Ends all of the user's sessions but this one. */
-async function submitEndOtherSessions(page: SignedInPage): Promise<Answer> {
+async function submitEndOtherSessions(page: SignedInPage): Promise<PageResponse> {
   await page.site.sessions.endOthers(page.caller)
   return seeOther(page, '/security?notice=sessions-ended')
 }
 
 /** Answers a request for a page of somebody who is signed in. */
-export type ShowSignedIn = (page: SignedInPage) => Answer | Promise<Answer>
+export type ShowSignedIn = (page: SignedInPage) => PageResponse | Promise<PageResponse>
 
 /** Takes a form that asks for the password alone, and does something with it that answers undefined when it is wrong. */
 function withPassword<T>(
   form: 'twoFactor' | 'backupCodes',
   act: (page: SignedInPage, password: string) => Promise<T | undefined>,
-  answer: (page: SignedInPage, done: T) => Answer | Promise<Answer>,
+  response: (page: SignedInPage, done: T) => PageResponse | Promise<PageResponse>,
 ): ShowSignedIn {
   return async page => {
     const sent = await readForm(page, ownPasswordSchema)
@@ -160,7 +160,7 @@ function withPassword<T>(
     const done = await byPassword(page, () => act(page, sent.value.password))
     return done === undefined
       ? refuse(page, { [form]: withError(page, sent.state, 'password', 'passwordWrong') })
-      : answer(page, done)
+      : response(page, done)
   }
 }
 
@@ -173,7 +173,7 @@ const submitTwoFactor = withPassword(
 )
 
 /** Switches it on by a first code. */
-async function submitTwoFactorCode(page: SignedInPage): Promise<Answer> {
+async function submitTwoFactorCode(page: SignedInPage): Promise<PageResponse> {
   const sent = await readForm(page, codeSchema)
   const setup = shownSetup(sent.state.typed['setup'] ?? '')
   if (!sent.isValid) return page.context.html(setUpView(page, setup, sent.state), 422)

@@ -7,7 +7,7 @@ import { visitInterest, type ShapeSink } from './event-shape.ts'
 type Framing = 'unknown' | 'events' | 'document' | 'opaque'
 
 /** Who reads what the bytes hold. */
-export interface AnswerSink extends ShapeSink {
+export interface ValueSink extends ShapeSink {
   /**
    * A value of interest. Texts that were not kept are told by their type alone, with their length in the
    * document; where the value itself is here, `textBytes` is -1. `source` is the value's text or the event
@@ -44,10 +44,10 @@ const eventFieldBytesMax = 6
  * blank lines before a document to keep the connection alive, and errors as bare JSON where events were
  * promised.
  */
-export class AnswerBytes {
+export class ResponseBytes {
   readonly #interest: Interest
   readonly #contentType: string
-  readonly #sink: AnswerSink
+  readonly #sink: ValueSink
   readonly #visit = (name: string, value: unknown): void => this.#sink.onFound(name, value, -1, this.#event)
   #event: Buffer = Buffer.alloc(0)
   framing: Framing = 'unknown'
@@ -61,7 +61,7 @@ export class AnswerBytes {
   /** Where the chunk under way begins in the document. */
   #chunkStart = 0
 
-  constructor(contentType: string, interest: Interest, sink: AnswerSink) {
+  constructor(contentType: string, interest: Interest, sink: ValueSink) {
     this.#contentType = contentType
     this.#interest = interest
     this.#sink = sink

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { endAfterBody, isBodyComing, cutOff } from './end-answer.ts'
+import { endAfterBody, isBodyComing, cutOff } from './end-response.ts'
 import type { Exchange } from './exchange.ts'
 import type { ResponseHead } from './plugin.ts'
 import { writeInformation } from './write-information.ts'
 
 /** What the writer tells the relay. */
-export interface AnswerFlow {
+export interface ResponseFlow {
   pause(): void
   resume(): void
   /** Everything written so far has been handed to the client, and nothing is awaited any more. */
@@ -64,9 +64,9 @@ function endLine(chunk: Buffer, at: number): number {
  * Hands an answer to the client: not before the exchange's barrier has fallen, not faster than the client
  * reads, and not its last byte before it is told to.
  */
-export class AnswerWriter {
+export class ResponseWriter {
   readonly #exchange: Exchange
-  readonly #flow: AnswerFlow
+  readonly #flow: ResponseFlow
   readonly #stallMs: number
   #stallTimer: NodeJS.Timeout | undefined
   #head: ResponseHead | undefined
@@ -90,7 +90,7 @@ export class AnswerWriter {
   readonly #endTurn = (): void => this.#writeTurn()
 
   /** @param stallMs how long a client may take nothing before it counts as gone */
-  constructor(exchange: Exchange, flow: AnswerFlow, stallMs: number) {
+  constructor(exchange: Exchange, flow: ResponseFlow, stallMs: number) {
     this.#exchange = exchange
     this.#flow = flow
     this.#stallMs = stallMs

@@ -9,8 +9,8 @@ import type {
   UsageLine,
   UsageReading,
 } from '../money/usage.ts'
-import { AnswerBytes, type AnswerSink } from './answer-bytes.ts'
-import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
+import { ResponseBytes, type ValueSink } from './response-bytes.ts'
+import type { HeadFacts, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
 import {
   addUsed,
@@ -21,7 +21,7 @@ import {
   UsageFields,
   isZero,
   searchesApart,
-  type AnswerMeasure,
+  type ResponseMeasure,
 } from './measure.ts'
 import { TextSample } from './text-sample.ts'
 
@@ -37,7 +37,7 @@ const toolProgress = 65_536
  * `output` (other signs of it), `drawn`, `audio` and `media` (what was made beside text; the `mediaType` before it says which),
  * `requestId` (by which the provider knows the request).
  */
-export class AnswerReader implements UsageReader, AnswerSink {
+export class ResponseReader implements UsageReader, ValueSink {
   protected readonly context: UsageReaderContext
   protected readonly flags = new Set<string>()
   protected tier: string | undefined
@@ -51,7 +51,7 @@ export class AnswerReader implements UsageReader, AnswerSink {
   #providerRequestId: string | undefined
   /** Of what the answer is about; empty until it is told. */
   protected objectId = ''
-  readonly #bytes: AnswerBytes
+  readonly #bytes: ResponseBytes
   readonly #usages: KeptUsages
   readonly #objectKind: ObjectKind | undefined
   readonly #namedIds = new Set<string>()
@@ -67,12 +67,12 @@ export class AnswerReader implements UsageReader, AnswerSink {
   #imageTokens = 0
   #encodedAudio = 0
 
-  constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest, objectKind?: ObjectKind) {
+  constructor(head: HeadFacts, context: UsageReaderContext, interest: Interest, objectKind?: ObjectKind) {
     this.context = context
     this.#objectKind = objectKind
     this.#usages = new KeptUsages(interest)
     this.tier = head.servedTier
-    this.#bytes = new AnswerBytes(head.contentType, interest, this)
+    this.#bytes = new ResponseBytes(head.contentType, interest, this)
   }
 
   /** A document's usage is of all of it, wherever it stands. */
@@ -145,7 +145,7 @@ export class AnswerReader implements UsageReader, AnswerSink {
   }
 
   /** What the usage comes to so far: nothing, of an answer that is read for other things. */
-  protected measure(): AnswerMeasure {
+  protected measure(): ResponseMeasure {
     return { lines: [], details: {} }
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { countTokens, makeReply, readPrompt, vector } from '../../../lib/sandbox/answer.ts'
+import { countTokens, makeReply, readPrompt, vector } from '../../../lib/sandbox/sandbox-response.ts'
 
 await t.test('the pieces are the text, whatever was said, and no cap is exceeded', async t => {
   fc.assert(

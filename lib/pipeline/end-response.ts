@@ -18,7 +18,7 @@ export function isBodyComing({ complete, headers }: IncomingMessage): boolean {
  * Closing a connection on which bytes are unread sends a reset, which takes the answer away from a client
  * that is still sending (RFC 9112 section 9.6).
  */
-export function endAfterBody(response: ServerResponse, answer: Buffer | undefined): void {
+export function endAfterBody(response: ServerResponse, body: Buffer | undefined): void {
   const { req: request } = response
   let byteCount = 0
   const onData = (chunk: Buffer): void => {
@@ -38,7 +38,7 @@ export function endAfterBody(response: ServerResponse, answer: Buffer | undefine
   request.once('close', end)
   // Whoever read it before may have paused it.
   request.resume()
-  if (answer !== undefined) response.write(answer)
+  if (body !== undefined) response.write(body)
 }
 
 /** How long a last event may take to reach the kernel before the connection is cut anyway. */

@@ -60,7 +60,7 @@ export async function readRequest(
 export const createdSeconds = 1_795_132_800
 
 /** What the sandbox sends: whole, or frame by frame. */
-export interface SandboxAnswer {
+export interface SandboxResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** One item is sent with a content-length, more of them chunked, one write each. */
@@ -151,11 +151,11 @@ export function isSlow(model: string): boolean {
 }
 
 /** An answer of one JSON document. */
-export function jsonAnswer(
+export function jsonResponse(
   body: unknown,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
-): SandboxAnswer {
+): SandboxResponse {
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
@@ -166,7 +166,7 @@ export function jsonAnswer(
 }
 
 /** An answer of bytes of some type. */
-export function bytesAnswer(body: string | Buffer, contentType: string): SandboxAnswer {
+export function bytesResponse(body: string | Buffer, contentType: string): SandboxResponse {
   return {
     status: 200,
     headers: { 'content-type': contentType },
@@ -177,11 +177,11 @@ export function bytesAnswer(body: string | Buffer, contentType: string): Sandbox
 }
 
 /** A stream of events, sent at once or at a reader's pace. */
-export function streamAnswer(
+export function streamResponse(
   frames: readonly string[],
   isPaced: boolean,
   contentType = 'text/event-stream; charset=utf-8',
-): SandboxAnswer {
+): SandboxResponse {
   return {
     status: 200,
     headers: { 'content-type': contentType, 'cache-control': 'no-cache' },

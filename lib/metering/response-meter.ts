@@ -8,14 +8,14 @@ import type { Tap } from '../pipeline/plugin.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
-    meter: AnswerMeter
+    meter: ResponseMeter
   }
 }
 
 /** Bounds on the tap's own decoded copy of a compressed answer. */
 const decodeCaps = { outputBytesMax: 512 * 1_048_576, ratioMax: 1000 }
 
-interface AnswerMeterOptions {
+interface ResponseMeterOptions {
   recordObject(object: NamedObject): Promise<void>
   /** The answer may name objects, whose names must be recorded before they are relayed. */
   readonly namesObjects: boolean
@@ -45,10 +45,10 @@ const frameBytesMax = gatheredBytesMax / 4
 type MeteredExchange = Pick<Exchange, 'hasClientLeft' | 'holdBack'>
 
 /** The tap on one answer: decodes its own copy where the answer is compressed, and feeds the usage reader. */
-export class AnswerMeter implements Tap {
+export class ResponseMeter implements Tap {
   readonly #exchange: MeteredExchange
   readonly #reader: UsageReader
-  readonly #options: AnswerMeterOptions
+  readonly #options: ResponseMeterOptions
   readonly #decoder: Decoder | undefined
   readonly #isReadable: boolean
   readonly #mayGather: boolean
@@ -68,7 +68,7 @@ export class AnswerMeter implements Tap {
     exchange: MeteredExchange,
     reader: UsageReader,
     encoding: string | undefined,
-    options: AnswerMeterOptions,
+    options: ResponseMeterOptions,
   ) {
     this.#exchange = exchange
     this.#reader = reader

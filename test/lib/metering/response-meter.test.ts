@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { chat } from '../../../lib/dialects/openai/chat.ts'
-import { AnswerMeter } from '../../../lib/metering/answer-meter.ts'
+import { ResponseMeter } from '../../../lib/metering/response-meter.ts'
 import { sliceTokens } from '../../../lib/metering/exchange-cost.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import { eventStream, noFacts } from '../dialects/read-answer.ts'
@@ -9,7 +9,7 @@ import { eventStream, noFacts } from '../dialects/read-answer.ts'
 interface Told {
   /** What a grower was told, in order. */
   readonly looks: UsageReading[]
-  readonly meter: AnswerMeter
+  readonly meter: ResponseMeter
 }
 
 /** A meter on a streamed chat whose hold has room for so many tokens. */
@@ -22,7 +22,7 @@ function meterWith(aheadTokens: number, runsTools = false): Told {
   if (reader === undefined) throw new Error('a chat is read')
   const exchange = { hasClientLeft: false, holdBack: () => undefined }
   const options = { recordObject: async () => undefined, namesObjects: false, runsTools }
-  const meter = new AnswerMeter(exchange, reader, undefined, options)
+  const meter = new ResponseMeter(exchange, reader, undefined, options)
   const looks: UsageReading[] = []
   meter.grower = { aheadTokens, onProgress: reading => void looks.push(reading) }
   return { looks, meter }
@@ -38,7 +38,7 @@ const usage = { prompt_tokens: 7, completion_tokens: 9, total_tokens: 16 }
 const end = { id: 'chatcmpl-1', object: 'chat.completion.chunk', model: 'm', choices: [], usage }
 
 /** Feeds the bytes in pieces, cut wherever the lengths say, over and over. */
-function feed(meter: AnswerMeter, bytes: Buffer, lengths: readonly number[]): void {
+function feed(meter: ResponseMeter, bytes: Buffer, lengths: readonly number[]): void {
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
     const next = at + (lengths[turn % lengths.length] ?? 1)
     meter.onData(bytes.subarray(at, next))
