@@ -5,21 +5,21 @@ import { isSpelled } from './read-field.ts'
 
 /** What one member of a request says about how long to think. */
 export interface AskedReasoning {
-  /** Its path: `reasoning.effort`. Which of them a provider reads is the provider's own matter. */
+  /** The member's path, such as `reasoning.effort`. Providers differ in which members they read. */
   readonly field: string
-  /** Tokens at most; 0 where it is not to think at all. */
+  /** The most tokens to think with; 0 turns thinking off. */
   readonly budgetTokens?: number
-  /** In the provider's words: `low`, `high`. */
+  /** The effort in the provider's words: `low`, `high`. */
   readonly effort?: string
-  /** It is to think, however long it likes. */
+  /** Thinking is requested without a limit. */
   readonly isAsked?: true
 }
 
 const names = { effort: 'reasoningEffort', budget: 'reasoningBudget', kind: 'reasoningKind' }
-/** The names under which it is found. */
+/** The names of the findings for these members. */
 export const reasoningFindings: readonly string[] = Object.values(names)
 
-/** Where requests in OpenAI's and Anthropic's formats say it, with those who copied them. */
+/** The members in OpenAI's and Anthropic's formats, and in formats copied from them. */
 export const reasoningMembers = {
   reasoning_effort: value(names.effort),
   reasoning: searched({
@@ -33,7 +33,7 @@ export const reasoningMembers = {
   enable_thinking: value(names.kind),
 }
 
-/** Google's, folded. */
+/** Google's members, with folded names. */
 export const googleReasoningMembers = {
   thinkingconfig: searched({ thinkingbudget: value(names.budget), thinkinglevel: value(names.effort) }),
   thinkinglevel: value(names.effort),
@@ -42,8 +42,8 @@ export const googleReasoningMembers = {
 const isOff: ReadonlySet<unknown> = new Set(['disabled', 'none', 'off', false])
 
 /**
- * How long a request asks to think, member by member; undefined where it says nothing. A budget may be a string of
- * digits, as Google's servers take numbers.
+ * How long a request asks to think, one item per member; undefined if no member says so. A budget may be a string of
+ * digits, since Google's servers accept numbers in that form.
  */
 export function reasoningIn({ findings }: ScanResult): readonly AskedReasoning[] | undefined {
   const asked: AskedReasoning[] = []
@@ -57,7 +57,7 @@ export function reasoningIn({ findings }: ScanResult): readonly AskedReasoning[]
     } else if (name === names.effort && typeof said === 'string') {
       asked.push({ field, effort: said.toLowerCase() })
     } else if (name === names.budget && Number(said) >= 0) asked.push({ field, budgetTokens: Number(said) })
-    // What is left asks for thought without a limit; Google's -1 says so, and its servers take an effort's number.
+    // The rest requests thinking without a limit: Google's -1 means that, and its servers accept an effort as a number.
     else asked.push({ field, isAsked: true })
   }
   return asked.length === 0 ? undefined : asked

@@ -2,26 +2,29 @@ import { isPlainTier, tierName } from '../money/consumed-cost.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 import type { UsageReaderContext } from './dialect.ts'
 
-/** The provider's choice, and what was bought ahead. */
+/** `auto` is the provider's choice, `scale` is capacity bought in advance. */
 const noMore: ReadonlySet<string> = new Set(['auto', 'scale'])
 
-/** What OpenAI, xAI, Groq and Mistral call the tier that is not special, in responses. */
+/** The names that OpenAI, xAI, Groq and Mistral use in responses for the standard tier. */
 const standardTiers: ReadonlySet<string> = new Set(['', 'default', 'standard', 'auto', 'on_demand'])
 
-/** Whether a tier that a response names is the usual one. */
+/** Whether a tier that a response names is the standard one. */
 export function isStandardTier(served: string): boolean {
   return standardTiers.has(tierName(served))
 }
 
-/** Whether a provider may charge more for a tier, as it is asked for. One that nobody knows here may cost any number of times as much. */
+/**
+ * Whether a provider may charge more for the requested tier. An unknown tier may cost any multiple of the standard
+ * price.
+ */
 export function mayCostMore(asked: string, providerKind: string): boolean {
   const name = tierName(asked)
   return knownProvider(providerKind).sellsTiers === true && !isPlainTier(name) && !noMore.has(name)
 }
 
 /**
- * What is charged where a response names no tier: what was asked for, if that may cost more. Whoever asked for less may
- * not have got it.
+ * The tier to charge where a response names none: the requested one, if it may cost more. A requested cheaper tier is
+ * not assumed, since the provider may not have granted it.
  */
 export function tierUnnamed({
   facts: { wantedTier = '' },

@@ -13,45 +13,45 @@ import { findField, isSpelled, memberOf, readCount, readString, requireSpellings
 import { readMedia } from './read-media.ts'
 import { cacheWriteIn, demandIn, modelsNamedAgain, wantedBatchTier } from './request-facts.ts'
 
-/** The requests of a batch: what they come to, or the uploaded file in which they stand. */
+/** The requests of a batch: their totals, or the uploaded file that contains them. */
 export interface BatchedRequests {
   readonly requests?: BatchFacts
   readonly file?: NamedObject
-  /** Where all requests of the file must go. */
+  /** The endpoint to which every request of the file must go. */
   readonly endpoint?: string
-  /** Each of them must say so itself. */
+  /** Each request must name the endpoint itself. */
   readonly isSaidByEach?: true
-  /** The batch is made without any: they are added to it later. */
+  /** The batch is created empty; requests are added to it later. */
   readonly isEmpty?: true
-  /** The ids under which their results will stand, where those of other requests stand among them. */
+  /** The ids of these requests' results, where the results of other requests are in the same list. */
   readonly requestIds?: readonly string[]
-  /** The model that the body names beside the one in the path or in the requests, and which must be the same. */
+  /** The model that the body names beside the one in the path or in the requests; the two must be equal. */
   readonly model?: string
-  /** What a model must have a price for to be asked; that of the batch's operation unless said. */
+  /** The meter for which a model must have a price; by default that of the batch's operation. */
   readonly mainMeter?: Meter
 }
 
 const requestName = 'request'
-/** Each is measured and checked, and told apart by its place. */
+/** Each is measured and checked on its own and identified by its place. */
 const mediaMax = 20_000
 
-/** One request in the body of a batch: its place, and whatever its members are of interest for. */
+/** One request in the body of a batch: its place, and the interests of its members. */
 export function batchedRequest(members: Interest): Interest {
   return { ...span(requestName), ...members }
 }
 
 export interface BatchedRequest extends BatchedTo {
-  /** Its place; that in the body unless said. */
+  /** The request's place; by default its place in the body. */
   readonly at?: string
-  /** For requests that name none; absent where each must. */
+  /** The model of requests that name none; absent where each must name one. */
   readonly model?: string
-  /** Texts that are answered one by one; 1 unless said. */
+  /** The number of texts with a response each; 1 by default. */
   readonly prompts?: number
-  /** The members in which a cap on output is read; any unless said. */
+  /** The members in which an output cap is read; all of them by default. */
   readonly capMembers?: readonly string[]
 }
 
-/** Reads the requests in a batch's body as they come. */
+/** Reads the requests in a batch's body as they arrive. */
 export class InlineBatchReader implements JsonPartsReader {
   readonly partName = requestName
   readonly #tally: BatchTally
@@ -59,7 +59,7 @@ export class InlineBatchReader implements JsonPartsReader {
   readonly #media: MediaPart[] = []
   readonly #describe: (requests: BatchFacts, rest: ScanResult) => BatchedRequests
 
-  /** @param describe what the body says beside the requests; it may throw a GatewayError */
+  /** @param describe reads what the body says beside the requests; it may throw a GatewayError */
   constructor(
     { requestsMax, ...batch }: Omit<BatchedRequest, 'at'> & { readonly requestsMax: number },
     describe: (requests: BatchFacts, rest: ScanResult) => BatchedRequests,
@@ -69,7 +69,7 @@ export class InlineBatchReader implements JsonPartsReader {
     this.#describe = describe
   }
 
-  /** What is known of a request beside its findings; undefined where `fail` has said what is wrong with it. */
+  /** What is known of a request beside its findings; undefined if `fail` has reported a problem. */
   protected batchOf(_request: readonly Finding[]): Omit<BatchedRequest, 'at'> | undefined {
     return this.#batch
   }
@@ -83,7 +83,8 @@ export class InlineBatchReader implements JsonPartsReader {
       const batch = this.batchOf(request)
       const media = batch === undefined ? [] : addRequest(this.#tally, request, batch)
       if (this.#media.length + media.length <= mediaMax) this.#media.push(...media)
-      else this.#tally.fail(media[0]?.path ?? '', `A batch may hold at most ${mediaMax} images and the like.`)
+      else
+        this.#tally.fail(media[0]?.path ?? '', `A batch may hold at most ${mediaMax} images and other media.`)
     }
   }
 
@@ -101,7 +102,7 @@ export class InlineBatchReader implements JsonPartsReader {
   }
 }
 
-/** The findings of each request; its own comes first, since a container begins before its members. */
+/** The findings of each request; its own finding comes first, since a container begins before its members. */
 function* requestsIn({ findings }: ScanResult): Generator<readonly Finding[]> {
   let start = findings.findIndex(({ name }) => name === requestName)
   while (start !== -1) {
@@ -113,8 +114,8 @@ function* requestsIn({ findings }: ScanResult): Generator<readonly Finding[]> {
 }
 
 /**
- * Adds one request by its findings; answers its media.
- * @throws GatewayError body_invalid for a field that has the wrong type
+ * Adds one request by its findings and returns its media.
+ * @throws GatewayError body_invalid for a field of the wrong type
  */
 export function addRequest(
   tally: BatchTally,
@@ -160,7 +161,7 @@ export function addRequest(
   return media
 }
 
-/** A request may name its model in several places, which a provider may go by, so all must name the same. */
+/** A request may name its model in several places and a provider may read any of them, so all must be equal. */
 function modelOf(scan: ScanResult, unlessSaid: string | undefined): string | undefined {
   const own = readString(scan, 'model')
   const named = new Set(modelsNamedAgain(scan).map(({ name }) => name))
@@ -176,7 +177,7 @@ function modelOf(scan: ScanResult, unlessSaid: string | undefined): string | und
   return only
 }
 
-/** A body is looked at for the caps of all endpoints, of which it has but one. */
+/** The scan finds the caps of all endpoints; a body belongs to one endpoint only. */
 function largestCap(
   findings: readonly Finding[],
   name: 'cap' | 'otherCap',

@@ -21,17 +21,17 @@ import {
 import { promptTokens } from '../money/price-line.ts'
 
 /**
- * Prompt lengths at which prices of providers change, and some between. Requests are summed within these
- * bounds, so that each sum has one level of a price.
+ * Prompt lengths at which providers' prices change, and some in between. Requests are summed within these bounds, so
+ * that each sum has one price level.
  */
 const bounds = [32_000, 64_000, 128_000, 200_000, 256_000, 272_000, 400_000, 512_000, 1_000_000]
 
-/** What a result shows of its output, whatever it tells of its usage. */
+/** The output that a result shows, independent of the usage that it reports. */
 export interface ShownResult {
   readonly model: string | undefined
   readonly hasOutput: boolean
   readonly textBytes: number
-  /** Tokens of the images in it. */
+  /** Tokens of the images in the output. */
   readonly imageTokens?: number
 }
 
@@ -45,12 +45,12 @@ function addTo(sums: Sums, line: UsageLine): void {
   sums.set(key, { ...line, meters: addMeters(line.meters, sum?.meters), sumOf: (sum?.sumOf ?? 0) + 1 })
 }
 
-/** The usage of a batch's requests, summed by model, tier and length of prompt: a few lines for thousands. */
+/** The usage of a batch's requests, summed by model, tier and prompt length: a few lines for thousands of requests. */
 export class BatchSum {
   readonly details: Record<string, number> = {}
   readonly #lines: Sums = new Map()
   readonly #searches = new Map<string | undefined, number>()
-  /** Requests of which nobody has said what they read, and what others show to have been written. */
+  /** Requests with no reported input, and output that results show without reporting usage. */
   readonly #unread: Sums = new Map()
   readonly #unwritten: Sums = new Map()
 
@@ -62,7 +62,7 @@ export class BatchSum {
     for (const [name, units] of Object.entries(details)) addDetail(this.details, name, units)
   }
 
-  /** Adds what a result tells of its usage, and what it shows beyond that. */
+  /** Adds the usage that a result reports, and the output that it shows beyond that. */
   addResult({ lines, details }: ResponseMeasure, shown: ShownResult, flags: Set<string>): void {
     const { model, hasOutput, textBytes, imageTokens = 0 } = shown
     const ofModel = model === undefined ? {} : { model }
@@ -80,7 +80,7 @@ export class BatchSum {
     })
   }
 
-  /** Searches are no part of a prompt, and batches have a discount on tokens only, so they stand apart. */
+  /** Searches are not part of a prompt, and batches discount tokens only, so searches are summed separately. */
   addSearches(model: string | undefined, searches: number): void {
     if (searches > 0) this.#searches.set(model, (this.#searches.get(model) ?? 0) + searches)
   }
@@ -93,16 +93,16 @@ export class BatchSum {
     return [...this.#lines.values(), ...searches]
   }
 
-  /** What no usage tells of: a line without units stands for requests that have read something. */
+  /** The part without reported usage: a line without units means requests that have read something. */
   uncounted(): readonly UsageLine[] {
     return [...this.#unread.values(), ...this.#unwritten.values()]
   }
 }
 
-/** Values are texts, of which no model writes so much. */
+/** Values are texts, and no model writes more than this. */
 const lineOptions = { valueBytesMax: 8 * 1_048_576, findingsMax: 20_000, rejectDuplicates: false }
 
-/** A reading of a batch: what its requests consumed, in sums. */
+/** A reading of a batch: the sums of what its requests consumed. */
 export function batchReading(
   sum: BatchSum,
   flags: ReadonlySet<string>,
@@ -121,7 +121,7 @@ export function batchReading(
   }
 }
 
-/** The parsed value of the last finding of a name; undefined where there is none. */
+/** The parsed value of the last finding with a name; undefined if there is none. */
 export function lastValue(findings: readonly Finding[], name: string): unknown {
   const raw = findings.findLast(finding => finding.name === name)?.raw
   return raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
@@ -133,24 +133,24 @@ export function modelIn(findings: readonly Finding[]): string | undefined {
   return typeof model === 'string' ? model : undefined
 }
 
-/** What a model has written, in the texts and arguments of a result. */
+/** The output that a result shows, in its texts and tool arguments. */
 export function shownIn(findings: readonly Finding[]): Pick<ShownResult, 'hasOutput' | 'textBytes'> {
   const shown = { hasOutput: false, textBytes: 0 }
   for (const { name, type, raw } of findings) {
     if (name !== 'text' || (type !== 'string' && type !== 'object')) continue
     if (raw !== undefined) shown.textBytes += textBytesOf(JSON.parse(raw.toString('utf8')))
-    // The last one of a file that was cut off has no end.
+    // The last value of a truncated file has no end.
     shown.hasOutput ||= shown.textBytes > 0 || raw === undefined
   }
   return shown
 }
 
-/** Of a text, or of the arguments that a tool was called with. */
+/** The UTF-8 bytes of a text, or of the arguments of a tool call. */
 export function textBytesOf(written: unknown): number {
   return Buffer.byteLength(typeof written === 'string' ? written : JSON.stringify(written))
 }
 
-/** The numbers of the last usage object of a name; undefined where there is none. */
+/** The numbers of the last usage object with a name; undefined if there is none. */
 export function lastUsage(
   findings: readonly Finding[],
   name: string,
@@ -161,8 +161,8 @@ export function lastUsage(
 }
 
 /**
- * Reads the results of a batch: JSON lines, one for each request, of any number and length. Only the sums
- * of what was used are kept.
+ * Reads the results of a batch: JSON lines, one per request, of any number and length. It keeps only the sums of the
+ * usage.
  */
 export abstract class BatchResultsReader implements UsageReader {
   readonly isTerminal = false
@@ -187,19 +187,19 @@ export abstract class BatchResultsReader implements UsageReader {
   end(): UsageReading {
     this.#lines.end()
     const { object } = this.context
-    // Nothing in the lines says that they are all.
+    // No line marks the end of the results.
     const reading = batchReading(this.sum, this.flags, { isTerminal: false })
     if (object?.kind !== 'batch') return reading
-    // There are results of what has ended only; a batch in which nothing came to anything is not billed.
+    // Only batches that have ended have results; a batch without any usage is not billed.
     const state = reading.lines.length === 0 && reading.flags.length === 0 ? 'failed' : 'done'
     return { ...reading, job: { kind: object.kind, id: object.id, state } }
   }
 
-  /** The result of one request, to be added to the sum. */
+  /** Adds the result of one request to the sum. */
   protected abstract takeResult(scan: ScanResult): void
 
   #take({ error, findings }: JsonLine): void {
-    // What a line says before the place where it cannot be read still counts.
+    // What a line says before the place where it becomes unreadable still counts.
     if (error !== undefined) this.flags.add('answer_unreadable')
     this.takeResult({ findings })
   }

@@ -17,12 +17,12 @@ import { JsonLines, type JsonLine } from '../http/json-lines.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'
 import { inTextName } from './named-objects.ts'
 
-/** A line's own bounds: what is kept of it is a name, numbers and ids. */
+/** Limits of one line: only a name, numbers and ids are kept of it. */
 const lineOptions = { valueBytesMax: 65_536, findingsMax: 20_000, countsText: true, fileIdsAs: inTextName }
 
 /**
- * Reads the input file of a batch while it is uploaded, each line of it a request. What is wrong is not
- * thrown, since uploading it is no mistake yet; it stands in the facts, and no batch is made of such a file.
+ * Reads the input file of a batch while it is uploaded; each line is a request. Problems are not thrown, since
+ * uploading such a file is not an error yet; they are recorded in the facts, and no batch can be created from the file.
  */
 export abstract class BatchLinesReader {
   protected readonly tally: BatchTally
@@ -39,11 +39,11 @@ export abstract class BatchLinesReader {
   }
 
   push(chunk: Buffer): void {
-    // What is no batch is not read to its end: a first line that is none tells.
+    // Nothing is read after the first failure: the first line of a file that is no batch already fails.
     if (!this.tally.hasFailed) this.#lines.push(chunk)
   }
 
-  /** Called once, when the file is whole. */
+  /** Called once, when the file is complete. */
   end(): BatchFacts {
     this.#lines.end()
     return this.tally.facts(this.#counted)
@@ -51,8 +51,8 @@ export abstract class BatchLinesReader {
 
   /**
    * Adds the request of one line to the tally.
-   * @param at its place: `line 3`
-   * @throws GatewayError for what is wrong with it
+   * @param at the place of the request: `line 3`
+   * @throws GatewayError for a problem with the request
    */
   protected abstract addLine(findings: readonly Finding[], at: string): void
 
@@ -82,7 +82,7 @@ function sumOf(left: CountedText, right: CountedText): CountedText {
   }
 }
 
-/** What is known of a request inside a batch by where it goes. */
+/** What the endpoint of a batched request determines. */
 export interface BatchedTo {
   readonly endpoint: string
   readonly mainMeter?: Meter
@@ -94,9 +94,9 @@ export interface BatchedTo {
   readonly imagesGiven?: number
 }
 
-/** One request inside a batch, which may say whatever one outside of it may. */
+/** One request inside a batch, with the same facts as a request outside of one. */
 export interface BatchRequest extends BatchedTo, Omit<RequestFacts, 'isStreaming' | keyof BatchedTo> {
-  /** Its place: `line 3`, `requests[2]`. */
+  /** The place of the request: `line 3`, `requests[2]`. */
   readonly at: string
   readonly model: string
   readonly filesInText: readonly NamedObject[]
@@ -105,7 +105,7 @@ export interface BatchRequest extends BatchedTo, Omit<RequestFacts, 'isStreaming
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom' | 'drawsWith' | 'namedModels' | 'work'> & {
-  /** By what is done, as JSON. */
+  /** By the work itself, as JSON. */
   readonly work: Map<string, Mutable<BatchedWork>>
   namedModels?: Record<string, { readonly at: string; readonly requests: number }>
   goesOnFrom?: Record<string, number>
@@ -114,12 +114,12 @@ type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom' | 'drawsWith' | 'nam
 
 const withContext: ReadonlySet<string> = new Set(contextKinds)
 
-/** More different models, or objects, than anybody's batch names; they are kept, so they are bounded. */
+/** Real batches name fewer models and objects; they are kept in memory, so their number is limited. */
 const sharesMax = 200
 const objectsMax = 2000
 const mediaBytesUnknown = 1_048_576
 
-/** Adds the requests of a batch up as they are read. */
+/** Adds up the requests of a batch as they are read. */
 export class BatchTally {
   readonly #requestsMax: number
   readonly #shares = new Map<string, GatheredShare>()
@@ -144,7 +144,7 @@ export class BatchTally {
     share.requests += 1
     share.textBytes += request.textBytes
     share.textBytesLongest = Math.max(share.textBytesLongest, request.textBytes)
-    // Of two that are both read, the larger: which of them wins no document says.
+    // If both caps are present the larger counts, since no document says which one takes precedence.
     const cap = Math.max(request.outputTokensCap ?? 0, request.completionTokensCap ?? 0)
     if (cap === 0) share.candidatesUncapped += request.candidates
     else {
@@ -179,17 +179,17 @@ export class BatchTally {
     if (request.filesInText.length > 0) share.namingFiles = (share.namingFiles ?? 0) + 1
   }
 
-  /** No batch can be made of these requests, whatever else there is. */
+  /** No batch can be created from these requests, whatever else they contain. */
   get hasFailed(): boolean {
     return this.#problem !== undefined
   }
 
-  /** Only the first problem is told. */
+  /** Only the first problem is reported. */
   fail(at: string, message: string): void {
     this.#problem ??= { at, message }
   }
 
-  /** @param counted what all of it comes to; of several models nobody knows which has the denser text */
+  /** @param counted the counted tokens of all text; with several models it is unknown which has the denser text */
   facts(counted?: CountedText): BatchFacts {
     const gathered = [...this.#shares.values()]
     const [only] = gathered
@@ -256,7 +256,7 @@ export class BatchTally {
     else share.drawsWith = Object.fromEntries(drawsWith)
   }
 
-  /** Tools are counted by those that a request has together: each reads again what the others returned. */
+  /** Tools are counted by the set that a request has, since each tool reads again what the others returned. */
   #addWork(request: BatchRequest, { work }: GatheredShare): void {
     const { at, tools = [], candidates } = request
     const isCompacted = request.isCompacted === true
@@ -272,7 +272,7 @@ export class BatchTally {
     const name = objectName(object)
     if (known.has(name)) return
     if (known.size === objectsMax)
-      this.fail(at, `A batch may refer to at most ${objectsMax} files and the like.`)
+      this.fail(at, `A batch may refer to at most ${objectsMax} files and other objects.`)
     else known.set(name, { ...object, at })
   }
 }

@@ -1,26 +1,26 @@
 import { fold, scanJson, type Finding, type Interest } from '../http/json-scan.ts'
 import { numberEnd, objectEnd, scalarsIn, stringEnd } from '../http/json-values.ts'
 
-/** What an event of a known shape holds, in the order of its document. */
+/** What an event of a known shape contains, in document order. */
 export interface ShapeSink {
-  /** A value of interest; `source` is the text of a usage object, and empty for all else. */
+  /** A value of interest; `source` is the text of a usage object, and empty otherwise. */
   onFound(name: string, value: unknown, textBytes: number, source: string): void
-  /** A generated text without escapes: where its bytes are, without the quotes. */
+  /** A generated text without escapes: the position of its bytes, without the quotes. */
   onText(bytes: Buffer, start: number, end: number): void
 }
 
-/** How a place is read in which events of one shape differ; numbers, as a stream's memory is cold when an event comes. */
+/** How to read a hole. Numbers, as a stream's memory is not in the processor's cache when an event arrives. */
 const kinds = { text: 0, usage: 1, string: 2, number: 3, blanks: 4 } as const
 type HoleKind = (typeof kinds)[keyof typeof kinds]
 
 interface Hole {
   readonly kind: HoleKind
-  /** Where the value is in the document that the shape was made of. */
+  /** The position of the value in the document from which the shape was made. */
   readonly start: number
   readonly end: number
 }
 
-/** A value that all events of the shape have, or the hole in which each has its own. */
+/** A value that is the same in all events of the shape, or the hole that contains it. */
 interface Told {
   readonly name: string
   readonly value: unknown
@@ -28,7 +28,7 @@ interface Told {
   readonly hole: number
 }
 
-/** What is known of a hole in the event under way, which is one at a time for all shapes. */
+/** What is known of the holes in the current event; shared by all shapes, since only one event is read at a time. */
 const holesMax = 32
 const starts = new Int32Array(holesMax)
 const ends = new Int32Array(holesMax)
@@ -39,19 +39,19 @@ const scanOptions = { rejectDuplicates: false }
 const backslash = 0x5c
 const blank = 0x20
 const closeBrace = 0x7d
-/** From so many bytes on a native search, and the view that it needs, are quicker than a loop. */
+/** From this many bytes on, a native search and the view that it needs are faster than a loop. */
 const searchedBytes = 256
 
 /**
  * The shape of a stream's events that differ in their text alone: the bytes that all of them have, framing included,
- * and holes for generated text, for usage, for strings and numbers of no interest, and for the blanks behind a document,
- * which Anthropic pads its events with. An event that fits is neither split into lines nor parsed, and what it holds is
- * told as `visitInterest` would tell it, but for nulls, which say as much as nothing.
+ * and holes for generated text, for usage, for strings and numbers of no interest, and for the blanks behind a
+ * document, with which Anthropic pads its events. An event that fits is neither split into lines nor parsed. Its values
+ * are reported as `visitInterest` would report them, except for nulls, which carry no information.
  */
 export class EventShape {
-  /** What all events have, with the holes left out. */
+  /** The bytes that all events have, without the holes. */
   readonly #literals: Buffer
-  /** Two numbers a hole: how much of the literals is before it, and its kind. */
+  /** Two numbers for each hole: the length of the literals before it, and its kind. */
   readonly #holes: Int32Array
   readonly #told: readonly Told[]
 
@@ -61,7 +61,7 @@ export class EventShape {
     this.#told = told
   }
 
-  /** The shape of an event whose JSON is known to be whole; undefined where it is of no use. */
+  /** The shape of an event whose JSON is known to be complete; undefined if the shape would be of no use. */
   static of(event: Buffer, dataStart: number, dataEnd: number, interest: Interest): EventShape | undefined {
     const document = event.subarray(dataStart, dataEnd)
     const { findings } = scanJson(document, interest, scanOptions)
@@ -78,8 +78,8 @@ export class EventShape {
   }
 
   /**
-   * Tells what the event holds that begins here.
-   * @returns where it ends, or -1 for one of another shape, of which nothing is told
+   * Reports the values of the event that begins here.
+   * @returns where it ends, or -1 for an event of another shape, of which nothing is reported
    */
   read(bytes: Buffer, start: number, sink: ShapeSink): number {
     const end = this.#fit(bytes, start)
@@ -119,7 +119,7 @@ export class EventShape {
     return at
   }
 
-  /** Texts with escapes, and usage; false where one of them is no JSON. */
+  /** Parses texts with escapes, and usage; false where one of them is not valid JSON. */
   #parse(bytes: Buffer): boolean {
     const holes = this.#holes
     for (let index = 0; index < holes.length; index += 2) {
@@ -134,7 +134,7 @@ export class EventShape {
       try {
         values[hole] = JSON.parse(source)
       } catch {
-        // The whole event is parsed then, which reports it.
+        // The whole event is parsed then, and the error reported there.
         return false
       }
     }
@@ -142,7 +142,7 @@ export class EventShape {
   }
 }
 
-/** The bytes outside the holes, in a buffer of their own: a view would keep the whole chunk that they came in. */
+/** The bytes outside the holes, copied into a buffer of their own: a view would retain the whole chunk. */
 function laidOut(event: Buffer, dataStart: number, holes: readonly Hole[]): [Buffer, Int32Array] {
   const layout: number[] = []
   const pieces: Buffer[] = []
@@ -186,7 +186,7 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   return false
 }
 
-/** The values of the findings, as a visit tells them; undefined where the two differ, as with a name that is there twice. */
+/** The values of the findings, as a visit reports them; undefined where the two differ, as for a duplicate name. */
 function visitedValues(
   document: Buffer,
   interest: Interest,
@@ -207,7 +207,7 @@ function visitedValues(
   return isSame ? values : undefined
 }
 
-/** In the order of the document; undefined where a value of interest would have a hole in it. */
+/** In document order; undefined where a value of interest would contain a hole. */
 function holesIn(document: Buffer, findings: readonly Finding[]): readonly Hole[] | undefined {
   const holes: Hole[] = []
   const fixed: Finding[] = []
@@ -215,7 +215,7 @@ function holesIn(document: Buffer, findings: readonly Finding[]): readonly Hole[
     const { name, type, start, end } = finding
     if (name === 'text' && type === 'string') holes.push({ kind: kinds.text, start, end })
     else if (name.startsWith('usage') && type === 'object') holes.push({ kind: kinds.usage, start, end })
-    // Of other output it matters that it is there, and not what it is.
+    // Of other output only its presence matters.
     else if (name !== 'output') fixed.push(finding)
   }
   const isFixed = (place: { readonly start: number; readonly end: number }): boolean =>
@@ -231,8 +231,8 @@ function holesIn(document: Buffer, findings: readonly Finding[]): readonly Hole[
 }
 
 /**
- * Hands over the values of interest in a document that is parsed already: for the many small events of a
- * stream, where JSON.parse is quicker than a scan.
+ * Reports the values of interest in a parsed document: for the many small events of a stream, where JSON.parse is
+ * faster than a scan.
  */
 export function visitInterest(
   value: unknown,
@@ -249,7 +249,7 @@ export function visitInterest(
   const members = interest.members
   if (members === undefined) return
   const object = value as Readonly<Record<string, unknown>>
-  // Parsed JSON has no inherited members, and a loop makes no list of entries for every event.
+  // Parsed JSON has no inherited members, and the loop does not allocate a list of entries for every event.
   for (const key in object) {
     const wanted = members.get(key) ?? members.get(fold(key, false))
     if (wanted !== undefined) visitInterest(object[key], wanted, visit)

@@ -3,20 +3,20 @@ import type { EventFields } from '../http/event-splitter.ts'
 import { EventShape, type ShapeSink } from './event-shape.ts'
 
 interface EventsSink extends ShapeSink {
-  /** Everything in the event has been told. */
+  /** Everything in the event has been reported. */
   onEventEnd(): void
 }
 
-/** Of one stream: text, reasoning, the arguments of a tool. */
+/** For one stream: text, reasoning, the arguments of a tool. */
 const shapesMax = 3
-/** The first events of a stream are rarely like any other. */
+/** The first events of a stream are rarely like later ones. */
 const eventsBeforeLearning = 2
-/** How many events may be looked at without finding a shape that others have. */
+/** How many events to try without finding a shape that others share. */
 const triesMax = 8
 /** Longer events are rarely like the one before. */
 const eventBytesMax = 65_536
 
-/** Of all streams whose answers are read alike. */
+/** For all streams whose responses are read alike. */
 const knownMax = 16
 const knownBytesMax = 4096
 
@@ -24,15 +24,15 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
 /**
- * Shapes that were learned, by what is looked for in them. Streams of one format share them: what each has for itself is
- * not in the processor's cache when its next event comes.
+ * Learned shapes, by the interest that they serve. Streams of one format share them: a stream's own memory is not in
+ * the processor's cache when its next event arrives.
  */
 const knownShapes = new WeakMap<Interest, EventShape[]>()
 
-/** The shapes that one stream's events have, learned from those that were parsed. */
+/** The shapes of one stream's events, learned from events that were parsed. */
 export class EventShapes {
   readonly #interest: Interest
-  /** The one that fitted last comes first. */
+  /** The shape that fitted last comes first. */
   readonly #shapes: EventShape[] = []
   #parsedCount = 0
   #triesLeft = triesMax
@@ -42,8 +42,8 @@ export class EventShapes {
   }
 
   /**
-   * Tells what the events hold with which the bytes begin, as long as they have known shapes.
-   * @returns where the first begins that has not
+   * Reports the values of the leading events, as long as they have known shapes.
+   * @returns where the first event of an unknown shape begins
    */
   read(bytes: Buffer, sink: EventsSink): number {
     let start = 0
@@ -56,7 +56,7 @@ export class EventShapes {
     return start
   }
 
-  /** An event was parsed without an error, and others may be like it. */
+  /** Learns from an event that was parsed without an error, since others may be like it. */
   learn(event: Buffer, { line }: EventFields): void {
     if (this.#triesLeft === 0) return
     this.#parsedCount += 1
@@ -86,7 +86,10 @@ export class EventShapes {
   }
 }
 
-/** Whether an event is over behind its line of data, and no CR is last, of whose line end the next event could have the LF. */
+/**
+ * Whether an event ends after its line of data. False if CR is the last byte, since the LF of that line end may come
+ * with the next event.
+ */
 function endsAt(event: Buffer, lineEnd: number): boolean {
   for (let at = lineEnd; at < event.length; at += 1) {
     if (event[at] !== lineFeed && event[at] !== carriageReturn) return false
@@ -98,7 +101,7 @@ function findKnown(event: Buffer, interest: Interest): EventShape | undefined {
   return knownShapes.get(interest)?.find(shape => shape.fits(event))
 }
 
-/** The scan has limits that parsing has not, such as how deep a document nests. */
+/** The scan has limits that parsing does not have, such as the nesting depth. */
 function learnShape(
   event: Buffer,
   dataStart: number,
@@ -115,7 +118,7 @@ function learnShape(
   }
 }
 
-/** The one that was learned last comes first. */
+/** The shape that was learned last comes first. */
 function keepKnown(shape: EventShape, interest: Interest): void {
   const known = knownShapes.get(interest) ?? []
   known.unshift(shape)

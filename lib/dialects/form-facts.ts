@@ -9,15 +9,15 @@ import { isObjectName, objectsIn } from './named-objects.ts'
 import { namedModelsIn, searched } from './naming-members.ts'
 import { textBytesOf } from './request-facts.ts'
 
-/** A field as the only member of an object. */
+/** A field, scanned as the only member of an object. */
 const formField = searched({})
 
-/** Longer values of short fields are nobody's. */
+/** Short fields have no legitimate values longer than this. */
 const fieldBytesMax = 65_536
 
 /**
  * The text of a form's field; undefined when absent.
- * @throws GatewayError field_ambiguous when it stands there twice, body_invalid when it is too long
+ * @throws GatewayError field_ambiguous when the field occurs twice, body_invalid when it is too long
  */
 export function readFormField(form: MultipartResult, name: string): string | undefined {
   const part = onePart(form, name)
@@ -33,8 +33,7 @@ export function readFormCount(form: MultipartResult, name: string): number | und
 }
 
 /**
- * What a form says. Files are those parts that have a file's name; the kind is what they are unless their
- * content says otherwise.
+ * The facts of a form. Parts with a filename are files; `kind` is their media kind unless their content says otherwise.
  * @throws GatewayError field_ambiguous, body_invalid
  */
 export function factsFromForm(
@@ -65,11 +64,11 @@ export function factsFromForm(
   }
 }
 
-/** What fields name, by the same rules as members of JSON do; the model that answers stands in `model` itself. */
+/** What fields name, by the same rules as JSON members; `model` itself is the responding model. */
 function namesInForm(form: MultipartResult): ScanResult {
   const findings = form.parts.flatMap(part => {
     const key = lastKey(part.name)
-    // The text of a prompt may be anything.
+    // A prompt's text may be anything.
     if (part.name.trim().toLowerCase() === 'model' || part.name === 'prompt') return []
     if (part.filename !== undefined && !isNaming(key)) return []
     const isJson = /^\s*[[{]/.test(part.head.toString('latin1', 0, blanksMax))
@@ -81,15 +80,15 @@ function namesInForm(form: MultipartResult): ScanResult {
   return { findings }
 }
 
-/** Blanks before JSON in a field; nobody writes more. */
+/** The most blanks before JSON in a field; no client writes more. */
 const blanksMax = 1024
 
-/** `input_reference[file_id]` is how SDKs write a member of an object, `file_ids[]` an item of a list. */
+/** SDKs write `input_reference[file_id]` for a member of an object, `file_ids[]` for an item of a list. */
 function lastKey(name: string): string {
   return name.split(/[[\].]/).findLast(key => key !== '') ?? ''
 }
 
-/** Whether a field of this name says which object of the provider is meant. */
+/** Whether a field of this name refers to an object of the provider. */
 export function namesObject(field: string): boolean {
   return (fieldFindings(lastKey(field), '""') ?? []).some(isObjectName)
 }
@@ -100,7 +99,7 @@ function isNaming(key: string): boolean {
 
 const isNoJson: ReadonlySet<JsonScanError['reason']> = new Set(['syntax', 'cut_off'])
 
-/** Undefined where the value is no JSON. */
+/** Undefined where the value is not valid JSON. */
 function fieldFindings(key: string, json: string): ScanResult['findings'] | undefined {
   try {
     return scanJson(Buffer.from(`{${JSON.stringify(key)}:${json}}`), formField).findings
@@ -111,7 +110,7 @@ function fieldFindings(key: string, json: string): ScanResult['findings'] | unde
 }
 
 function onePart(form: MultipartResult, name: string): MultipartPart | undefined {
-  // Form decoders of some servers ignore case, blanks, or the mark of a list: two spellings are one field sent twice.
+  // Some servers' form decoders ignore case, blanks or the list marker: two such spellings are one field sent twice.
   const parts = form.parts.filter(part => part.name.trim().toLowerCase().replace(/\[\]$/, '') === name)
   if (parts.length > 1) {
     throw new GatewayError('field_ambiguous', `The form has the field ${name} twice; send it once.`, {
@@ -119,7 +118,7 @@ function onePart(form: MultipartResult, name: string): MultipartPart | undefined
     })
   }
   const [part] = parts
-  // A provider that reads no such field takes what it takes when nothing is said: a model, a size that costs more.
+  // A provider that does not know this spelling uses its default: another model, or a size that costs more.
   if (part !== undefined && part.name !== name) {
     throw new GatewayError(
       'body_invalid',
@@ -137,7 +136,7 @@ function textOfPart(part: MultipartPart): string {
   return part.head.toString()
 }
 
-/** What servers take for true in a form. */
+/** The values that servers read as true in a form. */
 function isTrue(text: string | undefined): boolean {
   return text !== undefined && ['true', '1', 'yes', 'on'].includes(text.trim().toLowerCase())
 }

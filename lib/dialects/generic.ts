@@ -32,7 +32,7 @@ const part = object({
 })
 const turn = object({ ...named, ...cacheMembers, content: anyOf(list(part), part) })
 
-/** What providers keep is named in places that they copied from each other. */
+/** Providers copied the places that name stored objects from each other. */
 const request = searched({
   ...named,
   ...textMembers,
@@ -68,7 +68,7 @@ const message = object({
   tool_calls: span('output'),
 })
 
-/** Wherever providers are known to put their usage, and the commonest places of generated text. */
+/** All places where providers are known to report usage, and the most common places of generated text. */
 const document = object({
   model: value('model'),
   error: value('error'),
@@ -95,12 +95,12 @@ const document = object({
 
 const response = anyOf(document, list(document))
 
-/** Events after which nothing follows, in the dialects that name them. */
+/** The last events of a stream, in the dialects that name them. */
 const lastTypes: ReadonlySet<unknown> = new Set(
   'message-end message_stop response.completed response.incomplete response.failed'.split(' '),
 )
 
-/** Reads the usage of an operation we do not know, by the shape of its numbers. */
+/** Reads the usage of an unknown operation by the shape of its numbers. */
 class GenericReader extends ResponseReader {
   protected override isLastEvent(_event: string, data: Buffer): boolean {
     return data.length === 6 && data.toString('latin1') === '[DONE]'
@@ -112,7 +112,7 @@ class GenericReader extends ResponseReader {
 
   protected override measure(): ResponseMeasure {
     const measure = this.#measureUsage()
-    // What an unknown answer consists of is not known either: it is worth something unless it is an error.
+    // The content of an unknown response is unknown too: it counts as output unless it is an error.
     if (measure.lines.length === 0 && !this.hasError) this.hasOutput = true
     const { servedTier } = this
     if (servedTier === undefined) return measure
@@ -151,7 +151,7 @@ function measureByShape(
   return responseOf(measureTokens(usage, providerKind))
 }
 
-/** Cohere bills fewer tokens than it reads; what it billed is the price. */
+/** Cohere bills fewer tokens than it reads; the billed tokens determine the price. */
 function measureBilledUnits(usage: UsageFields): Measure {
   const billed = usage.within('billed_units')
   const tokens = usage.within('tokens')
@@ -168,7 +168,7 @@ function measureBilledUnits(usage: UsageFields): Measure {
   return measure
 }
 
-/** An operation under a provider's path that we do not know. */
+/** An unknown operation under a provider's path. */
 export const genericOperation = paidOperation('generic', 'input', {
   interest: request,
   // It may read many texts, each by itself, as Cohere's /embed does.

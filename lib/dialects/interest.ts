@@ -1,11 +1,11 @@
 import type { Interest } from '../http/json-scan.ts'
 
-/** A value that is kept whole. */
+/** A value that is kept in full. */
 export function value(name: string): Interest {
   return { name, keep: 'value' }
 }
 
-/** A value of which only the place and the type are wanted. */
+/** A value of which only the position and the type are kept. */
 export function span(name: string): Interest {
   return { name, keep: 'span' }
 }
@@ -25,7 +25,7 @@ export function list(items: Interest, itself?: Interest): Interest {
   return { ...itself, items }
 }
 
-/** Where a field may hold one of several shapes, such as a string or a list of parts. */
+/** For a field that may have one of several shapes, such as a string or a list of parts. */
 export function anyOf(...interests: readonly Interest[]): Interest {
   return Object.assign({}, ...interests)
 }

@@ -8,7 +8,7 @@ import {
 } from '../money/usage.ts'
 import { JsonScanError, scanJson, type Interest } from '../http/json-scan.ts'
 
-/** What a usage object comes to: disjoint meters, and numbers that are kept but not priced. */
+/** The contents of a usage object: disjoint meters, and numbers that are recorded but not priced. */
 export interface Measure {
   readonly meters: Meters
   readonly details: Record<string, number>
@@ -17,24 +17,24 @@ export interface Measure {
   readonly tier?: string | undefined
 }
 
-/** A line of usage with what is known beside its units. */
+/** A line of usage with its tier and its variant. */
 export function lineOf(meters: Meters, { tier, variant }: Pick<Measure, 'tier' | 'variant'>): UsageLine {
   return { meters, ...(tier !== undefined && { tier }), ...(variant !== undefined && { variant }) }
 }
 
-/** What a whole answer comes to. */
+/** The usage of a whole response. */
 export interface ResponseMeasure {
   readonly lines: readonly UsageLine[]
   readonly details: Readonly<Record<string, number>>
 }
 
-/** What an answer comes to that has one usage object, or none. */
+/** The usage of a response with one usage object, or none. */
 export function responseOf(measure: Measure | undefined): ResponseMeasure {
   if (measure === undefined) return { lines: [], details: {} }
   return { lines: [lineOf(measure.meters, measure)], details: measure.details }
 }
 
-/** Of an answer in which there was nothing to read. */
+/** The reading of a response with nothing to read. */
 export const nothingRead: UsageReading = {
   lines: [],
   isTerminal: false,
@@ -46,12 +46,12 @@ export const nothingRead: UsageReading = {
 }
 
 /**
- * Splits a total into parts that the provider counts within it. Each part takes at most what is left, so
- * that the sum of the parts is always the provider's total.
+ * Splits a total into parts that the provider counts within it. Each part gets at most the rest, so that the sum of the
+ * parts is always the provider's total.
  */
 export class Split {
   rest: number
-  /** A part was larger than what was left of the total. */
+  /** A part was larger than the rest of the total. */
   isOverdrawn = false
 
   constructor(total: number) {
@@ -67,17 +67,17 @@ export class Split {
   }
 }
 
-/** Side meters are named only when something was used, so that a missing price for nothing is no alarm. */
+/** Side meters are named only when used, so that a missing price for an unused meter raises no alarm. */
 export function addUsed(meters: Meters, meter: Meter, units: number | undefined): void {
   if (units !== undefined && units > 0) meters[meter] = (meters[meter] ?? 0) + units
 }
 
-/** Details, too, are named only when something was used. */
+/** Details, too, are named only when used. */
 export function addDetail(details: Record<string, number>, name: string, units: number | undefined): void {
   if (units !== undefined && units > 0) details[name] = (details[name] ?? 0) + units
 }
 
-/** A tier is one of tokens: what was searched has its own price in each, so it stands in a line of its own. */
+/** A tier applies to tokens; searches have one price in every tier, so they get a line of their own. */
 export function searchesApart(lines: readonly UsageLine[]): readonly UsageLine[] {
   const apart: UsageLine[] = []
   for (const line of lines) {
@@ -91,36 +91,36 @@ export function searchesApart(lines: readonly UsageLine[]): readonly UsageLine[]
   return apart
 }
 
-/** Whether nothing was used, whatever was counted. */
+/** Whether every count is zero. */
 export function isZero(lines: readonly UsageLine[]): boolean {
   for (const { meters } of lines) for (const meter in meters) if (meters[meter as Meter] !== 0) return false
   return true
 }
 
-/** Whether a line says what was read, be it nothing. */
+/** Whether a line reports its input, even if it is zero. */
 export function namesInput({ meters }: UsageLine): boolean {
   return inputMeters.some(meter => meters[meter] !== undefined)
 }
 
-/** Whether anything was counted that was written. */
+/** Whether any output was counted. */
 export function isWritten(lines: readonly UsageLine[]): boolean {
   for (const { meters } of lines) for (const meter of outputMeters) if ((meters[meter] ?? 0) > 0) return true
   return false
 }
 
-/** An image of up to 1024 x 1024 pixels, as Gemini counts it: https://ai.google.dev/gemini-api/docs/pricing. */
+/** The tokens of an image of up to 1024 x 1024 pixels at Gemini: https://ai.google.dev/gemini-api/docs/pricing. */
 export const drawnTokens = 1290
 
 /** OpenAI counts 20 tokens a second of speech, Google 25. */
 export const spokenTokensPerSecond = 25
 
-/** Counts that a provider has written as text: below 2^53. */
+/** Counts that a provider sends as text: below 2^53. */
 const digits = /^\d{1,15}$/
 const decimal = /^\d{1,12}(?:\.\d{1,9})?$/
 
 /**
- * Reads numbers out of a provider's usage object, which may hold anything. What is absent or null is
- * undefined; what is not a plain count is ignored and flagged `usage_invalid`.
+ * Reads numbers from a provider's usage object, which may contain anything. A field that is absent or null is
+ * undefined; one that is not a plain count is ignored and flagged `usage_invalid`.
  */
 export class UsageFields {
   readonly #fields: Readonly<Record<string, unknown>>
@@ -135,7 +135,7 @@ export class UsageFields {
   count(...names: readonly string[]): number | undefined {
     const value = this.#first(names)
     if (value === undefined) return undefined
-    // Beyond 2^53 the number is no longer the one that was sent; 1e400 arrives as Infinity.
+    // Beyond 2^53 the number differs from the one sent; 1e400 arrives as Infinity.
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
     if (typeof value === 'string' && digits.test(value)) {
       this.#flags.add('usage_as_text')
@@ -158,7 +158,7 @@ export class UsageFields {
     return undefined
   }
 
-  /** A number that nothing is charged by, such as the provider's own cost. */
+  /** A number that is never charged, such as the provider's own cost. */
   number(name: string): number | undefined {
     const value = this.#fields[name]
     return typeof value === 'number' && Number.isFinite(value) ? value : undefined
@@ -169,12 +169,12 @@ export class UsageFields {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** The first of these fields that is an object; an empty one where there is none. */
+  /** The first of these fields that is an object; an empty one if there is none. */
   within(...names: readonly string[]): UsageFields {
     return new UsageFields(this.#first(names), this.#flags)
   }
 
-  /** The objects in an array field; empty where there is none. */
+  /** The objects in an array field; empty if there is none. */
   items(...names: readonly string[]): readonly UsageFields[] {
     const value = this.#first(names)
     return Array.isArray(value) ? value.map(item => new UsageFields(item, this.#flags)) : []
@@ -202,23 +202,26 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /**
- * The last usage object under each name of an interest: never added up, a later one replaces an earlier
- * one, unless it counts nothing. Their text is kept as the provider wrote it.
+ * The last usage object under each name of an interest: objects are never added up; a later one replaces an earlier
+ * one, unless all its counts are zero. Their text is kept as the provider sent it.
  */
 export class KeptUsages {
   readonly #interest: Interest
   readonly #values = new Map<string, object>()
   readonly #sources = new Map<string, string | Buffer>()
-  /** One of them counted fewer tokens of output than the one before it. */
+  /** An object counted fewer output tokens than the one before it. */
   hasFallen = false
-  /** One event had two of them in one place. */
+  /** An event contained two usage objects in one place. */
   isTwice = false
 
   constructor(interest: Interest) {
     this.#interest = interest
   }
 
-  /** `source` is the object's own text, or the event that it stands in: most events are soon replaced. */
+  /**
+   * `source` is the object's own text, or the event that contains it: most are soon replaced, so the event is scanned
+   * late.
+   */
   keep(name: string, value: object, source: string | Buffer): void {
     const before = this.#values.get(name)
     if (before !== undefined && outputOf(value) < outputOf(before)) this.hasFallen = true
@@ -234,7 +237,7 @@ export class KeptUsages {
     return this.#values.get(name)
   }
 
-  /** The only object's text, or an object of all by their names; undefined when there is none. */
+  /** The only object's text, or one object with all texts by name; undefined when there is none. */
   text(): string | undefined {
     const texts: string[] = []
     for (const [name, source] of this.#sources) {
@@ -253,14 +256,14 @@ export class KeptUsages {
       this.isTwice ||= found.some(one => one !== finding && one.path === finding?.path)
       return finding?.raw?.toString('utf8') ?? again
     } catch (error) {
-      // The scan has limits that parsing has not, such as how deep a document nests.
+      // The scan has limits that parsing does not have, such as the nesting depth.
       if (error instanceof JsonScanError) return again
       throw error
     }
   }
 }
 
-/** Whether a usage counts nothing at all, however deep its counts stand. */
+/** Whether all counts of a usage are zero, at any depth. */
 export function countsNothing(usage: object): boolean {
   for (const count of Object.values(usage) as unknown[]) {
     if (typeof count === 'object' && count !== null) {

@@ -4,7 +4,7 @@ import { anyOf, base64, list, object, value } from './interest.ts'
 import { names, placeName } from './named-objects.ts'
 import { textOf } from './read-field.ts'
 
-/** Findings under this name are names of models beside the one that answers. */
+/** Findings under this name are models named beside the responding one. */
 export const namedModel = 'namedModel'
 
 const oneModel = anyOf(value(namedModel), object({ id: value(namedModel), name: value(namedModel) }))
@@ -16,8 +16,8 @@ function oneOrMore(kind: Parameters<typeof names>[0]): Interest {
 }
 
 /**
- * What names a model or an object of the provider, by the name of its member: the same in bodies of JSON, in fields
- * of forms and in messages of sessions. The names begin with `*` where others may stand before them.
+ * Members that name a model or an object of the provider, by the member's name: the same in JSON bodies, in form fields
+ * and in messages of sessions. A leading `*` matches any prefix.
  */
 export const namingMembers: Readonly<Record<string, Interest>> = {
   '*model': model,
@@ -34,7 +34,7 @@ export const namingMembers: Readonly<Record<string, Interest>> = {
   container_id: oneOrMore('container'),
   vector_store_id: oneOrMore('vectorStore'),
   vector_store_ids: oneOrMore('vectorStore'),
-  // xAI's name for the same.
+  // xAI's names for the same.
   collection_id: oneOrMore('vectorStore'),
   collection_ids: oneOrMore('vectorStore'),
   conversation_id: oneOrMore('conversation'),
@@ -46,7 +46,7 @@ export const namingMembers: Readonly<Record<string, Interest>> = {
   cached_content: oneOrMore('cachedContent'),
   file_search_store_name: oneOrMore('fileSearchStore'),
   file_search_store_names: oneOrMore('fileSearchStore'),
-  // Nobody makes these through the gateway: they are the operator's own, and may name models.
+  // These cannot be created through the gateway: they are the operator's own, and may name models.
   preset: oneOrMore('preset'),
   agent_id: oneOrMore('agent'),
   memory_store_id: oneOrMore('memoryStore'),
@@ -54,13 +54,13 @@ export const namingMembers: Readonly<Record<string, Interest>> = {
   connector_id: oneOrMore('connector'),
   tunnel_id: oneOrMore('tunnel'),
   user_profile_id: oneOrMore('userProfile'),
-  // Characters are taken out of videos, and nobody takes them through the gateway.
+  // Characters are extracted from videos, which is not possible through the gateway.
   '*character_id': oneOrMore('video'),
   '*character_ids': oneOrMore('video'),
   '*video_id': oneOrMore('video'),
 }
 
-/** Members that hold what others read: schemas of tools, notes, calls that were made. */
+/** Members for other readers: schemas of tools, notes, earlier calls. */
 const unreadMembers = [
   'metadata',
   'properties',
@@ -75,34 +75,34 @@ const unreadMembers = [
   'headers',
   'env',
   'variables',
-  // What was found and quoted, nobody fetches.
+  // Search results and quotations, which no provider fetches.
   'annotations',
   'citations',
 ]
 
-/** A member of a request that no provider takes a name from. */
+/** A member of a request in which no provider looks for a name. */
 export const unread: Interest = {}
 
 const anywhereMembers = new Map(
-  // Google takes camel case for the same, in any format.
+  // Google accepts camel case for the same, in any format.
   Object.entries(namingMembers).flatMap(([name, what]) => [
     [name, what],
     [name.replaceAll('_', ''), what],
   ]),
 )
 for (const name of unreadMembers) anywhereMembers.set(name, unread)
-// By a name alone it is one of the provider's.
+// A bare name is one of the provider's own voices.
 anywhereMembers.set('voice', object({ id: names('voice') }))
 
-/** A part of a request in which only names are of interest, however deep they are. */
+/** A part of a request in which only names are of interest, at any depth. */
 const anywhere: Interest & { items?: Interest } = { members: anywhereMembers }
 anywhere.items = anywhere
 anywhereMembers.set('*', anywhere)
-// A provider fetches what stands there, and its own with the operator's credential.
+// A provider fetches these addresses, and its own ones with the operator's credential.
 const place: Interest & { items?: Interest } = { ...base64(placeName), members: anywhereMembers }
 place.items = place
 for (const name of ['*url', '*urls', '*uri', '*uris']) anywhereMembers.set(name, place)
-// Where Google's tools look things up in the operator's cloud; elsewhere an engine is one of the provider's.
+// Where Google's tools read from the operator's cloud; elsewhere an engine is one of the provider's.
 const ofCloud = ['rag_corpus', 'rag_corpora', 'rag_file_ids', 'datastore', 'data_store', 'engine']
 const storeMembers = new Map(anywhereMembers)
 for (const name of ofCloud) {
@@ -114,12 +114,12 @@ storeMembers.set('*', cloudStore)
 for (const name of ['vertex_ai_search', 'vertexaisearch', 'vertex_rag_store', 'vertexragstore'])
   anywhereMembers.set(name, cloudStore)
 
-/** An object of a request with members of its own; all others are searched for names. */
+/** An object of a request with members of its own; all other members are searched for names. */
 export function searched(members: Readonly<Record<string, Interest>>, itself?: Interest): Interest {
   return { ...itself, members: new Map([...anywhereMembers, ...Object.entries(members)]) }
 }
 
-/** The models that a request names beside the one that answers, each once, where it is named first. */
+/** The models that a request names beside the responding one, each once, at its first position. */
 export function namedModelsIn({ findings }: ScanResult): readonly NamedModel[] {
   const found = new Map<string, NamedModel>()
   for (const finding of findings) {
@@ -130,7 +130,7 @@ export function namedModelsIn({ findings }: ScanResult): readonly NamedModel[] {
   return [...found.values()]
 }
 
-/** Findings under this name are media where they are addresses or data URLs, and text otherwise. */
+/** Findings under this name are media if they are addresses or data URLs, and text otherwise. */
 export const addressName = 'address'
 
 const members = new Map<string, Interest>()
@@ -139,20 +139,20 @@ other.items = other
 const addressed: Interest & { items?: Interest } = { ...base64(addressName), members }
 addressed.items = addressed
 
-/** Providers spell it in ways of their own: `file_url`, `fileUri`, `video: [...]`, `data`. */
+/** Providers use names of their own: `file_url`, `fileUri`, `video: [...]`, `data`. */
 const mayHoldAddress =
   '*url *urls *uri *uris data *_data *filedata *file *files *image *images *video *videos *audio *document *documents'
 for (const name of mayHoldAddress.split(' ')) members.set(name, addressed)
 members.set('*file_id', names('file'))
-// What was cited, and what a tool was called with, nobody fetches.
+// Citations and tool arguments, which no provider fetches.
 for (const name of ['annotations', 'citations', 'logprobs', 'arguments', 'metadata', 'cache_control'])
   members.set(name, unread)
-// The members that most parts have, found without a comparison of their ends.
+// The members of most parts, which an exact match finds without comparing suffixes.
 for (const name of ['type', 'text']) members.set(name, unread)
 members.set('*', other)
 
 /**
- * Members of a part of a content that its format does not document. The provider may fetch whatever address or file
- * one holds, however deep, and give it to the model: its size is unknown, so it counts as the model's window.
+ * Members of a content part that its format does not document. The provider may fetch any address or file in them, at
+ * any depth, and pass it to the model: its size is unknown, so it counts as the model's whole window.
  */
 export const strangeMembers: Readonly<Record<string, Interest>> = Object.fromEntries(members)

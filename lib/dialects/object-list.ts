@@ -3,41 +3,41 @@ import type { ObjectKind } from '../money/usage.ts'
 import type { Operation } from './dialect.ts'
 import { freeOperation } from './operation-kinds.ts'
 
-/** A page of a list, as it was asked for. */
+/** A requested page of a list. */
 export interface PageRequest {
-  /** Objects on a page; one at least. */
+  /** Objects on a page; at least one. */
   readonly limit: number
-  /** How many of the account's objects stand on the pages before, where pages are asked for by their number. */
+  /** How many of the account's objects are on the pages before, for pages requested by number. */
   readonly skip?: number
   readonly order: 'newest-first' | 'oldest-first'
-  /** The object behind which the page begins, or before which it ends. */
+  /** The object after which the page begins, or before which it ends. */
   readonly cursor?: { readonly id: string; readonly side: 'after' | 'before' }
-  /** Only these objects, in place of a page. */
+  /** Only these objects, instead of a page. */
   readonly ids?: readonly string[]
-  /** Whether an object, as its provider shows it, is in the list. */
+  /** Whether an object, as its provider shows it, belongs in the list. */
   readonly filter?: (object: Readonly<Record<string, unknown>>) => boolean
 }
 
 export interface ListPage {
   readonly objects: readonly {
     readonly id: string
-    /** As its provider sent it: a JSON object. */
+    /** The object as its provider sent it: a JSON object. */
     readonly bytes: Buffer
   }[]
-  /** How many stand on the pages before, where pages are asked for by their number. */
+  /** How many objects are on the pages before, for pages requested by number. */
   readonly skipped: number
-  /** More objects follow, or come before where the page was asked for by what is behind it. */
+  /** More objects follow, or precede the page if it was requested by the object after it. */
   readonly hasMore: boolean
 }
 
-/** How a dialect lists the objects of a kind, and where its provider shows each. */
+/** How a dialect lists the objects of a kind, and where its provider shows each one. */
 export interface ObjectList {
   readonly kind: ObjectKind
-  /** Whose reader reads an object: what it names beside itself becomes the account's. */
+  /** The operation whose usage reader reads an object: the account becomes the owner of other objects that it names. */
   readonly retrieval: Operation
-  /** Where the object is, below the base URL. */
+  /** The object's path below the base URL. */
   path(id: string): string
-  /** For how long a provider keeps such an object, where that is known. */
+  /** How long a provider stores such an object, if known. */
   readonly keptMsMax?: number
   /** @throws GatewayError request_invalid */
   readPage(query: URLSearchParams): PageRequest
@@ -45,7 +45,7 @@ export interface ObjectList {
   writePage(page: ListPage): readonly Buffer[]
 }
 
-/** Beyond this a page takes too long to put together: each object is fetched by itself. */
+/** A larger page takes too long to assemble: each object is fetched separately. */
 const pageMax = 100
 
 /** An operation that lists an account's own objects. */
@@ -54,42 +54,42 @@ export function listOperation(name: string, list: ObjectList): Operation {
 }
 
 /**
- * The value of a query parameter by any of its names; undefined where it is absent or empty.
- * @throws GatewayError request_invalid when it is there twice
+ * The value of a query parameter by any of its names; undefined if it is absent or empty.
+ * @throws GatewayError request_invalid when it occurs twice
  */
 export function readParameter(query: URLSearchParams, ...names: readonly string[]): string | undefined {
   const values = names.flatMap(name => query.getAll(name))
-  if (values.length > 1) throw invalid(String(names[0]), 'is there twice; send it once')
+  if (values.length > 1) throw invalid(String(names[0]), 'occurs twice; send it once')
   return values[0] === '' ? undefined : values[0]
 }
 
 /**
- * How many objects are on a page: as many as was asked for, or fewer.
+ * The number of objects on a page: as many as requested, or fewer.
  * @throws GatewayError request_invalid
  */
 function readLimit(query: URLSearchParams, names: readonly string[], { usual, max }: Limit): number {
   const text = readParameter(query, ...names)
   const limit = text === undefined ? usual : Number(text)
   if (!/^\d+$/.test(text ?? '1') || limit > max)
-    throw invalid(String(names[0]), `is to be a number from 1 to ${max}, not ${JSON.stringify(text)}`)
-  // Google and OpenAI take 0 for what is usual.
+    throw invalid(String(names[0]), `must be a number from 1 to ${max}, not ${JSON.stringify(text)}`)
+  // Google and OpenAI read 0 as the default.
   return Math.min(limit === 0 ? usual : limit, pageMax)
 }
 
-/** The refusal of a query parameter. */
+/** The error for an invalid query parameter. */
 export function invalid(param: string, what: string): GatewayError {
   return new GatewayError('request_invalid', `The query parameter ${param} ${what}.`, { param })
 }
 
 const comma = Buffer.from(',')
 
-/** The objects with commas between them, between what comes before and after. */
+/** The objects separated by commas, between the text before and after them. */
 export function joinObjects(before: string, objects: ListPage['objects'], after: string): readonly Buffer[] {
   const parts = objects.flatMap(({ bytes }, index) => (index === 0 ? [bytes] : [comma, bytes]))
   return [Buffer.from(before), ...parts, Buffer.from(after)]
 }
 
-/** What a list of any dialect is of. */
+/** What a list of any dialect contains. */
 type Listed = Pick<ObjectList, 'kind' | 'retrieval' | 'path' | 'keptMsMax'>
 
 interface Limit {
@@ -98,8 +98,8 @@ interface Limit {
 }
 
 /**
- * The object behind which a page begins, or before which it ends, by the parameters that name either.
- * @throws GatewayError request_invalid where both do
+ * The object after which a page begins, or before which it ends, by the parameters that name either.
+ * @throws GatewayError request_invalid if both are present
  */
 function readCursor(
   query: URLSearchParams,
@@ -119,7 +119,7 @@ function endsOf({ objects }: ListPage): { readonly first: string; readonly last:
 }
 
 /**
- * A list of OpenAI's: `limit`, `order`, `after` and `before`, and pages that name their first and last object.
+ * A list in OpenAI's format: `limit`, `order`, `after` and `before`, and pages that name their first and last object.
  * @param filteredBy the query parameter that an object's member of the same name must equal
  */
 export function openaiList(
@@ -140,11 +140,11 @@ export function openaiList(
 function readOpenaiPage(query: URLSearchParams, limit: Limit, filteredBy: string | undefined): PageRequest {
   const cursor = readCursor(query, ['after'], 'before')
   const order = readParameter(query, 'order') ?? 'desc'
-  if (order !== 'asc' && order !== 'desc') throw invalid('order', 'is to be asc or desc')
+  if (order !== 'asc' && order !== 'desc') throw invalid('order', 'must be asc or desc')
   const wanted = filteredBy === undefined ? undefined : readParameter(query, filteredBy)
   const isNumbered = query.has('page') || query.has('page_size')
   const numbered = isNumbered ? readNumberedPage(query) : undefined
-  // How many of those on the pages before are in the list nobody knows without asking for them.
+  // Which objects of earlier pages pass the filter is known only by fetching them.
   if (wanted !== undefined && (numbered?.skip ?? 0) > 0)
     throw invalid('page', `and ${String(filteredBy)} exclude each other here`)
   return {
@@ -156,23 +156,22 @@ function readOpenaiPage(query: URLSearchParams, limit: Limit, filteredBy: string
 }
 
 /**
- * Mistral's pages go by their number.
+ * Mistral's pages are requested by number.
  * @throws GatewayError request_invalid
  */
 export function readNumberedPage(query: URLSearchParams): { readonly limit: number; readonly skip: number } {
   const limit = readLimit(query, ['page_size'], { usual: 100, max: 1000 })
   const page = Number(readParameter(query, 'page') ?? '0')
-  if (!Number.isSafeInteger(page) || page < 0 || page > 10_000)
-    throw invalid('page', 'is no number of a page')
+  if (!Number.isSafeInteger(page) || page < 0 || page > 10_000) throw invalid('page', 'is not a page number')
   return { limit, skip: page * limit }
 }
 
-/** https://platform.claude.com/docs/en/api/files-list: no more ids than this in one request. */
+/** https://platform.claude.com/docs/en/api/files-list: the most ids in one request. */
 const idsMax = 100
 
 /**
- * A list of Anthropic's, newest first. Its SDKs go on by `after_id` and `before_id` in lists of batches, by `page`
- * in those of files; a page here says both.
+ * A list in Anthropic's format, newest first. Its SDKs continue by `after_id` and `before_id` in lists of batches, and
+ * by `page` in lists of files; a page here has both.
  */
 export function anthropicList(name: string, list: Listed): Operation {
   return listOperation(name, {
@@ -191,8 +190,7 @@ function readAnthropicPage(query: URLSearchParams): PageRequest {
   const cursor = readCursor(query, ['after_id', 'page'], 'before_id')
   const scope = readParameter(query, 'scope_id')
   const ids = [...new Set([...query.getAll('ids'), ...query.getAll('ids[]')])]
-  if (ids.length > idsMax)
-    throw invalid('ids', `names ${ids.length} files, and at most ${idsMax} are possible`)
+  if (ids.length > idsMax) throw invalid('ids', `names ${ids.length} files; at most ${idsMax} are possible`)
   return {
     limit: readLimit(query, ['limit'], { usual: 20, max: 1000 }),
     order: 'newest-first',
@@ -207,8 +205,8 @@ function isOfScope({ scope }: Readonly<Record<string, unknown>>, id: string): bo
 }
 
 /**
- * A list of Google's: `pageSize` and `pageToken`, and pages that tell the token of the next one.
- * @param member that holds a page's objects: `files`
+ * A list in Google's format: `pageSize` and `pageToken`, and pages with the token of the next one.
+ * @param member the member for a page's objects: `files`
  */
 export function googleList(
   name: string,
@@ -219,9 +217,9 @@ export function googleList(
     readPage: query => readGooglePage(query, limit),
     writePage({ objects, hasMore }) {
       const last = objects.at(-1)
-      // An empty list has no members at all, as with Google.
+      // An empty list has no members at all, as at Google.
       if (last === undefined) return [Buffer.from('{}')]
-      // A token is the name of the last object on its page.
+      // A token encodes the name of the last object on its page.
       const token = Buffer.from(last.id).toString('base64url')
       return joinObjects(`{"${member}":[`, objects, hasMore ? `],"nextPageToken":"${token}"}` : ']}')
     },
@@ -233,7 +231,7 @@ function readGooglePage(query: URLSearchParams, limit: Limit): PageRequest {
   if (readParameter(query, 'filter') !== undefined) throw invalid('filter', 'is not supported in this list')
   const last = token === undefined ? undefined : Buffer.from(token, 'base64url').toString()
   return {
-    // Google takes more than the most for the most.
+    // Google reduces larger sizes to the maximum.
     limit: Math.min(limit.max, readLimit(query, ['pageSize', 'page_size'], { ...limit, max: Infinity })),
     order: 'newest-first',
     ...(last !== undefined && { cursor: { id: last, side: 'after' } }),

@@ -7,7 +7,9 @@ import type { ObjectKind, NamedObject } from '../money/usage.ts'
 import { object, value } from './interest.ts'
 import { names } from './named-objects.ts'
 
-/** Reads the answer to files that went into a store. No provider tells what it bills for them: their size does. */
+/**
+ * Reads the response to files added to a store. No provider reports what it bills for them: their size determines it.
+ */
 class StoredFilesReader extends ResponseReader {
   constructor(head: HeadFacts, context: UsageReaderContext, interest: Interest) {
     super(head, context, interest)
@@ -21,7 +23,7 @@ class StoredFilesReader extends ResponseReader {
 }
 
 /**
- * An operation that puts files into a store, charged by their bytes.
+ * An operation that adds files to a store, charged by their bytes.
  * @param response where it names objects, by `names`
  */
 export function storedFilesOperation(
@@ -41,7 +43,7 @@ export function storedFilesOperation(
   }
 }
 
-/** An operation that costs nothing and reports nothing: no hold, no charge. */
+/** A free operation without usage: no hold, no charge. */
 export function freeOperation(
   name: string,
   options: Partial<Omit<Operation, 'name' | 'isFree' | 'mainMeter'>> = {},
@@ -50,7 +52,7 @@ export function freeOperation(
   return { modelIn: 'none', ...options, name, body, isFree: true, mainMeter: 'requests' }
 }
 
-/** An operation that is charged; a model that has no price for its main meter is refused. */
+/** An operation that is charged; a model without a price for its main meter is refused. */
 export function paidOperation(
   name: string,
   mainMeter: Operation['mainMeter'],
@@ -59,7 +61,7 @@ export function paidOperation(
   return { body: 'json', modelIn: 'body', ...options, name, isFree: false, mainMeter }
 }
 
-/** OpenAI, and what answers as it does here. */
+/** OpenAI, and the sandbox, which behaves like it here. */
 export const atOpenai: ReadonlySet<string> = new Set(['openai', 'sandbox'])
 
 /** An operation that is refused with 501 and this reason. */
@@ -68,8 +70,8 @@ export function unsupportedOperation(name: string, reason: string): Operation {
 }
 
 /**
- * A free operation whose answer names objects, so that they are recorded.
- * @param response where the names stand, by `names`
+ * A free operation whose response names objects, so that they are recorded.
+ * @param response where the names are, by `names`
  */
 export function objectOperation(
   name: string,
@@ -85,36 +87,36 @@ export function objectOperation(
 }
 
 /**
- * How the jobs of one kind are asked after, by clients and by the gateway itself. Readers say what they saw
- * in `UsageReading.job`; to them a job's facts are those of its submission (units, variant, model).
+ * How clients and the gateway itself poll the jobs of one kind. Readers report what they saw in `UsageReading.job`;
+ * their context has the facts of the job's submission (units, variant, model).
  */
 export interface JobKind {
   readonly kind: ObjectKind
-  /** Whose `readUsage` reads the answer at `path`. */
+  /** The operation whose `readUsage` reads the response at `path`. */
   readonly retrieval: Operation
-  /** Whose `readUsage` reads the document that `JobSighting.resultsPath` names. */
+  /** The operation whose `readUsage` reads the document that `JobSighting.resultsPath` names. */
   readonly results?: Operation
-  /** Below the dialect's base URL, where a provider of this kind has it. */
+  /** The job's path below the dialect's base URL, at a provider of this kind. */
   path(id: string, providerKind: string): string
-  /** After so long a job has ended, whatever is known of it. */
+  /** After this time a job counts as ended, whatever its last known state. */
   readonly durationMsMax: number
-  /** It is a rent: what the job is about is paid for again whenever so long has passed, until it is there no more. */
+  /** For a rent: the job is charged again after each such period, for as long as it exists. */
   readonly rentMs?: number
 }
 
-/** What can be asked of a job by its id. */
+/** The operations on a job by its id. */
 interface JobOperations {
-  /** How it stands, and what came of it. */
+  /** Returns its state and its result. */
   readonly stored: Operation
-  /** The same, after it was told to stop. */
+  /** The same, for the request that cancels it. */
   readonly cancelled: Operation
-  /** It is taken away. */
+  /** Deletes it. */
   readonly deleted: Operation
 }
 
 /**
- * What is asked of a job by its id, which is free: the submission pays.
- * @param of the kind's name in those of the operations: `batch`
+ * The operations on a job by its id. They are free: the submission pays.
+ * @param of the kind in the names of the operations: `batch`
  */
 export function jobOperations(of: string, readUsage: NonNullable<Operation['readUsage']>): JobOperations {
   const stored: Operation = { ...freeOperation(`stored-${of}`), readUsage, namesObjects: true, job: 'reads' }
@@ -136,12 +138,12 @@ const told = {
   expirationTime: keptUntil,
 }
 
-/** A file in an answer of any provider: its name, its size, and when it is deleted by itself. */
+/** A file in a response of any provider: its name, its size, and when it expires. */
 export function keptFile(member: 'id' | 'name'): Interest {
   return object({ [member]: names('file'), ...told })
 }
 
-/** Reads the answer to an upload. */
+/** Reads the response to an upload. */
 class KeptFileReader extends ResponseReader {
   #kept: NonNullable<NamedObject['kept']> = {}
 
@@ -152,13 +154,13 @@ class KeptFileReader extends ResponseReader {
   protected override onValue(name: string, told: unknown): void {
     if (name === 'keptBytes' && Number.isSafeInteger(Number(told)))
       this.#kept = { ...this.#kept, bytes: Number(told) }
-    // Seconds since the epoch, or a date in words.
+    // Seconds since the epoch, or a date as text.
     const until = typeof told === 'number' ? told * 1000 : Date.parse(String(told))
     if (name === 'keptUntil' && Number.isSafeInteger(until)) this.#kept = { ...this.#kept, until }
   }
 }
 
-/** An operation by which a file comes to its provider, or ends coming. */
+/** An operation that uploads a file, or completes an upload. */
 export function fileOperation(...[name, answer, options]: Parameters<typeof objectOperation>): Operation {
   return {
     ...objectOperation(name, answer, options),

@@ -12,22 +12,22 @@ import { textOf } from './read-field.ts'
 
 const memory = { memory_limit: value('containerMemory') }
 
-/** Where a tool says in which container it runs its code. */
+/** The members in which a tool names the container for its code. */
 export const containerMembers = {
   container: anyOf(names('container'), searched(memory)),
   environment: searched({ type: value('containerKind'), ...memory }),
 }
 
-/** Tools that run in a container, by their types: OpenAI's, and Anthropic's with the day that ends it. */
+/** Types of tools that run in a container: OpenAI's, and Anthropic's, which end in a date. */
 const inContainer = /^(?:code_interpreter|code_execution_\d+)$/
-/** The sizes that OpenAI has; the first unless a request says another. */
+/** OpenAI's container sizes; the first is the default. */
 const sizes = ['1g', '4g', '16g', '64g'] as const
-/** Run where the client says, which costs nothing. */
+/** Containers that the client runs itself, which cost nothing. */
 const localKinds: ReadonlySet<string> = new Set(['local'])
 
 /**
- * The containers that a request rents, of the largest size it names. A container that is there already counts as well:
- * each request keeps it for twenty minutes more at OpenAI, and for five at Anthropic.
+ * The containers that a request rents, of the largest size it names. An existing container counts as well: each request
+ * extends it by twenty minutes at OpenAI, and by five at Anthropic.
  * https://developers.openai.com/api/docs/guides/tools-code-interpreter,
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool
  */
@@ -48,7 +48,7 @@ export function containersIn({ findings }: ScanResult): Pick<RequestFacts, 'unit
   return { units: { containers }, ...(largest > 0 && { unitsVariant: sizes[largest] }) }
 }
 
-/** What a response's containers are charged as: at the price of no tier. */
+/** The usage line of a response's containers: no tier applies to them. */
 export function containersLine(
   { units, unitsVariant }: Pick<RequestFacts, 'units' | 'unitsVariant'>,
   providerKind: string,
@@ -57,16 +57,16 @@ export function containersLine(
   return lineOf({ containers: units.containers }, { variant: unitsVariant })
 }
 
-/** What a prompt may bring that is stored at its provider, where nobody sees its tools before they run. */
+/** The most that a prompt stored at its provider may rent, since its tools are unknown before they run. */
 export const rentedUnseen = { units: { containers: 1 }, unitsVariant: sizes[sizes.length - 1] } as const
 
-/** What a response of such a prompt is charged: for the container that it tells of, of the size that it tells. */
+/** The charge for a response to such a prompt: one container, of the size that the response reports. */
 export function unseenLine(memory: unknown): UsageLine {
   const size = sizes.find(one => one === memory) ?? sizes[0]
   return { meters: rentedUnseen.units, ...(size !== sizes[0] && { variant: size }) }
 }
 
-/** Whether a provider rents containers out, by its kind. Others bill code by its runs, or not at all. */
+/** Whether a provider rents out containers, by its kind. Others bill code by its runs, or not at all. */
 export function rentsContainers(providerKind: string): boolean {
   return knownProvider(providerKind).rentsContainers === true
 }
@@ -74,23 +74,23 @@ export function rentsContainers(providerKind: string): boolean {
 export type { ProviderTool }
 
 /**
- * How often a model goes on after what its tools returned, all of which it reads again each time. Anthropic stops
- * after ten (`pause_turn`); the others document no limit, and have not been recorded to go further.
+ * How many times a model continues after its tools returned, each time reading everything again. Anthropic stops after
+ * ten (`pause_turn`); the others document no limit, and no recording goes further.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools
  */
 export const loopsMax = 10
-/** Run by the client, which sends what they return as input of its next request. */
+/** Tools that the client runs; it sends their results in its next request. */
 const clientRun =
   /^(?:function|functions|custom|namespace|applypatch|localshell|computer(?:use(?:preview)?)?(?:\d+)?|bash\d+|texteditor\d+|memory\d+|functiondeclarations|inputschema|parameters|parameterdefinitions|responsehealing|contextcompression)$/
 
-/** Of these the provider tells its model how to use them, in up to 735 tokens each. */
+/** For these tools the provider adds instructions to the prompt, of up to 735 tokens each. */
 const explained = /^(?:bash|texteditor|computer|memory)/
 
 const anthropicTools = 'https://platform.claude.com/docs/en/agents-and-tools/tool-use/'
 const openaiGuides = 'https://developers.openai.com/api/docs/guides/'
 const googleDocs = 'https://ai.google.dev/gemini-api/docs/'
 
-/** A row for each tool that is not a provider's own, of which the first that fits holds. */
+/** A row for each tool that the client does not run itself; the first matching row applies. */
 const toolBounds: readonly ToolBound[] = [
   {
     name: 'web_fetch',
@@ -210,7 +210,7 @@ const toolBounds: readonly ToolBound[] = [
   },
 ]
 
-/** Whether a tool that the client runs brings instructions of the provider's own. */
+/** Whether the provider adds instructions for a tool that the client runs. */
 export function isExplained(type: string): boolean {
   return explained.test(type.toLowerCase().replaceAll(/[^a-z\d]/g, ''))
 }
@@ -223,7 +223,7 @@ export function plainType(type: string): string | undefined {
 
 const unbounded = toolBounds[toolBounds.length - 1] as ToolBound
 
-/** What a tool may cost at a provider, by the provider's kind. */
+/** The most that a tool may cost at a provider, by the provider's kind. */
 export function boundOf({ type }: ProviderTool, providerKind: string): ToolBound {
   const fits = ({ pattern }: ToolBound): boolean => pattern.test(type)
   return knownProvider(providerKind).tools?.find(fits) ?? toolBounds.find(fits) ?? unbounded

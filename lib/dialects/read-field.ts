@@ -2,21 +2,21 @@ import type { Finding, JsonType, ScanResult } from '../http/json-scan.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { fold } from '../http/json-plan.ts'
 
-/** Google's names that decide what a request costs; its snake case is lower-case anyway. */
+/** Google's names that determine the cost of a request; its snake case is lower-case anyway. */
 const camelCase: ReadonlySet<string> = new Set(
   `serviceTier candidateCount sampleCount sampleImageSize numberOfVideos durationSeconds
     maxOutputTokens thinkingConfig thinkingBudget thinkingLevel generationConfig inputConfig
     generateContentRequest`.split(/\s+/),
 )
 
-/** The last member of a path, without the place in a list. */
+/** The last member of a path, without a list index. */
 export function memberOf({ path }: Pick<Finding, 'path'>): string {
   return path.slice(path.lastIndexOf('.') + 1).replace(/\[\d+\]$/, '')
 }
 
 /**
- * Whether a member, and those it is in, are spelled as providers document it. The scan takes `MAX_TOKENS` for
- * `max_tokens`, as some servers do. Others ignore it, so it must not make a request cheaper.
+ * Whether a member, and those that contain it, are spelled as providers document them. The scan reads `MAX_TOKENS` as
+ * `max_tokens`, as some servers do. Others ignore it, so it must not lower the cost of a request.
  */
 export function isSpelled({ path }: Pick<Finding, 'path'>): boolean {
   if (path === fold(path, false)) return true
@@ -27,15 +27,15 @@ function isMemberSpelled(member: string): boolean {
   return member === fold(member, false) || camelCase.has(member)
 }
 
-/** What a request costs goes by these, and by something else where its provider does not find them. */
+/** Findings that determine the cost of a request; a provider that does not find them uses something else. */
 const decisive: ReadonlySet<string> = new Set(
   `model stream wantedTier wantedSpeed wantedPlace candidates bestOf background store generate size
     quality resolution seconds samples images`.split(/\s+/),
 )
 
 /**
- * A provider that tells capitals apart passes over another spelling, of a member or of what it is in, and takes what it
- * takes when nothing is said: the model that it takes by itself, no stream, a tier or an image that costs more.
+ * A provider that distinguishes upper and lower case ignores another spelling, of a member or of what contains it, and
+ * uses its default: its own model, no stream, a tier or an image that costs more.
  * @throws GatewayError body_invalid
  */
 export function requireSpellings({ findings }: ScanResult): void {
@@ -82,13 +82,13 @@ export function readCount(scan: ScanResult, name: string): number | undefined {
   const finding = findField(scan, name)
   if (finding === undefined) return undefined
   const count = finding.type === 'number' ? Number(finding.raw?.toString('latin1')) : Number.NaN
-  // A limit beyond 2^53 would round; there is no answer that long.
+  // A limit beyond 2^53 would be rounded; no response is that long.
   if (Number.isSafeInteger(count) && count >= 0) return count
-  throw wrongType(finding, 'a whole number from 0 on')
+  throw wrongType(finding, 'a whole number of at least 0')
 }
 
 /**
- * The text of a string that was kept whole.
+ * The text of a string that was kept in full.
  * @throws GatewayError body_invalid
  */
 export function textOf(finding: Finding): string {
@@ -96,7 +96,7 @@ export function textOf(finding: Finding): string {
   return String(JSON.parse(finding.raw.toString('utf8')))
 }
 
-/** The refusal of a field of another type than it has to be. */
+/** The error for a field of the wrong type. */
 export function wrongType(finding: Finding, expected: string): GatewayError {
   const names: Partial<Record<JsonType, string>> = { object: 'an object', array: 'an array' }
   const found = names[finding.type] ?? shortNumber(finding) ?? `a ${finding.type}`
@@ -105,7 +105,7 @@ export function wrongType(finding: Finding, expected: string): GatewayError {
   })
 }
 
-/** A number that is refused is told apart from what was expected by its value alone. */
+/** A refused number differs from the expected ones only in its value, so the error shows it. */
 function shortNumber({ type, raw }: Finding): string | undefined {
   return type === 'number' && raw !== undefined && raw.length <= 40 ? raw.toString('latin1') : undefined
 }

@@ -4,23 +4,23 @@ import { objectNamed, placeName } from './named-objects.ts'
 import { addressName } from './naming-members.ts'
 import { anyOf, list, object, value } from './interest.ts'
 
-/** The names under which it is found. */
+/** The names of the findings. */
 export const askedMedia = { frames: 'framesPerSecond', modality: 'modality' } as const
 
-/** What a request asks its model to answer in: a list, or the only one without brackets. */
+/** The modalities in which a request wants its response: a list, or a single one without brackets. */
 export const modalities = anyOf(value(askedMedia.modality), list(value(askedMedia.modality)))
 
 /** https://ai.google.dev/api/caching#VideoMetadata */
 const framesMax = 24
-/** How many frames of a video Google looks at. */
+/** How many frames of a video Google reads. */
 export const videoMembers = { videometadata: object({ fps: value(askedMedia.frames) }) }
 
-/** The most frames a second that are looked at; undefined where it is one. */
+/** The most frames read per second; undefined if it is one. */
 export function framesIn({ findings }: ScanResult): number | undefined {
   let frames = 1
   for (const { name, type, raw } of findings) {
     if (name !== askedMedia.frames || type === 'null' || raw === undefined) continue
-    // Google's servers take a number in a string, too.
+    // Google's servers accept a number as a string, too.
     const said = Number(JSON.parse(String(raw)))
     frames = Math.max(frames, Number.isFinite(said) ? said : framesMax)
   }
@@ -30,16 +30,16 @@ export function framesIn({ findings }: ScanResult): number | undefined {
 /** Modalities by their names, or by their numbers in Google's enumeration. */
 const isUndrawn = /^(?:"(?:text|audio|modality_unspecified)"|null|0|1|3)$/i
 
-/** What is no other modality may be an image, however it is written. */
+/** Anything that is not another modality may be an image, however it is spelled. */
 export function writesImages({ findings }: ScanResult): true | undefined {
   const asked = findings.filter(({ name, type }) => name === askedMedia.modality && type !== 'array')
   return asked.some(({ raw }) => !isUndrawn.test(String(raw))) || undefined
 }
 
 /**
- * Names under which an interest reports media. The first four say what they are; what `media` and
- * `mediaUri` (an address that is kept) are is told by the members around them: `mediaType` beside the
- * data, and a `blockType` beside it or one level up. A `sourceType` of `text` is no media at all.
+ * Names under which an interest reports media. The first four state the kind; the kind of `media` and `mediaUri` (an
+ * address that is kept) follows from the members around them: `mediaType` beside the data, and a `blockType` beside it
+ * or one level up. With a `sourceType` of `text` it is not media.
  */
 const kinds: ReadonlyMap<string, MediaPart['kind']> = new Map([
   ['image', 'image'],
@@ -48,16 +48,16 @@ const kinds: ReadonlyMap<string, MediaPart['kind']> = new Map([
   ['document', 'document'],
 ])
 
-/** What there is to measure of a place that the provider fetches itself. */
+/** The facts of an address that the provider fetches itself, which cannot be measured. */
 const address: Base64Facts = { bytes: 0, head: Buffer.alloc(0), isValid: true, isUrl: true }
 
-/** Where a file's id stands that is shown to the model. */
+/** The places for the id of a file that the model reads. */
 const shown = /\.file_id$|\.content\b.*file_id$/i
 
-/** How many findings are read in one step: less than a millisecond. */
+/** The findings to read in one step, which takes less than a millisecond. */
 const findingsPerStep = 200
 
-/** The media parts of a JSON body, in the order in which they stand in it. */
+/** The media parts of a JSON body, in document order. */
 export function readMedia(scan: ScanResult): readonly MediaPart[] {
   if (scan.media !== undefined) return scan.media
   if (!scan.findings.some(isMedia)) return []
@@ -96,7 +96,7 @@ export function* mediaSteps(scan: ScanResult): Generator<undefined, readonly Med
     }
     if (beside?.sourceType === 'text') continue
     const measured = finding.name === 'mediaUri' ? { ...finding, base64: address } : finding
-    // What has its type beside it is named as a whole.
+    // A part with its type beside it is named as a whole.
     const part = mediaPartFromBase64(measured, beside?.mediaType, kinds.get(block ?? ''), parent)
     media.push({
       ...part,
@@ -115,12 +115,12 @@ function isMedia(finding: Finding): boolean {
   return finding.base64 !== undefined || (isName && finding.type === 'string')
 }
 
-/** Anthropic and Google take base64 alone where they have its type beside it. */
+/** Anthropic and Google accept only plain base64 where the type is beside it. */
 function isPrefixed({ name, path, base64 }: Finding): boolean {
   return name === 'media' && path.endsWith('data') && base64?.isDataUrl === true
 }
 
-/** An uploaded file that a message shows the model; tools name theirs in lists. */
+/** An uploaded file that a message shows to the model; tools name theirs in lists. */
 function isFileId({ name, path }: Finding): boolean {
   return name === 'names:file' && shown.test(path)
 }
@@ -137,7 +137,7 @@ function objectOf(finding: Finding): Pick<MediaPart, 'object'> {
   return object === undefined ? {} : { object }
 }
 
-/** What is said of media by the members beside them. */
+/** The members that describe media beside them. */
 interface Labels {
   mediaType?: string
   sourceType?: string
@@ -150,7 +150,7 @@ interface LabelsByParent {
   hasBlocks: boolean
 }
 
-/** Labels by the object they stand in; undefined where there are none, as with images by data URL. */
+/** Labels by the object that contains them; undefined if there are none, as for images by data URL. */
 function* labelsByParent(scan: ScanResult): Generator<undefined, LabelsByParent | undefined> {
   let found: LabelsByParent | undefined
   for (const [index, finding] of scan.findings.entries()) {

@@ -21,7 +21,7 @@ import {
 import { reasoningFindings, reasoningIn, reasoningMembers } from './asked-reasoning.ts'
 import { searchMembers, toolFindings, toolsIn } from './search-tools.ts'
 
-/** The names under which a request's interest reports what `factsFrom` understands. */
+/** The names under which a request's interest reports what `factsFrom` reads. */
 const factNames = {
   model: 'model',
   stream: 'stream',
@@ -38,16 +38,16 @@ const factNames = {
   compaction: 'compaction',
 } as const
 
-/** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
+/** The members for the model, and for the models that a provider such as OpenRouter may use instead. */
 export const modelMembers = {
   model: value(factNames.model),
   models: list(value('otherModel'), span('models')),
 }
 
-/** Where Google's requests name again the model that their path names. */
+/** The members in which Google's requests repeat the model of their path. */
 export const sameModel = { model: value('sameModel') }
 
-/** Where a request asks for a tier of service. Google's names are folded. */
+/** The members for a service tier. Google's names are folded. */
 export const tierMembers = {
   service_tier: value(factNames.tier),
   speed: value(factNames.speed),
@@ -57,7 +57,7 @@ export const googleTier = { servicetier: value(factNames.tier) }
 
 const edit = searched({ type: value(factNames.compaction) })
 
-/** Where a request says what else the provider is to do for it. */
+/** The members for other demands on the provider. */
 export const demandMembers = {
   ...reasoningMembers,
   max_tool_calls: value(factNames.toolUses),
@@ -67,12 +67,12 @@ export const demandMembers = {
   context_management: anyOf(list(edit), searched({ edits: list(edit) })),
 }
 
-/** Where a part of a request asks to be kept in Anthropic's cache, by whichever format it goes there. */
+/** The members in which a part of a request asks for Anthropic's cache, in any format. */
 export const cacheMembers = {
   cache_control: object({ ttl: value(factNames.cacheTerm) }, span(factNames.cacheWrite)),
 }
 
-/** What requests for text have in common. */
+/** The common members of requests for text. */
 export const textMembers = {
   ...modelMembers,
   ...tierMembers,
@@ -81,7 +81,7 @@ export const textMembers = {
   ...cacheMembers,
 }
 
-/** What an operation reads beside what all requests have, or in another way. */
+/** Facts that an operation adds, or reads in another way. */
 export interface OwnFacts {
   readonly usageSplice?: RequestFacts['usageSplice']
   readonly units?: RequestFacts['units']
@@ -90,7 +90,7 @@ export interface OwnFacts {
 }
 
 /**
- * What a JSON request says, from the findings of its interest, plus what only its operation knows.
+ * The facts of a JSON request, from the findings of its interest, plus those that only its operation knows.
  * @throws GatewayError body_invalid, with the path of the field that has the wrong type
  */
 export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
@@ -113,7 +113,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   }
 }
 
-/** Reads each part of a request of which something was found, once. Most requests say little of what they may. */
+/** Reads each part of a request that has findings, once. Most requests use few of the possible members. */
 function saidIn(scan: ScanResult, readerFor: (finding: Finding) => FactReader | undefined): SaidFacts {
   const readers = new Set<FactReader>()
   for (const finding of scan.findings) {
@@ -129,12 +129,12 @@ function readerOf({ name, base64 }: Finding): FactReader | undefined {
   return namesObject(name) || base64 !== undefined ? objectsAndMedia : factReaders.get(name)
 }
 
-/** What a request of a batch asks for beside the tier that batches have. */
+/** The tier that a request of a batch asks for beside the batch tier. */
 export function wantedBatchTier(scan: ScanResult): string | undefined {
   return joinTiers(scan, 'standard')
 }
 
-/** Speed is charged before any tier, and where it is made beside both. */
+/** A speed replaces any tier; the place of processing is charged in addition to either. */
 function joinTiers(scan: ScanResult, tier: string): string | undefined {
   const speed = tierNamed(scan, factNames.speed)
   const place = tierNamed(scan, factNames.place).toLowerCase()
@@ -143,19 +143,21 @@ function joinTiers(scan: ScanResult, tier: string): string | undefined {
   return wanted.length === 0 ? undefined : wanted.join('+')
 }
 
-/** Google's servers take a number for a name of an enumeration, so what is no text is refused rather than passed over. */
+/**
+ * Google's servers accept a number for a name of an enumeration, so anything but text is refused rather than ignored.
+ */
 function tierNamed(scan: ScanResult, name: string): string {
   return readString(scan, name) ?? 'standard'
 }
 
-/** Where a body names the model again that its path names. */
+/** The places where a body repeats the model of its path. */
 export function modelsNamedAgain({ findings }: ScanResult): readonly NamedModel[] {
   return findings
     .filter(({ name, type }) => name === 'sameModel' && type !== 'null')
     .map(finding => ({ name: textOf(finding), at: finding.path }))
 }
 
-/** What is not said to be kept for five minutes is taken to be kept for longer. */
+/** Anything but an explicit five minutes counts as the longer term. */
 export function cacheWriteIn({ findings }: ScanResult): RequestFacts['cacheWrite'] {
   if (!findings.some(({ name, type }) => name === factNames.cacheWrite && type === 'object')) return undefined
   const terms = findings.filter(({ name, type }) => name === factNames.cacheTerm && type !== 'null')
@@ -170,8 +172,8 @@ export function textBytesOf(body: BodyLength, media: readonly MediaPart[]): numb
 }
 
 /**
- * A limit of zero is nonsense that some servers read as no limit, so it says nothing, as one does that is spelled in a way
- * of its own.
+ * A limit of zero is meaningless, and some servers read it as no limit, so it is ignored, as is a limit in an unknown
+ * spelling.
  */
 function limitIn(scan: ScanResult, name: string): number | undefined {
   const limit = readCount(scan, name) ?? 0
@@ -179,7 +181,7 @@ function limitIn(scan: ScanResult, name: string): number | undefined {
   return limit === 0 || found === undefined || !isSpelled(found) ? undefined : limit
 }
 
-/** What else a request may come to cost, beside what it says and shows. */
+/** The demands of a request that may add to its cost. */
 export function demandIn(scan: ScanResult): SaidFacts {
   return saidIn(scan, ({ name }) => demandReaders.get(name))
 }
@@ -192,7 +194,7 @@ function toolUsesMaxIn(scan: ScanResult): RequestFacts['toolUsesMax'] {
     : { member: memberOf(found), uses }
 }
 
-/** What only clears old parts away reads nothing. */
+/** An edit that only clears old parts reads nothing. */
 function isCompacted({ findings }: ScanResult): boolean {
   return findings.some(
     ({ name, raw }) =>
@@ -200,7 +202,7 @@ function isCompacted({ findings }: ScanResult): boolean {
   )
 }
 
-/** What was measured as base64 and is no media is text that nobody looked at. */
+/** Base64 that turns out not to be media is text whose tokens were not counted. */
 function textTokensIn(
   { counted }: ScanResult,
   media: readonly MediaPart[],
@@ -210,7 +212,7 @@ function textTokensIn(
   return { textTokens: withUnseen(counted, mediaBytes) }
 }
 
-/** What was measured and is none of so many bytes of media counts a token a byte at most. */
+/** Measured bytes beyond the given bytes of media count as at most one token a byte. */
 export function withUnseen({ tokens, measuredBytes }: CountedText, mediaBytes: number): TextTokens {
   const unseen = Math.max(0, measuredBytes - mediaBytes)
   return { most: tokens.most + unseen, likely: tokens.likely + Math.ceil(unseen / 4) }
@@ -230,7 +232,7 @@ function predictedBytesIn(scan: ScanResult): number | undefined {
 type SaidFacts = { -readonly [Fact in keyof RequestFacts]?: RequestFacts[Fact] }
 type FactReader = (scan: ScanResult) => SaidFacts
 
-/** A fact that is left out where the request says nothing by it. */
+/** A fact that is omitted where the request does not state it. */
 function optional<Fact extends keyof RequestFacts>(
   fact: Fact,
   read: (scan: ScanResult) => RequestFacts[Fact] | undefined,
@@ -251,7 +253,7 @@ function readersByName(
   return new Map(rows.flatMap(([names, read]) => names.map(name => [name, read] as const)))
 }
 
-/** By the names of the findings that say how much a request may come to cost. */
+/** By the names of the findings that may raise the cost of a request. */
 const demandReaders = readersByName([
   [toolFindings, toolsIn],
   [[factNames.toolUses], optional('toolUsesMax', toolUsesMaxIn)],
@@ -262,7 +264,7 @@ const demandReaders = readersByName([
   [[askedMedia.modality], optional('writesImages', writesImages)],
 ])
 
-/** By the names of the findings that say it: what is not found is not read. */
+/** By the names of their findings: a fact without findings is not read. */
 const factReaders: ReadonlyMap<string, FactReader> = new Map([
   ...demandReaders,
   ...readersByName([

@@ -3,31 +3,30 @@ import { EventSplitter, readEvent } from '../http/event-splitter.ts'
 import { EventShapes } from './event-shapes.ts'
 import { visitInterest, type ShapeSink } from './event-shape.ts'
 
-/** What the bytes of an answer turn out to be. */
+/** The format of a response's bytes. */
 type Framing = 'unknown' | 'events' | 'document' | 'opaque'
 
-/** Who reads what the bytes hold. */
+/** Receives the values in the bytes. */
 export interface ValueSink extends ShapeSink {
   /**
-   * A value of interest. Texts that were not kept are told by their type alone, with their length in the
-   * document; where the value itself is here, `textBytes` is -1. `source` is the value's text or the event
-   * it stands in; of a text that was not kept, its bytes without their quotes, or empty when they came in
-   * several chunks.
+   * Reports a value of interest. A text that was not kept is reported by its type alone, with its length in the
+   * document; if the value itself is passed, `textBytes` is -1. `source` is the value's text or the event that contains
+   * it; for a text that was not kept, its bytes without their quotes, or empty if they came in several chunks.
    */
   onFound(name: string, value: unknown, textBytes: number, source: string | Buffer): void
-  /** @returns whether its name and its data are of no more interest than those of others like it */
+  /** @returns whether the name and data of similar events need not be reported */
   onEvent(event: string, data: Buffer): boolean
-  /** Everything in the event has been handed over. */
+  /** Everything in the event has been reported. */
   onEventEnd(): void
   onUnreadable(): void
 }
 
-/** Longer events are passed over. */
+/** Longer events are skipped. */
 const eventBytesMax = 32 * 1_048_576
 /** Larger events, such as a whole image, are scanned instead of parsed. */
 const parsedEventBytesMax = 262_144
 const scanOptions = { rejectDuplicates: false, findingsMax: 1_000_000 }
-/** An event is scanned in one go, and others wait meanwhile: one that names more than this is not read. */
+/** An event is scanned in one go while other exchanges wait: one with more findings than this is not read. */
 const eventScanOptions = { ...scanOptions, findingsMax: 10_000 }
 const noBytes = Buffer.alloc(0)
 const openBrace = 0x7b
@@ -35,14 +34,13 @@ const openBracket = 0x5b
 const byteOrderMark = Buffer.from('efbbbf', 'hex')
 /** Audio and images may begin with any byte. */
 const productType = /^(?:audio|image|video)\//
-/** What a line of an event stream begins with; a comment begins with the colon. */
+/** The start of a line of an event stream; a comment begins with the colon. */
 const eventField = /^(?:data|event|id|retry)?:/
 const eventFieldBytesMax = 6
 
 /**
- * Reads an answer as an event stream or as one JSON document, whichever it turns out to be: providers send
- * blank lines before a document to keep the connection alive, and errors as bare JSON where events were
- * promised.
+ * Reads a response as an event stream or as one JSON document, whichever it turns out to be: providers send blank lines
+ * before a document to keep the connection alive, and errors as bare JSON in place of events.
  */
 export class ResponseBytes {
   readonly #interest: Interest
@@ -51,14 +49,14 @@ export class ResponseBytes {
   readonly #visit = (name: string, value: unknown): void => this.#sink.onFound(name, value, -1, this.#event)
   #event: Buffer = Buffer.alloc(0)
   framing: Framing = 'unknown'
-  /** A document of several answers one after another. */
+  /** The document contains several responses one after another. */
   isList = false
-  /** First bytes that do not tell yet what they begin. */
+  /** First bytes from which the format is not known yet. */
   #beginning: Buffer = noBytes
   #events: EventSplitter | undefined
   readonly #shapes: EventShapes
   #scanner: JsonScanner | undefined
-  /** Where the chunk under way begins in the document. */
+  /** The position of the current chunk in the document. */
   #chunkStart = 0
 
   constructor(contentType: string, interest: Interest, sink: ValueSink) {
@@ -73,7 +71,7 @@ export class ResponseBytes {
     else this.#read(chunk)
   }
 
-  /** True when the bytes were a document and it was whole. */
+  /** True if the bytes were a complete document. */
   end(): boolean {
     if (this.framing === 'unknown') this.#begin(noBytes, true)
     this.#events?.end()
@@ -113,7 +111,7 @@ export class ResponseBytes {
       scanner.push(chunk)
     } catch (error) {
       if (!(error instanceof JsonScanError)) throw error
-      // The client gets the provider's bytes all the same; what was found so far still counts.
+      // The client still gets the provider's bytes, and the findings so far still count.
       this.#sink.onUnreadable()
       this.framing = 'opaque'
     }
@@ -157,7 +155,7 @@ export class ResponseBytes {
     this.#sink.onUnreadable()
   }
 
-  /** Hands over values that are complete, in the order of the document. */
+  /** Reports complete values, in document order. */
   #takeFindings(findings: readonly Finding[], chunk: Buffer, chunkStart: number): void {
     for (const finding of findings) {
       const { name, type, raw } = finding
@@ -177,7 +175,7 @@ function bytesIn({ type, start, end }: Finding, chunk: Buffer, chunkStart: numbe
   return chunk.subarray(start - chunkStart + quote, end - chunkStart - quote)
 }
 
-/** The arguments of a tool are text too, and some answers have them as objects. */
+/** The arguments of a tool are text too, and some responses have them as objects. */
 function textBytesIn(finding: Finding): number {
   if (finding.type === 'string') return finding.end - finding.start - 2
   return finding.type === 'object' ? finding.end - finding.start : 0
@@ -187,14 +185,14 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** Behind a byte order mark, and behind blanks. */
+/** After a byte order mark, and after blanks. */
 function contentStart(bytes: Buffer): number {
   let start = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0
   while (start < bytes.length && isBlank(bytes[start])) start += 1
   return start
 }
 
-/** `unknown` while more bytes may tell. */
+/** `unknown` while more bytes may decide. */
 function framingOf(bytes: Buffer, contentType: string, isAll: boolean): Framing {
   const [first] = bytes
   if (first === undefined) return 'unknown'

@@ -25,17 +25,17 @@ import {
 } from './measure.ts'
 import { TextSample } from './text-sample.ts'
 
-/** A second of audio without a container: 24,000 samples of two bytes, and four characters of base64 for three of those. */
+/** The base64 length of a second of raw audio: 24,000 samples of two bytes, and four characters for three bytes. */
 const encodedPerSecond = (48_000 / 3) * 4
 
-/** A use of a tool may cost more than any text: whoever holds for it should look at once. */
+/** A use of a tool may cost more than any text: the code that maintains the hold should check it at once. */
 const toolProgress = 65_536
 
 /**
- * Gathers what an operation's interest names in an answer. Subclasses know what the values mean. Names that
- * mean the same everywhere: `usage...` (objects), `model`, `tier`, `id`, `error`, `text` (generated),
- * `output` (other signs of it), `drawn`, `audio` and `media` (what was made beside text; the `mediaType` before it says which),
- * `requestId` (by which the provider knows the request).
+ * Collects what an operation's interest finds in a response. Subclasses know what the values mean. Names with the same
+ * meaning everywhere: `usage...` (objects), `model`, `tier`, `id`, `error`, `text` (generated), `output` (other signs
+ * of output), `drawn`, `audio` and `media` (output beside text; the `mediaType` before it tells which), `requestId`
+ * (the provider's id of the request).
  */
 export class ResponseReader implements UsageReader, ValueSink {
   protected readonly context: UsageReaderContext
@@ -43,13 +43,13 @@ export class ResponseReader implements UsageReader, ValueSink {
   protected tier: string | undefined
   protected hasError = false
   protected hasOutput = false
-  /** The provider bills nothing for this answer, so zero is no surprise. */
+  /** The provider does not bill this response, so zero usage is expected. */
   protected isFree = false
-  /** Uses of tools that the provider runs, each told while it is made. */
+  /** Uses of tools that the provider runs, each reported while it happens. */
   protected toolUses = 0
   protected model: string | undefined
   #providerRequestId: string | undefined
-  /** Of what the answer is about; empty until it is told. */
+  /** The id of the object that the response is about; empty until it is reported. */
   protected objectId = ''
   readonly #bytes: ResponseBytes
   readonly #usages: KeptUsages
@@ -59,11 +59,11 @@ export class ResponseReader implements UsageReader, ValueSink {
   isTerminal = false
   readonly #sample = new TextSample()
   #outputTextBytes = 0
-  /** How much text had come when usage was last told. */
+  /** The length of the text before the last reported usage. */
   #meteredTextBytes = 0
   #hasToldUsage = false
   #mediaType = ''
-  /** Of images that have come, and the length of audio as it is encoded. */
+  /** The tokens of images so far, and the encoded length of audio. */
   #imageTokens = 0
   #encodedAudio = 0
 
@@ -75,7 +75,7 @@ export class ResponseReader implements UsageReader, ValueSink {
     this.#bytes = new ResponseBytes(head.contentType, interest, this)
   }
 
-  /** A document's usage is of all of it, wherever it stands. */
+  /** A document's usage covers the whole document, wherever it is. */
   get #unmeteredTextBytes(): number {
     if (this.#hasToldUsage && this.#bytes.framing !== 'events') return 0
     return this.#outputTextBytes - this.#meteredTextBytes
@@ -87,7 +87,7 @@ export class ResponseReader implements UsageReader, ValueSink {
 
   push(chunk: Buffer): void {
     this.#bytes.push(chunk)
-    // What is neither events nor JSON is the product itself, such as audio.
+    // Bytes that are neither events nor JSON are the product itself, such as audio.
     if (this.#bytes.framing === 'opaque') this.hasOutput = true
   }
 
@@ -100,7 +100,7 @@ export class ResponseReader implements UsageReader, ValueSink {
   peek(): UsageReading {
     const flags = [...this.flags]
     const reading = this.#read(undefined)
-    // What is odd in the middle of an answer may be right at its end.
+    // An irregularity in the middle of a response may be resolved by its end.
     this.flags.clear()
     for (const flag of flags) this.flags.add(flag)
     return reading
@@ -115,7 +115,7 @@ export class ResponseReader implements UsageReader, ValueSink {
     return this.#read(raw)
   }
 
-  /** @param raw what was told of usage, as the provider wrote it */
+  /** @param raw the reported usage, as the provider sent it */
   #read(raw: string | undefined): UsageReading {
     const { lines: told, details } = this.measure()
     const lines = searchesApart(told)
@@ -144,17 +144,17 @@ export class ResponseReader implements UsageReader, ValueSink {
     }
   }
 
-  /** What the usage comes to so far: nothing, of an answer that is read for other things. */
+  /** The usage so far: none for a response that is read for other reasons. */
   protected measure(): ResponseMeasure {
     return { lines: [], details: {} }
   }
 
-  /** The tier that the answer itself names, beside its usage. */
+  /** The tier that the response itself names, outside its usage. */
   protected get servedTier(): string | undefined {
     return undefined
   }
 
-  /** What the answer shows to have been made beside its text. */
+  /** The output beside text that the response shows. */
   protected get madeBeside(): readonly UsageLine[] {
     const meters = this.#made
     return isZero([{ meters }]) ? [] : [{ meters }]
@@ -167,7 +167,7 @@ export class ResponseReader implements UsageReader, ValueSink {
     return meters
   }
 
-  /** Of a count that is not the last one yet, what has come is no text and no less than it was made of. */
+  /** Corrects a count that is not the final one: output that has arrived is not text, and is at least this large. */
   protected addMade(meters: Meters): void {
     if (this.isTerminal) return
     const { imageOutput = 0, audioOutput = 0 } = this.#made
@@ -190,28 +190,28 @@ export class ResponseReader implements UsageReader, ValueSink {
     else this.#imageTokens += drawnTokens
   }
 
-  /** How the work stands that the answer is about; undefined where it is about none that goes on after it. */
+  /** The state of the job that the response is about; undefined without a job that continues after it. */
   protected jobState(_hasUsage: boolean): Omit<JobSighting, 'kind' | 'id'> | undefined {
     return undefined
   }
 
-  /** A value under a name that is the operation's own. */
+  /** A value under a name that only the operation knows. */
   protected onValue(_name: string, _value: unknown): void {}
 
-  /** A usage object has come; a later one may replace it. */
+  /** Called for each usage object; a later one may replace it. */
   protected onUsage(_name: string, _value: object): void {}
 
-  /** Whether this event says that nothing follows. */
+  /** Whether this event is the last one. */
   protected isLastEvent(_event: string, _data: Buffer): boolean {
     return false
   }
 
-  /** A document ends where its JSON ends, whatever it says before. */
+  /** A document ends where its JSON ends, whatever its members say. */
   protected markTerminal(): void {
     if (this.#bytes.framing === 'events') this.isTerminal = true
   }
 
-  /** The last usage object under this name; undefined when there was none. */
+  /** The last usage object under this name; undefined if there is none. */
   protected usage(name = 'usage'): UsageFields | undefined {
     const value = this.#usages.get(name)
     return value === undefined ? undefined : new UsageFields(value, this.flags)
@@ -223,7 +223,7 @@ export class ResponseReader implements UsageReader, ValueSink {
     this.#objects.push({ kind, id, ...(facts !== undefined && { facts }) })
   }
 
-  /** Usage is of the text of its own event too, in whichever order they stand there. */
+  /** Usage covers the text of its own event too, in either order. */
   onEventEnd(): void {
     if (!this.#hasToldUsage) return
     this.#meteredTextBytes = this.#outputTextBytes
@@ -277,7 +277,7 @@ export class ResponseReader implements UsageReader, ValueSink {
       this.nameObject(this.#objectKind, value)
     } else if (name.startsWith('usage')) {
       if (typeof value !== 'object') return
-      // One that counts nothing covers no text.
+      // A usage without counts covers no text.
       if (!countsNothing(value)) this.#hasToldUsage = true
       this.onUsage(name, value)
       const before =

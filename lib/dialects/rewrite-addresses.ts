@@ -2,24 +2,24 @@ import { JsonScanError, JsonScanner, type Finding, type Interest } from '../http
 import type { DialectName, RouteMatch } from './dialect.ts'
 import { list, object, value } from './interest.ts'
 
-/** A longer string is no address. */
+/** No address is longer than this. */
 const heldBytesMax = 65_536
 const scanOptions = { rejectDuplicates: false, valueBytesMax: heldBytesMax }
 
 /**
- * Puts other addresses in the places of interest of a JSON document that comes in chunks. All other bytes stay
- * as they came, and none is held but those of a string that may be an address.
+ * Replaces the addresses at places of interest in a JSON document that arrives in chunks. All other bytes are
+ * unchanged, and only the bytes of a string that may be an address are held back.
  */
 export class AddressRewriter {
   readonly #scanner: JsonScanner
   readonly #rewrite: (address: string) => string | undefined
   #held: Buffer = Buffer.alloc(0)
-  /** Where the held bytes begin in the document. */
+  /** The position of the held bytes in the document. */
   #start = 0
   #findingsTaken = 0
   #isPassing = false
 
-  /** @param rewrite answers undefined for an address that stays */
+  /** @param rewrite returns undefined for an address to keep */
   constructor(interest: Interest, rewrite: (address: string) => string | undefined) {
     this.#scanner = new JsonScanner(interest, scanOptions)
     this.#rewrite = rewrite
@@ -31,14 +31,14 @@ export class AddressRewriter {
     try {
       this.#scanner.push(chunk)
     } catch (error) {
-      // What is no JSON has no places.
+      // A document that is not valid JSON passes through unchanged.
       if (!(error instanceof JsonScanError)) throw error
       this.#isPassing = true
     }
     return this.#take(bytes)
   }
 
-  /** What is left when the answer has ended. */
+  /** The remaining bytes after the end of the response. */
   end(): Buffer {
     const rest = this.#held
     this.#held = Buffer.alloc(0)
@@ -80,9 +80,9 @@ export class AddressRewriter {
 const address = value('address')
 const sample = list(object({ video: object({ uri: address }) }))
 
-/** Where a batch that has ended says that its results are. */
+/** The address of the results in a batch that has ended. */
 const batch = object({ results_url: address })
-/** Where an operation that is done says that its videos are, in the spellings of the API's versions. */
+/** The addresses of the videos in a finished operation, in the spellings of the API's versions. */
 const operation = object({
   response: object({
     generatevideoresponse: object({ generatedsamples: sample }),
@@ -91,7 +91,7 @@ const operation = object({
   }),
 })
 
-/** Of answers about these objects. */
+/** By dialect, for responses about these objects. */
 const places: Readonly<Record<DialectName, ReadonlyMap<string, Interest>>> = {
   openai: new Map(),
   anthropic: new Map([['batch', batch]]),
@@ -99,8 +99,8 @@ const places: Readonly<Record<DialectName, ReadonlyMap<string, Interest>>> = {
 }
 
 /**
- * Where an answer may hold addresses of the provider, to which a client would go past the gateway; undefined
- * where it holds none.
+ * The places in a response for addresses of the provider, with which a client would bypass the gateway; undefined if it
+ * has none.
  */
 export function answerAddresses(
   dialectName: DialectName,

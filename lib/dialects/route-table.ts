@@ -4,28 +4,28 @@ import type { Operation, RouteMatch } from './dialect.ts'
 import { freeOperation, unsupportedOperation } from './operation-kinds.ts'
 
 /**
- * One route: `POST /responses/{id}/cancel`. `{id}` stands for one segment, as any other name in braces does,
- * `{rest}` for all that follow, and `{id}:download` for a segment with that ending.
+ * One route: `POST /responses/{id}/cancel`. `{id}`, or any other name in braces, matches one segment, `{rest}` all that
+ * follow, and `{id}:download` a segment with that ending.
  */
 export interface RouteRow {
   readonly methods: readonly string[]
   readonly path: string
   readonly operation: Operation
-  /** What the `{id}` names, where it names an object of the provider. */
+  /** The kind of the object that `{id}` names, if it names one of the provider. */
   readonly object?: ObjectKind
-  /** The object's id begins at this segment and goes down to the `{id}`: `files/abc`, as Google names things. */
+  /** The object's id consists of the segments from this one to the `{id}`: `files/abc`, as Google names objects. */
   readonly idFrom?: string
-  /** The object's id stands in the query, under this name; requests without it are another route's. */
+  /** The object's id is in the query, under this name; requests without it belong to another route. */
   readonly idParameter?: string
   /** The `{id}` or `{rest}` is a model's name. */
   readonly isModel?: boolean
-  /** The path is one of the provider's origin, not below the base URL. */
+  /** The path is below the provider's origin, not below the base URL. */
   readonly isAtOrigin?: boolean
 }
 
 /**
- * A route, by the methods that it takes: `route('POST PUT', '/files', fileUpload)`.
- * @param more what else is known of its path
+ * A route for these methods: `route('POST PUT', '/files', fileUpload)`.
+ * @param more the other members of the row
  */
 export function route(
   methods: string,
@@ -36,7 +36,7 @@ export function route(
   return { methods: methods.split(' '), path, operation, ...more }
 }
 
-/** What is refused in words, with all that is below it. */
+/** A path that is refused with a reason, and all paths below it. */
 export function unsupportedRows([name, reason]: readonly [
   name: string,
   reason: string,
@@ -47,7 +47,7 @@ export function unsupportedRows([name, reason]: readonly [
 
 const models = freeOperation('models', { isModelList: true })
 
-/** The list of models, and each of them. */
+/** The list of models, and each single model. */
 export const modelRows: readonly RouteRow[] = [
   route('GET', '/models', models),
   route('GET', '/models/{rest}', models, { isModel: true }),
@@ -55,7 +55,7 @@ export const modelRows: readonly RouteRow[] = [
 
 interface CompiledRow extends RouteRow {
   readonly segments: readonly string[]
-  /** Where `{id}` or `{rest}` stands; -1 where neither does. */
+  /** The position of `{id}` or `{rest}`; -1 if there is neither. */
   readonly nameIndex: number
 }
 
@@ -63,7 +63,7 @@ interface CompiledRow extends RouteRow {
 export class RouteTable {
   readonly rows: readonly RouteRow[]
   readonly #compiled: readonly CompiledRow[]
-  /** By the paths without names in them, which most requests have: the rows that each of them fits. */
+  /** Rows by paths without parameters, which most requests have. */
   readonly #byPath: ReadonlyMap<string, readonly CompiledRow[]>
 
   constructor(rows: readonly RouteRow[]) {
@@ -105,7 +105,7 @@ export function pathOf(pathAndQuery: string): string {
 }
 
 /**
- * A path segment as the provider will read it.
+ * A path segment as the provider decodes it.
  * @throws GatewayError request_invalid
  */
 export function decodeSegment(segment: string): string {
@@ -120,15 +120,15 @@ export function decodeSegment(segment: string): string {
   return decoded
 }
 
-/** The refusal of a path that is none of the dialect's. */
+/** The error for a path that the dialect does not have. */
 function routeNotFound(path: string): GatewayError {
   return new GatewayError('route_not_found', `There is no route ${path} here.`)
 }
 
-/** The refusal of a method, with those that are allowed. */
+/** The error for a wrong method, with the allowed ones. */
 function methodNotAllowed(method: string, path: string, allowed: readonly string[]): GatewayError {
   const allow = allowed.join(', ')
-  return new GatewayError('method_not_allowed', `${method} is not possible on ${path}; ${allow} is.`, {
+  return new GatewayError('method_not_allowed', `${method} is not allowed on ${path}; use ${allow}.`, {
     details: { allow },
   })
 }
@@ -145,7 +145,7 @@ function fits(pattern: readonly string[], segments: readonly string[]): boolean 
   })
 }
 
-/** What follows the braces. */
+/** The text after the braces. */
 function endingOf(part: string): string {
   return part.slice(part.indexOf('}') + 1)
 }
@@ -160,7 +160,7 @@ function found(row: CompiledRow, path: string, upstreamPath: string): RouteMatch
   if (index === -1) return { operation, upstreamPath, ...place }
   const segments = path.slice(1).split('/')
   const part = row.segments[index] ?? ''
-  // Names of models may have slashes of their own.
+  // Names of models may contain slashes.
   const raw = part.startsWith('{rest}') ? segments.slice(index) : segments.slice(index, index + 1)
   const written = raw.join('/')
   const name = written.slice(0, written.length - endingOf(part).length)
@@ -176,7 +176,7 @@ function found(row: CompiledRow, path: string, upstreamPath: string): RouteMatch
   return { operation, upstreamPath, pathModel: id, pathModelSpan: { start, end: start + name.length } }
 }
 
-/** The values of a parameter in any spelling that a server might take for it. */
+/** The values of a parameter in any spelling that a server might accept for it. */
 function parameters(pathAndQuery: string, name: string): readonly string[] {
   const query = pathAndQuery.indexOf('?')
   if (query === -1) return []
@@ -195,14 +195,14 @@ function hasParameter(pathAndQuery: string, name: string): boolean {
   return parameters(pathAndQuery, name).length > 0
 }
 
-/** @throws GatewayError request_invalid when it is there twice */
+/** @throws GatewayError request_invalid when it occurs twice */
 function onlyParameter(pathAndQuery: string, name: string): string {
   const values = parameters(pathAndQuery, name)
   if (values.length === 1) return String(values[0])
   throw new GatewayError('request_invalid', `The query names ${name} twice; send it once.`, { param: name })
 }
 
-/** What servers take as a separator once it is decoded, and control characters. */
+/** Characters that servers read as a separator after decoding, and control characters. */
 function hasSeparator(segment: string): boolean {
   for (const character of segment) {
     if (character < ' ' || character === '\u007f' || '/\\?#'.includes(character)) return true

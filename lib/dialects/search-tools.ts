@@ -26,7 +26,7 @@ const names = {
 
 const toolList = span(names.list)
 
-/** Where a tool says what it is, how often it may be used, how much it returns, and which model it asks. */
+/** The members for a tool's type, its maximum uses, the size of its results, and its output cap. */
 export const toolMembers = {
   type: value(names.kind),
   max_uses: value(names.uses),
@@ -37,11 +37,11 @@ export const toolMembers = {
 
 const asked: Interest = searched({}, span(names.asked))
 const ofClient: Interest = searched({}, span(names.client))
-/** OpenRouter's advisors have their own tools there. */
+/** OpenRouter's advisors have tools of their own in their parameters. */
 const parametersOfTool: Interest = searched({ tools: span(names.nested) }, span(names.client))
 const switched = value(names.switched)
 
-/** Tools that Google names by a member, which its endpoint takes in other formats too. */
+/** Tools that Google names by a member, which its endpoint accepts in other formats too. */
 const googleTools = {
   google_search: asked,
   google_search_retrieval: asked,
@@ -52,8 +52,9 @@ const googleTools = {
 }
 
 /**
- * A tool, which has a type, is the client's own by what it describes, or is one that nobody knows.
- * @param more what it may have beside, and `inFunction` what may stand in the function that it describes
+ * A tool with a type; without one it is the client's own if it has a description, and unknown otherwise.
+ * @param more further members of a tool
+ * @param inFunction further members of the function that a tool describes
  */
 export function toolInterest(
   more: Readonly<Record<string, Interest>> = {},
@@ -73,21 +74,21 @@ export function toolInterest(
   )
 }
 
-/** The tools of a request: a list of them, or the only one without brackets. */
+/** The tools of a request: a list, or a single one without brackets. */
 export function toolsInterest(tool: Interest): Interest {
   return anyOf(tool, list(tool, toolList))
 }
 
-/** Servers of tools, each of which the provider may ask. */
+/** MCP servers, each of which the provider may call. */
 const mcpServers = list(asked)
 
-/** Google's tools are told by the name of their member, which is folded. Its servers know no `type` there. */
+/** Google's tools are identified by the name of their member, which is folded. They have no `type` there. */
 export const googleTool: Interest = searched({ '*': asked })
 
 const named: Interest = searched({ id: value(names.kind) }, span(names.item))
 
 /**
- * Where requests in OpenAI's format ask for searches beside their tools: OpenAI's, OpenRouter's and MiniMax's plugins,
+ * The members that request searches in OpenAI's format, beside tools: OpenAI's, OpenRouter's and MiniMax's plugins,
  * xAI's, Cohere's connectors, Qwen's switches and Venice's.
  */
 export const searchMembers = {
@@ -110,10 +111,10 @@ export const searchMembers = {
   }),
 }
 
-/** xAI reads so many sources, each of which is billed, unless it is told otherwise. */
+/** xAI's default number of sources, each of which is billed. */
 const sourcesUnlessSaid = 20
 
-/** Where one of these is found, a request has tools, or a list of them. */
+/** Findings with these names show that a request has tools, or a list of them. */
 export const toolFindings: readonly string[] = [
   names.list,
   names.kind,
@@ -122,7 +123,7 @@ export const toolFindings: readonly string[] = [
   names.item,
 ]
 
-/** The tools of a request, as far as they make it cost more. */
+/** The tools of a request that add to its cost. */
 export function toolsIn(scan: ScanResult): Pick<RequestFacts, 'tools' | 'explainedTools' | 'searches'> {
   const tools = providerToolsIn(scan)
   const searches = searchesOf(tools)
@@ -134,7 +135,7 @@ export function toolsIn(scan: ScanResult): Pick<RequestFacts, 'tools' | 'explain
   }
 }
 
-/** How many tools a request has for which their provider writes instructions: those for any are one more. */
+/** The number of tools for which the provider writes instructions, plus one for its general instructions. */
 function explainedTools({ findings }: ScanResult): number {
   let count = 0
   for (const { name, type, raw } of findings) {
@@ -144,7 +145,7 @@ function explainedTools({ findings }: ScanResult): number {
   return count
 }
 
-/** The tools that the provider runs for a request, as far as it names them. */
+/** The tools that the provider runs for a request, as far as the request names them. */
 export function providerToolsIn({ findings }: ScanResult): readonly ProviderTool[] {
   const tools: ProviderTool[] = []
   const said = saidByFolder(findings)
@@ -163,17 +164,17 @@ export function providerToolsIn({ findings }: ScanResult): readonly ProviderTool
   return tools
 }
 
-/** By these an item of a list says what it is. */
+/** Findings that identify the type of an item in a list. */
 const tells: ReadonlySet<string> = new Set([names.kind, names.asked, names.client])
 
 const isModelOfTool = /\](?:\.parameters)?\.model$/i
 
 type Said = Omit<ProviderTool, 'type'>
 
-/** OpenRouter's advisors say in there what they are. */
+/** OpenRouter's advisors are described in their parameters. */
 const inParameters = /parameters\.$/i
 
-/** What tools say of themselves, by the object that each of them is. */
+/** The settings of tools, by the object of each tool. */
 function saidByFolder(findings: readonly Finding[]): ReadonlyMap<string, Said> {
   const said = new Map<string, Said>()
   for (const finding of findings) {
@@ -213,7 +214,7 @@ const isOff: ReadonlySet<unknown> = new Set([
   'disabled',
 ])
 
-/** What is off or says something else is no tool. Some servers take `1` and `"true"` for true. */
+/** A member that is off, or that has another meaning, is not a tool. Some servers read `1` and `"true"` as true. */
 function isAsked(finding: Finding): boolean {
   const { name, type } = finding
   if (name === names.switched) return !isOff.has(parsed(finding))
@@ -235,7 +236,7 @@ function liveSearch({ path }: Finding, findings: readonly Finding[]): ProviderTo
   return { type: 'searchparameters', uses: (results && countOf(results)) ?? sourcesUnlessSaid }
 }
 
-/** How many searches such tools usually make: one each, and of xAI's sources as many as it reads. */
+/** How many searches such tools usually make: one each, and one for each of xAI's sources. */
 export function searchesOf(tools: readonly ProviderTool[]): number {
   let searches = 0
   for (const tool of tools) {

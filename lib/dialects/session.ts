@@ -12,20 +12,20 @@ import {
   type ScanResult,
 } from '../http/json-scan.ts'
 
-/** An object of JSON. */
+/** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Work that is done step by step, so that a long message keeps nobody waiting. */
+/** Work that is done in steps, so that a long message does not block other exchanges. */
 export type Steps<T> = Generator<undefined, T>
 
-/** How much of a message is scanned in one step. */
+/** Bytes of a message to scan in one step. */
 const stepBytes = 16_384
-/** More parts than any message needs; each takes up some memory. */
+/** No legitimate message has more parts; each uses some memory. */
 const findingsMax = 20_000
 
 /**
- * What a message from a client says of what is of interest.
- * @throws GatewayError body_invalid, also for JSON that is no object; field_ambiguous
+ * The findings of interest in a message from a client.
+ * @throws GatewayError body_invalid, also for JSON that is not an object; field_ambiguous
  */
 export function* scanMessage(
   message: Buffer,
@@ -41,13 +41,13 @@ export function* scanMessage(
     const found = scanner.end()
     if (scanner.isObject) return found
   } catch (error) {
-    throw toldError(error)
+    throw clientError(error)
   }
   throw new GatewayError('body_invalid', 'A message must be a JSON object.')
 }
 
-/** An error of the scan as the client is told it. */
-function toldError(error: unknown): unknown {
+/** The error that the client gets for an error of the scan. */
+function clientError(error: unknown): unknown {
   if (!(error instanceof JsonScanError)) return error
   return new GatewayError(error.reason === 'duplicate' ? 'field_ambiguous' : 'body_invalid', error.message, {
     cause: error,
@@ -55,7 +55,7 @@ function toldError(error: unknown): unknown {
   })
 }
 
-/** The length of strings that are no text: audio and images. */
+/** The length of strings that are not text: audio and images. */
 export function encodedLength(scan: ScanResult, name: string): number {
   let length = 0
   for (const found of scan.findings) {
@@ -64,17 +64,17 @@ export function encodedLength(scan: ScanResult, name: string): number {
   return length
 }
 
-/** How many values of a name there are. */
+/** The number of values with a name. */
 export function countOf(scan: ScanResult, name: string): number {
   return scan.findings.filter(found => found.name === name && found.type !== 'null').length
 }
 
-/** How long audio is that stands encoded in so many characters, by the bytes that a second of it takes. */
+/** The playing time of audio with this encoded length, by the bytes per second of its format. */
 export function encodedSeconds(encodedLength: number, bytesPerSecond: number): number {
   return (encodedLength * 3) / 4 / bytesPerSecond
 }
 
-/** A provider's message; undefined for what is no JSON, which is passed on unread. */
+/** A provider's message; no members if it is not valid JSON, in which case it is passed on unread. */
 export function parseMessage(message: Buffer): Fields {
   try {
     return fieldsOf(JSON.parse(message.toString('utf8')))
@@ -83,12 +83,12 @@ export function parseMessage(message: Buffer): Fields {
   }
 }
 
-/** The members of an object; none for anything else. */
+/** The members of an object; none for any other value. */
 export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
-/** The bytes of a text; 0 for anything else. */
+/** The UTF-8 bytes of a text; 0 for any other value. */
 export function lengthOf(text: unknown): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }
@@ -96,33 +96,33 @@ export function lengthOf(text: unknown): number {
 /** What a message from the client means for the turns of a session. */
 export interface ClientEvent {
   /**
-   * `response`: a response begins by this message. `input`: one may begin by itself with it, or one that
-   * runs goes on. Absent: it costs nothing by itself.
+   * `response`: this message starts a response. `input`: it may start one by itself, or continue the running one.
+   * Absent: the message costs nothing by itself.
    */
   readonly starts?: 'response' | 'input'
-  /** The client's own id of the message, which errors name. */
+  /** The client's own id of the message, to which errors refer. */
   readonly id?: string
-  /** Text in it, as the provider will read it. */
+  /** Bytes of text in it, as the provider reads it. */
   readonly textBytes: number
-  /** Audio in it. */
+  /** Seconds of audio in it. */
   readonly audioSeconds: number
-  /** What its images are taken for. */
+  /** The tokens counted for its images. */
   readonly imageTokens?: number
-  /** The response reads what is in this message instead of the conversation, or is not added to it. */
+  /** The response reads this message instead of the conversation, or is not added to it. */
   readonly isApart?: boolean
-  /** The response is spoken, or not, whatever others of the session are. */
+  /** Whether the response is spoken, independent of the session's setting. */
   readonly isSpoken?: boolean
   /** The most output tokens the response may have. */
   readonly outputTokensCap?: number
-  /** What the provider may run by itself for the response, beside what it may for all of the session's. */
+  /** The tools that the provider may run for the response, in addition to those of the session. */
   readonly tools?: readonly ProviderTool[]
-  /** The model it names, and where its value stands, with its quotes. */
+  /** The model that it names, and the position of its value, including its quotes. */
   readonly model?: { readonly name: string; readonly start: number; readonly end: number }
 }
 
-/** What was consumed, as the provider reported it in one message. */
+/** The usage that the provider reported in one message. */
 export interface TurnUsage {
-  /** A line without a model is of the session's model. */
+  /** A line without a model belongs to the session's model. */
   readonly lines: readonly UsageLine[]
   /** The provider's usage object as JSON text. */
   readonly raw: string
@@ -139,18 +139,18 @@ export type ServerEvent =
       readonly textBytes: number
       readonly audioSeconds: number
     }
-  /** What the turn has consumed so far; a later one takes its place. */
+  /** The usage of the turn so far; a later one replaces it. */
   | { readonly kind: 'usage'; readonly usage: TurnUsage }
-  /** A turn is over; without a usage none was reported with it. */
+  /** A turn is over; without `usage` none was reported. */
   | {
       readonly kind: 'finished'
       readonly turn?: string
       readonly usage?: TurnUsage
       readonly isFailed?: boolean
     }
-  /** Something beside the turns that is billed, such as the transcript of what was said; `id` names it. */
+  /** Billed work beside the turns, such as a transcript of the input; `id` names it. */
   | { readonly kind: 'side'; readonly id?: string; readonly usage: TurnUsage }
-  /** What was said is being written down, which is billed when it is done; `isOver` then, or when it has failed. */
+  /** A transcription of the input, which is billed when it ends; `isOver` is true then, or when it has failed. */
   | {
       readonly kind: 'transcript'
       readonly item: string
@@ -158,38 +158,38 @@ export type ServerEvent =
       readonly model?: string
       readonly isOver?: boolean
     }
-  /** Something that the provider keeps and that a later request may name. */
+  /** An object that the provider stores and that a later request may name. */
   | { readonly kind: 'named'; readonly object: NamedObject }
-  /** The model that answers, of a session that was opened without one. */
+  /** The responding model, in a session that was opened without one. */
   | { readonly kind: 'model'; readonly name: string }
-  /** The provider refused a message; by its id, where it had one. */
+  /** The provider refused a message; `id` is the message's own, if it had one. */
   | { readonly kind: 'refused'; readonly id?: string }
 
-/** What a session's reader may know. */
+/** The context of a session's reader. */
 export interface SessionContext {
   /** The provider's config name or what it is `like`. */
   readonly providerKind: string
-  /** The model's price counts seconds of audio, so usage is told in them where the provider does. */
+  /** The model is priced by seconds of audio, so usage is reported in seconds if the provider does so. */
   readonly isPricedBySecond: boolean
-  /** As the provider knows it. */
+  /** The model's name at the provider. */
   readonly model: string
 }
 
 /** Reads the messages of one session in both directions. */
 export interface SessionReader {
-  /** A response may begin without being asked for, when the speaker pauses. */
+  /** A response may begin without a request, when the speaker pauses. */
   readonly startsByItself: boolean
   readonly isSpoken: boolean
-  /** What the provider may run by itself for any response, as far as messages after the first have said so. */
+  /** The tools that the provider may run for any response, as set by messages after the first. */
   readonly tools?: readonly ProviderTool[]
-  /** A turn reads what came since the one before, and nothing of what was said earlier. */
+  /** A turn reads only what came since the previous turn. */
   readonly forgets?: boolean
   /** @throws GatewayError body_invalid, field_ambiguous */
   onClient(message: Buffer): Steps<ClientEvent>
   onServer(message: Buffer): readonly ServerEvent[]
 }
 
-/** What a message of a session names: what the provider keeps, and models. */
+/** The provider's objects and the models that a message of a session names. */
 export interface SessionNames {
   readonly objects: readonly NamedObject[]
   readonly models: readonly NamedModel[]
@@ -197,17 +197,17 @@ export interface SessionNames {
 
 /** A wire format of sessions over WebSocket. */
 export interface SessionProtocol {
-  /** The model and more stand in the client's first message, which therefore comes before the provider's. */
+  /** The client's first message contains the model and other settings, so it comes before the provider's. */
   readonly beginsWithMessage: boolean
   /** The model is named while the session runs, by either side, and may be replaced. */
   readonly modelInSession?: {
-    /** What a client is told that wants a turn before that. */
+    /** The error message for a client that starts a turn before that. */
     readonly whileUnknown: string
   }
-  /** Others may be told of the same turns, which are charged to whoever is the first to see their end. */
+  /** Several connections may see the same turns; each turn is charged to the first that sees its end. */
   readonly isShared?: boolean
   createReader(context: SessionContext): SessionReader
-  /** Where a message from the client names something, and how it is spelled. */
+  /** The places where a message from the client names an object or a model. */
   readonly naming: Interest
   readonly namingOptions?: ScanOptions
   /** An error as a message of the protocol; undefined where it has none and errors close the session. */
@@ -215,7 +215,7 @@ export interface SessionProtocol {
 }
 
 /**
- * What a message from the client names.
+ * The objects and models that a message from the client names.
  * @throws GatewayError body_invalid, field_ambiguous
  */
 export function* namesIn({ naming, namingOptions }: SessionProtocol, message: Buffer): Steps<SessionNames> {
@@ -223,26 +223,26 @@ export function* namesIn({ naming, namingOptions }: SessionProtocol, message: Bu
   return { objects: objectsIn(scan), models: namedModelsIn(scan) }
 }
 
-/** What a message from the provider is to the turns of a connection. */
+/** The meaning of a message from the provider for the turns of a connection. */
 export interface TurnEvent {
   /**
-   * `output`: a part of a response. `ended`: its last part. `error`: the provider refuses a turn, or gives it up.
+   * `output`: a part of a response. `ended`: its last part. `error`: the provider refuses a turn, or abandons it.
    * `other`: it belongs to no turn.
    */
   readonly kind: 'output' | 'ended' | 'error' | 'other'
-  /** Which of the connection's lanes; empty where the client named none. A lane has one response at a time. */
+  /** The lane of the connection; empty if the client named none. A lane has one response at a time. */
   readonly lane: string
-  /** The provider's id of the response, where the message has it. */
+  /** The provider's id of the response, if the message has it. */
   readonly responseId: string | undefined
-  /** The HTTP status that an error stands for, where the message has it. */
+  /** The HTTP status of an error, if the message has it. */
   readonly status: number | undefined
 }
 
-/** A wire format in which each message from the client is a request, and its response comes in messages. */
+/** A wire format in which each message from the client is a request whose response is a series of messages. */
 export interface TurnProtocol {
-  /** What such a request is to gates, holds and charges. */
+  /** The operation of such a request for gates, holds and charges. */
   readonly turn: Operation
-  /** Of a message from the client the lane is read, whatever else it says. */
+  /** Reads a message from either side; of a client's message only the lane is read. */
   readEvent(message: Buffer): TurnEvent
   /** An error as a message of the protocol. */
   errorMessage(error: GatewayError, lane: string): string

@@ -1,16 +1,16 @@
-/** A part of an answer's generated text, kept so that its tokens can be counted if need be. */
+/** A part of a response's generated text, kept so that its tokens can be counted if necessary. */
 interface SampledText {
   readonly bytes: Buffer
-  /** The bytes stand as between the quotes of JSON, with its escapes. */
+  /** The bytes are as between the quotes of JSON, with its escapes. */
   readonly isEscaped: boolean
-  /** All samples before it are its beginning. */
+  /** All samples before this one are its beginning. */
   readonly isContinued: boolean
 }
 
-/** An answer is seldom longer; of one that is, this much tells how many bytes its tokens have. */
+/** Few responses are longer; for those that are, this much shows how many bytes a token has. */
 const sampleBytesMax = 16_384
 const sampleBytesFirst = 512
-/** Of a longer text so much of its beginning is kept, and behind it what came last. */
+/** The part of a longer text that is kept from its beginning; after it come the most recent bytes. */
 const beginningBytes = sampleBytesMax / 2
 
 /** Counts the bytes of text as it is generated, and keeps the first and the last of them. */
@@ -20,13 +20,13 @@ export class TextSample {
   #isEscaped = false
   #isFull = false
   #isContinued = true
-  /** Where the next of the last bytes is written, once the sample is full. */
+  /** The position for the next of the most recent bytes, once the sample is full. */
   #next = beginningBytes
 
-  /** Answers the text's length in UTF-8. */
+  /** Returns the text's length in UTF-8. */
   add(text: string): number {
     const kept = this.#buffer
-    // No character of a string has more than three bytes in UTF-8, so this much is sure to fit.
+    // No UTF-16 unit has more than three bytes in UTF-8, so this much always fits.
     if (kept !== undefined && !this.#isEscaped && this.#length + text.length * 3 <= kept.length) {
       const written = kept.write(text, this.#length)
       this.#length += written
@@ -53,7 +53,7 @@ export class TextSample {
     this.#isFull = written < end - start
   }
 
-  /** Text as it stands in JSON. */
+  /** Text with JSON escapes. */
   addEscaped(bytes: Buffer): void {
     if (this.#isFull) {
       if (this.#isEscaped) this.#goOn(bytes.copy(this.#buffer as Buffer, this.#next))
@@ -65,7 +65,9 @@ export class TextSample {
     this.#isFull = written < bytes.length
   }
 
-  /** The last bytes go round behind the beginning; a rest that does not fit before the end is left out. */
+  /**
+   * The most recent bytes are written in a ring after the beginning; bytes that do not fit before its end are dropped.
+   */
   #goOn(written: number): void {
     this.#isContinued = false
     this.#next += written
@@ -78,7 +80,7 @@ export class TextSample {
     return { bytes, isEscaped: this.#isEscaped, isContinued: this.#isContinued }
   }
 
-  /** Doubles what is kept, up to the limit, so that short answers take little and long ones are copied little. */
+  /** Doubles the buffer, up to the limit, so that short responses use little memory and long ones are copied rarely. */
   #makeRoom(byteCount: number, isEscaped: boolean): boolean {
     const buffer = this.#buffer
     if (this.#length === 0) this.#isEscaped = isEscaped
@@ -87,7 +89,7 @@ export class TextSample {
     if (buffer !== undefined && (needed <= buffer.length || buffer.length === sampleBytesMax)) return true
     let size = buffer?.length ?? sampleBytesFirst
     while (size < needed && size < sampleBytesMax) size *= 2
-    // A few bytes of the shared pool would keep all of it for as long as a stream lasts; documents are short.
+    // A small slice would keep the whole shared pool alive for as long as the stream lasts; documents are short.
     const larger = isEscaped ? Buffer.allocUnsafe(size) : Buffer.allocUnsafeSlow(size)
     buffer?.copy(larger, 0, 0, this.#length)
     this.#buffer = larger

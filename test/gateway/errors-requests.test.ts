@@ -111,7 +111,7 @@ const cases: readonly Case[] = [
     when: 'a limit below nothing',
     request: dialect => ({ fields: dialect === 'google' ? { maxOutputTokens: -5 } : { max_tokens: -5 } }),
     code: 'body_invalid',
-    message: /(max_tokens|maxOutputTokens) must be a whole number from 0 on, not -5/,
+    message: /(max_tokens|maxOutputTokens) must be a whole number of at least 0, not -5/,
   },
   {
     when: "a tier's number in place of its name, as Google's servers take it",
@@ -180,7 +180,7 @@ const cases: readonly Case[] = [
     when: 'the wrong method',
     request: { method: 'GET' },
     code: 'method_not_allowed',
-    message: /GET is not possible on .*; POST is/,
+    message: /GET is not allowed on .*; use POST/,
   },
   {
     when: 'a version that stands in the base URL and in the path',

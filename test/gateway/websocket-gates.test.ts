@@ -101,7 +101,7 @@ await t.test(
     for (const path of paths) {
       const answer = await post(gateway.url + path, gateway.key)
       t.equal(answer.status, 501, path)
-      t.match(await answer.text(), /goes around the gateway/)
+      t.match(await answer.text(), /bypasses the gateway/)
     }
 
     const allowing = await startSessionGateway(t, answerResponses, {

@@ -7,12 +7,12 @@ import { anthropicBatchRows, batchJobs } from './batches.ts'
 import { countTokens, messages } from './messages.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
 
-/** `POST /files`, a form with the file in it. */
+/** `POST /files`: a form that contains the file. */
 const fileUpload = fileOperation('file-upload', keptFile('id'), {
   body: 'streamed',
   carriesFile: 'form',
 })
-/** What a file is, and its content. */
+/** A file's metadata and its content. */
 const storedFile = freeOperation('stored-file')
 const deletedFile = freeOperation('deleted-file', { isDeletion: true })
 const fileList = anthropicList('file-list', {
@@ -36,7 +36,7 @@ const routes = new RouteTable([
   ...anthropicBatchRows,
   ...anthropicFileRows,
   ...modelRows,
-  // Claude Code asks at the origin whether there is somebody, not below the base URL.
+  // Claude Code probes this path at the origin, not below the base URL, to see whether the server is reachable.
   route('HEAD GET', '/api/hello', freeOperation('hello'), { isAtOrigin: true }),
 ])
 
@@ -53,7 +53,7 @@ export const anthropic: Dialect = {
   modelList: anthropicModelList,
 }
 
-/** `{"type": "error", "error": {type, message}, "request_id"}`; facts of a refusal stand in the error. */
+/** `{"type": "error", "error": {type, message}, "request_id"}`; the facts of a refusal are members of `error`. */
 function anthropicErrorBody(error: GatewayError, exchangeId: string): string {
   return JSON.stringify({
     type: 'error',
@@ -67,14 +67,14 @@ function anthropicErrorBody(error: GatewayError, exchangeId: string): string {
   })
 }
 
-/** The event that ends a stream which was cut. */
+/** The error event that ends a stream which broke off. */
 function anthropicErrorEvent({ row, message }: GatewayError, exchangeId: string): Buffer {
   const error = { type: row.anthropic, message }
   const data = JSON.stringify({ type: 'error', error, request_id: exchangeId })
   return Buffer.from(`event: error\ndata: ${data}\n\n`)
 }
 
-/** One page with all models, or one model. */
+/** One page with all models, or the one model requested. */
 function anthropicModelList(models: readonly string[], only: string | undefined): unknown {
   if (only !== undefined) return model(only)
   return {

@@ -20,7 +20,7 @@ const batch = object({
   request_counts: object({ succeeded: value('succeeded') }),
 })
 
-/** Reads the batch object, which tells how many requests succeeded and nothing of what they used. */
+/** Reads the batch object, which reports how many requests succeeded and no usage. */
 class BatchReader extends ResponseReader {
   #status = ''
   #succeeded = 0
@@ -56,7 +56,7 @@ const createBatch = paidOperation('batch', 'output', {
   namesObjects: true,
 })
 
-/** Deleted are batches that have ended, and their results with them. */
+/** Only batches that have ended can be deleted; their results are deleted with them. */
 const batches = jobOperations('batch', readUsage)
 
 const text = value('text')
@@ -72,7 +72,7 @@ const line = object({
   }),
 })
 
-/** Reads the results of a batch. Only requests that succeeded have a message, and are billed. */
+/** Reads the results of a batch. Only requests that succeeded have a message and are billed. */
 class BatchMessagesReader extends BatchResultsReader {
   constructor(context: UsageReaderContext) {
     super(context, line)
@@ -82,7 +82,7 @@ class BatchMessagesReader extends BatchResultsReader {
     if (lastValue(findings, 'type') !== 'succeeded') return
     const isRefusal = lastValue(findings, 'stopReason') === 'refusal'
     if (isRefusal && !findings.some(({ name }) => name === 'block')) {
-      // A refusal before any output shows its usage and is not billed.
+      // A refusal before any output reports usage and is not billed.
       this.flags.add('refusal_unbilled')
       return
     }
@@ -115,7 +115,7 @@ export const anthropicBatchRows: readonly RouteRow[] = [
   route('GET', `${root}/{id}/results`, batchResults, { object: 'batch' }),
 ]
 
-/** Batches end within a day; their results are there for 29. */
+/** Batches end within a day; their results are available for 29 days. */
 export const batchJobs: JobKind = {
   kind: 'batch',
   retrieval: batches.stored,

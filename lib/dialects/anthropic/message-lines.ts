@@ -25,7 +25,9 @@ function measureMessage(later: UsageFields, earlier: UsageFields = later): Measu
   return { meters, details }
 }
 
-/** The split by lifetime is often named once, and then the total grows: the rest has the usual five minutes. */
+/**
+ * The split by lifetime is often reported once while the total keeps growing; the rest has the default five minutes.
+ */
 function addCacheWrites(meters: Measure['meters'], later: UsageFields, earlier: UsageFields): void {
   const split = later.has('cache_creation')
     ? later.within('cache_creation')
@@ -41,9 +43,9 @@ function addCacheWrites(meters: Measure['meters'], later: UsageFields, earlier: 
 }
 
 /**
- * What a message comes to, in lines by model: compaction, advisors and fallbacks are billed beside the
- * message, each at its own model, and are in `iterations` only.
- * @param unnamedTier what is charged where the usage names no tier and no speed
+ * The usage of a message in lines by model: compaction, advisors and fallbacks are billed in addition to the message,
+ * each at its own model's price, and appear in `iterations` only.
+ * @param unnamedTier the tier charged where the usage names neither a tier nor a speed
  */
 export function measureLines(
   later: UsageFields,
@@ -75,7 +77,7 @@ export function measureLines(
   return { lines, details }
 }
 
-/** An attempt that declined before it wrote anything is listed before its fallback, and not billed. */
+/** An attempt that declined before it wrote any output is listed before its fallback and is not billed. */
 function billedAttempts(iterations: readonly UsageFields[]): readonly UsageFields[] {
   const hasFallback = iterations.some(iteration => iteration.text('type') === 'fallback_message')
   if (!hasFallback) return iterations
@@ -91,12 +93,12 @@ function addTo(byModel: Map<string, Meters>, model: string, meters: Meters): voi
   byModel.set(model, sum)
 }
 
-/** Searches that failed are not counted by the provider either. */
+/** The provider does not count failed searches either. */
 function countSearches(usage: UsageFields): number | undefined {
   return usage.within('server_tool_use').count('web_search_requests')
 }
 
-/** The fast mode is more expensive than any tier of service, so it wins. */
+/** The fast mode is priced higher than any service tier, so it takes precedence. */
 function readTier(
   later: UsageFields,
   earlier: UsageFields,
@@ -110,7 +112,7 @@ function readTier(
   return tier === 'standard' ? undefined : tier
 }
 
-/** What must not leave the United States costs more, in every tier. */
+/** Data that must stay in the United States costs more, in every tier. */
 function readGeography(later: UsageFields, earlier: UsageFields): string | undefined {
   const geography = later.text('inference_geo') ?? earlier.text('inference_geo')
   return geography === 'us' ? 'us' : undefined

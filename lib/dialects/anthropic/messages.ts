@@ -18,8 +18,8 @@ import { cacheMembers, factsFrom, textMembers } from '../request-facts.ts'
 const strange = Object.entries(strangeMembers)
 
 /**
- * A content block. Results of tools, and documents made of blocks, hold blocks again, so the tree refers
- * to itself. The type of every block is left out of batches, which have blocks by the hundred thousand.
+ * A content block. Tool results, and documents made of blocks, contain blocks, so the tree is recursive. Batches leave
+ * out the type of every block, since they contain hundreds of thousands of blocks.
  */
 function contentBlock(isTyped: boolean): Interest {
   const source = new Map<string, Interest>([
@@ -32,12 +32,12 @@ function contentBlock(isTyped: boolean): Interest {
   ])
   const members = new Map<string, Interest>([
     ...strange,
-    // Found by a search, read, or called with: nothing that is fetched again.
+    // URLs of search results, tool inputs and earlier thoughts: the provider fetches none of them again.
     ...['url', 'uri', 'input', 'data', 'thinking'].map(name => [name, unread] as const),
     ...(isTyped ? [['type', value('blockType')] as const] : []),
     ['source', { members: source }],
     ['file_id', names('file')],
-    // A tool that is added on the way.
+    // A tool added during the conversation.
     ['tool', searched({ definition: tool })],
     ...Object.entries(cacheMembers),
   ])
@@ -48,7 +48,7 @@ function contentBlock(isTyped: boolean): Interest {
   return block
 }
 
-/** A tool, which may be a model of its own. */
+/** A tool, which may name a model of its own. */
 const tool = toolInterest(cacheMembers)
 
 function messageInterest(content: Interest): Interest {
@@ -59,7 +59,7 @@ function messageInterest(content: Interest): Interest {
     system: content,
     messages: list(object({ content: anyOf(content, content.items ?? {}) })),
     tools: toolsInterest(tool),
-    // Compared with, and not gone on from.
+    // Only compared with, not continued.
     diagnostics: unread,
     thread: object({ previous_message_id: names('thread') }, span('thread')),
     fallbacks: anyOf(value('fallbacks'), list(searched({}))),
@@ -70,7 +70,7 @@ function messageInterest(content: Interest): Interest {
 /** The body of `/messages` and of counting its tokens. */
 const messageRequest = messageInterest(list(contentBlock(true)))
 
-/** The same inside a batch. */
+/** The same body inside a batch. */
 export const batchedMessage = messageInterest(list(contentBlock(false)))
 
 /** @throws GatewayError body_invalid */
@@ -80,26 +80,26 @@ function messageFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   return scan.findings.some(isThread) ? { ...facts, isThreaded: true } : facts
 }
 
-/** What is answered can be gone on from by its name. */
+/** A response in a stored thread can be continued by its id. */
 function isThread({ name, type }: Finding): boolean {
   return name === 'thread' && type === 'object'
 }
 
 /**
- * The provider's own choice (`"default"`) could be any model, at any price.
+ * With `"default"` the provider could choose any model, at any price.
  * @throws GatewayError not_supported
  */
 function refuseUnnamedFallbacks(scan: ScanResult): void {
   if (findField(scan, 'fallbacks')?.type !== 'string') return
   throw new GatewayError(
     'not_supported',
-    'fallbacks must name its models here, such as [{"model": ...}]: what the provider chooses by itself has no price.',
+    'fallbacks must name its models here, such as [{"model": ...}]: a model that the provider chooses has no price here.',
     { param: 'fallbacks' },
   )
 }
 
 const container = object({ id: names('container') })
-/** Files that code wrote stand in the results of its runs. */
+/** Files that code wrote are listed in the results of its runs. */
 const result = object({ file_id: names('file'), content: list(object({ file_id: names('file') })) })
 const block = object({
   type: value('block'),
@@ -109,7 +109,7 @@ const block = object({
   content: anyOf(result, list(result)),
 })
 
-/** A document is the message itself; events have it, or changes of it, as members. */
+/** A whole document is the message itself; events carry the message, or its changes, as members. */
 const response = object({
   id: value('messageId'),
   type: value('type'),
@@ -132,7 +132,7 @@ const response = object({
 
 class MessagesReader extends ResponseReader {
   #isRefusal = false
-  /** It began to think, of which it may show nothing. */
+  /** Thinking has begun; the provider may show none of it. */
   #hasThought = false
   #hasRunCode = false
 
@@ -147,13 +147,13 @@ class MessagesReader extends ResponseReader {
     }
   }
 
-  /** Only code that runs has a container, and the response names it. */
+  /** Only a request that runs code has a container, and the response names it. */
   protected override nameObject(kind: ObjectKind, id: unknown): void {
     this.#hasRunCode ||= kind === 'container'
     super.nameObject(kind, id)
   }
 
-  /** Only a conversation that the provider keeps can be gone on from by the name of its last message. */
+  /** Only a conversation that the provider stores can be continued by the id of its last message. */
   #keep(id: unknown): void {
     if (this.context.facts.isThreaded === true) this.nameObject('thread', id)
   }
@@ -162,11 +162,11 @@ class MessagesReader extends ResponseReader {
     const start = this.usage('usageStart')
     const last = this.usage() ?? start
     if (last === undefined) return { lines: [], details: {} }
-    // The opening event knows the prompt, and of the output only how it begins.
+    // The opening event reports the prompt, but only the first output tokens.
     if (last === start) this.flags.add('usage_partial')
     const measure = this.#withContainer(measureLines(last, start, tierUnnamed(this.context)))
     if (!this.#isRefusal || this.hasOutput || this.#hasThought) return measure
-    // A refusal before any output shows its usage and is not billed.
+    // A refusal before any output reports usage and is not billed.
     this.isFree = true
     this.flags.add('refusal_unbilled')
     return { ...measure, lines: measure.lines.map(line => ({ ...line, meters: { input: 0, output: 0 } })) }

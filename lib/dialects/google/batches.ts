@@ -19,7 +19,7 @@ import { embedContent } from './embed-content.ts'
 
 const batchRequestsMax = 100_000
 
-/** What a batch of either kind asks for, and for which model where it says so again. */
+/** What a batch of either kind requests, and for which model where it repeats it. */
 const ofEither: Interest = {
   members: new Map([
     ...[generateContent, embedContent].flatMap(({ interest }) => [...(interest?.members ?? [])]),
@@ -49,7 +49,7 @@ const request = object({
   }),
 })
 
-/** Where one answer of a batch says what it used, under names with a prefix. */
+/** The interest in one response of a batch, under names with a prefix. */
 function responseInterest(prefix = ''): Interest {
   const text = value(`${prefix}text`)
   const part = object({
@@ -60,7 +60,7 @@ function responseInterest(prefix = ''): Interest {
   })
   const response = object({
     usagemetadata: value(`${prefix}tokens`),
-    // Of embeddings, the number alone.
+    // Embeddings have this number alone.
     tokencount: value(`${prefix}count`),
     modelversion: value(`${prefix}version`),
     candidates: list(
@@ -71,7 +71,7 @@ function responseInterest(prefix = ''): Interest {
   return { ...span(`${prefix}answer`), ...response }
 }
 
-/** One answer of a batch, as its values come. */
+/** One response of a batch, built as its values arrive. */
 class BatchedResponse {
   readonly #grounding = new Grounding()
   #usage: unknown
@@ -88,7 +88,7 @@ class BatchedResponse {
     else if (name === 'made') this.#hasOutput = true
   }
 
-  /** @param model that has answered */
+  /** @param model the responding model */
   addTo(sum: BatchSum, model: string | undefined, flags: Set<string>): void {
     sum.addSearches(undefined, this.#grounding.count(model))
     const usage = this.#usage === undefined ? undefined : new UsageFields(this.#usage, flags)
@@ -103,7 +103,7 @@ class BatchedResponse {
   }
 }
 
-/** What came of the requests; it may stand at two places, or at both. */
+/** The results of the requests; they may be in one of two places, or in both. */
 function output(place: string): ReturnType<typeof object> {
   const responses = object({ inlinedresponses: list(object({ response: responseInterest(`${place}:`) })) })
   return object({
@@ -124,7 +124,7 @@ const finalStates: ReadonlySet<string> = new Set(
   ['SUCCEEDED', 'PARTIALLY_SUCCEEDED', 'FAILED', 'CANCELLED', 'EXPIRED'].map(state => `BATCH_STATE_${state}`),
 )
 
-/** The answers at one place. */
+/** The responses in one place. */
 class Output {
   file = ''
   readonly answers: BatchedResponse[] = []
@@ -134,7 +134,7 @@ class Output {
   }
 }
 
-/** Reads the operation of a batch, in which the answers stand unless they are in a file. */
+/** Reads the operation of a batch, which contains the responses unless they are in a file. */
 class GoogleBatchReader extends ResponseReader {
   readonly #outputs = new Map([
     ['response', new Output()],
@@ -168,7 +168,7 @@ class GoogleBatchReader extends ResponseReader {
   #sighting({ file, isEmpty }: Output): JobSighting {
     const name = { kind: 'batch', id: this.objectId } as const
     if (!this.#isOver) return { ...name, state: 'running' }
-    // What failed, or was cancelled before anything was done, has no output.
+    // A batch that failed, or was cancelled before any work, has no output.
     if (isEmpty) return { ...name, state: 'failed' }
     if (file === '') return { ...name, state: 'done' }
     return { ...name, state: 'done', resultsPath: `/${file}:download?alt=media` }
@@ -177,7 +177,9 @@ class GoogleBatchReader extends ResponseReader {
 
 const line = object({ response: responseInterest() })
 
-/** Reads the file of answers: JSON lines of `{key, response}`, and `{key, error}` for what is not billed. */
+/**
+ * Reads the file of responses: JSON lines of `{key, response}`, and `{key, error}` for requests that are not billed.
+ */
 class GoogleBatchFileReader extends BatchResultsReader {
   constructor(context: UsageReaderContext) {
     super(context, line)
@@ -216,7 +218,7 @@ export const asyncBatchEmbedContent: Operation = {
 
 const batches = jobOperations('batch', readUsage)
 
-/** `POST /batches/{id}:cancel`, whose answer is empty. */
+/** `POST /batches/{id}:cancel`, whose response is empty. */
 const cancelledBatch: Operation = freeOperation('cancelled-batch', { body: 'opaque' })
 
 const batchList = googleList('batch-list', {
@@ -227,7 +229,7 @@ const batchList = googleList('batch-list', {
   limit: { usual: 50, max: 1000 },
 })
 
-/** Batches, below `/v1beta`; they are made by a method of their model. */
+/** Batches, below `/v1beta`; a method of their model creates them. */
 export const googleBatchRows: readonly RouteRow[] = [
   route('GET', '/batches', batchList),
   route('POST', '/batches/{id}:cancel', cancelledBatch, { object: 'batch', idFrom: 'batches' }),
@@ -235,7 +237,7 @@ export const googleBatchRows: readonly RouteRow[] = [
   route('DELETE', '/batches/{id}', batches.deleted, { object: 'batch', idFrom: 'batches' }),
 ]
 
-/** Batches are to end within a day, and expire after two. */
+/** Batches should end within a day, and expire after two. */
 export const batchJobs: JobKind = {
   kind: 'batch',
   retrieval: batches.stored,

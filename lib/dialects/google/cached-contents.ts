@@ -13,7 +13,7 @@ import { content, contents, tools } from './generate-content.ts'
 import { googleList } from '../object-list.ts'
 
 const hourMs = 3_600_000
-/** Google's own, for requests that say nothing. */
+/** Google's default for requests without a term, in hours. */
 const ttlUnlessSaid = 1
 const modelPrefix = 'models/'
 
@@ -30,8 +30,8 @@ const response = object({
 })
 
 /**
- * Reads what was put into a cache, and until when: the tokens are paid once, and for the hours that they are
- * kept. The provider tells the end of the term, so what was paid before is known by the end of the last one.
+ * Reads what was put into a cache, and until when: the tokens are charged once, for the hours of storage. The provider
+ * reports the end of the term, so what was paid before is known by the end of the last term.
  */
 class CachedContentReader extends ResponseReader {
   readonly #isNew: boolean
@@ -41,7 +41,7 @@ class CachedContentReader extends ResponseReader {
   constructor(head: HeadFacts, context: UsageReaderContext, isNew: boolean) {
     super(head, context, response)
     this.#isNew = isNew
-    // What it has never changes, and an answer about its term need not tell it again.
+    // The content never changes, and a response about its term need not repeat its tokens.
     this.#tokens = context.facts.cacheTerm?.tokens ?? 0
   }
 
@@ -65,7 +65,7 @@ class CachedContentReader extends ResponseReader {
     const hours = Math.max(0, this.#time('expireTime') - this.#paidUntil) / hourMs
     const cacheStorage = Number((this.#tokens * (Number.isFinite(hours) ? hours : 0)).toFixed(6))
     const meters = this.#isNew ? { input: this.#tokens, cacheStorage } : { cacheStorage }
-    // A term that was made shorter costs nothing more.
+    // A shortened term costs nothing more.
     this.isFree = !this.#isNew
     return { lines: [{ meters }], details: {} }
   }
@@ -78,7 +78,7 @@ class CachedContentReader extends ResponseReader {
     return Date.parse(this.#found.get(name) ?? '')
   }
 
-  /** As soon as all of it is known. */
+  /** Names the term as soon as all its values are known. */
   #nameTerm(): void {
     const name = this.#found.get('name')
     const paidUntil = Math.max(this.#time('expireTime'), this.#isNew ? 0 : this.#paidUntil)
@@ -103,7 +103,7 @@ const createCache: Operation = {
   readUsage: (head, context) => new CachedContentReader(head, context, true),
 }
 
-/** `PATCH /cachedContents/{id}`: another term. */
+/** `PATCH /cachedContents/{id}`: changes the term. */
 const updateCache: Operation = {
   ...charged,
   name: 'cached-content-update',
@@ -141,7 +141,7 @@ export const googleCacheRows: readonly RouteRow[] = [
   route('PATCH', path, updateCache, named),
 ]
 
-/** The text is put away and not answered: there is no output. The model has its collection before its name. */
+/** The text is stored without a response: there is no output. The model's name has the prefix of its collection. */
 function createFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom(scan, body)
   const keptHours = hoursOf(scan)
@@ -153,8 +153,8 @@ function createFacts(scan: ScanResult, body: BodyLength): RequestFacts {
 }
 
 /**
- * `"300s"`, with a fraction if there is one; an hour where a moment is named, which others count from now.
- * @throws GatewayError body_invalid for a term of which nobody could tell what it costs
+ * `"300s"`, with or without a fraction; one hour where a moment is named, from which other code counts from now.
+ * @throws GatewayError body_invalid for a term whose cost cannot be computed
  */
 function hoursOf(scan: ScanResult): number {
   const field = findField(scan, 'ttl')

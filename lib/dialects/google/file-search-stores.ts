@@ -9,12 +9,12 @@ import { route, type RouteRow } from '../route-table.ts'
 import { uploadId, uploadsInHead } from './files.ts'
 import { googleList } from '../object-list.ts'
 
-/** The largest file that a store takes, as which one counts whose size nobody knows. */
+/** The largest file that a store accepts; a file of unknown size counts as this large. */
 const fileBytesMax = 100 * 2 ** 20
 
 /**
- * Storage is free, and what goes in is billed once, by the token of the model that makes its vectors. Of the two that
- * there are this is the one with the higher price: https://ai.google.dev/gemini-api/docs/file-search.
+ * Storage is free, and indexing is billed once, per token of the embedding model. Of the two embedding models this one
+ * has the higher price: https://ai.google.dev/gemini-api/docs/file-search.
  */
 const indexed = { defaultModel: 'gemini-embedding-2', mainMeter: 'input', unitsOfFiles } as const
 
@@ -25,7 +25,7 @@ function unitsOfFiles(files: readonly (number | undefined)[]): { readonly input:
 }
 
 const store = object({ name: names('fileSearchStore') })
-/** Work that goes on: it is asked after below its store, or by its own name. */
+/** A long-running operation: clients poll it below its store, or by its own name. */
 const work = object({ name: names('operation') })
 
 /** `POST /fileSearchStores` */
@@ -44,17 +44,17 @@ const startUpload: Operation = {
   ...storedFilesOperation('file-search-store-upload', work, {
     body: 'streamed',
     ...indexed,
-    // The body of one that is only begun describes the file, whose bytes come to another address.
+    // The body of an upload that only begins describes the file; its bytes go to another address.
     unitsOfFiles: (files, headers) => (isOnlyBegun(headers) ? { input: 0 } : unitsOfFiles(files)),
   }),
   objectsInHead: uploadsInHead,
 }
-/** The bytes of an upload that was started. SDKs send no key with it. */
+/** The bytes of an upload that has begun. SDKs send no key with it. */
 const uploadChunk: Operation = {
   ...storedFilesOperation('file-search-store-chunk', work, { body: 'streamed', ...indexed }),
   isOpenByObject: true,
 }
-/** What stands in a store goes with it, and is nobody's but its owner's. */
+/** Documents are deleted with their store, and belong to the store's owner. */
 const storedDocuments = freeOperation('stored-file-search-documents')
 const removedDocument = freeOperation('removed-file-search-document')
 
@@ -84,7 +84,7 @@ function uploadRows(version: string): readonly RouteRow[] {
   ]
 }
 
-/** File search stores with their documents, below `/v1beta`, and beside it where files travel into them. */
+/** File search stores with their documents, below `/v1beta`, and beside it for uploads into them. */
 export const googleStoreRows: readonly RouteRow[] = [
   ...['v1beta', 'v1'].flatMap(uploadRows),
   route('POST', `/${idFrom}`, createStore),

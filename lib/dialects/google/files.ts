@@ -11,15 +11,15 @@ export const uploadId = 'upload_id'
 const uploaded = object({ file: keptFile('name') })
 
 /**
- * The first request of an upload, or the only one where the bytes come with it (`X-Goog-Upload-Protocol:
- * multipart`). Its answer tells by headers where the others go.
+ * The first request of an upload, or the only one if it contains the bytes (`X-Goog-Upload-Protocol: multipart`). The
+ * headers of its response name the address for the other bytes.
  */
 const fileUpload: Operation = {
   ...fileOperation('file-upload', uploaded, { body: 'streamed' }),
   objectsInHead: uploadsInHead,
   carriesFile: 'description',
 }
-/** The bytes of an upload that was started, or a question how far it came. SDKs send no key with it. */
+/** The bytes of an upload that has begun, or a query for its progress. SDKs send no key with it. */
 const uploadChunk: Operation = {
   ...fileOperation('upload-chunk', uploaded, { body: 'streamed' }),
   isOpenByObject: true,
@@ -27,7 +27,7 @@ const uploadChunk: Operation = {
 }
 const storedFile = freeOperation('stored-file')
 const deletedFile = freeOperation('deleted-file', { isDeletion: true })
-/** Its bytes: an answer that sends on to where they are, or the bytes. */
+/** A file's bytes: the response contains them or redirects to them. */
 const fileDownload = freeOperation('file-download')
 const fileList = googleList('file-list', {
   kind: 'file',
@@ -46,7 +46,7 @@ const otherUpload = unsupportedOperation(
 
 const versions = ['v1beta', 'v1']
 
-/** Files: below `/v1beta`, and beside it at the origin where their bytes travel. */
+/** Files: below `/v1beta`, and at the origin for their bytes. */
 export const googleFileRows: readonly RouteRow[] = [
   ...versions.flatMap((version): readonly RouteRow[] => [
     route('POST PUT', `/upload/${version}/files`, uploadChunk, {
@@ -70,7 +70,7 @@ export const googleFileRows: readonly RouteRow[] = [
 
 const addressHeaders = ['x-goog-upload-url', 'x-goog-upload-control-url', 'location']
 
-/** The uploads that an answer's addresses name: who has such an address may go on with it. */
+/** The uploads that a response's addresses name: a client with such an address may continue the upload. */
 export function uploadsInHead(headers: readonly string[]): readonly NamedObject[] {
   const ids = new Set<string>()
   for (const address of addressHeaders.flatMap(name => headerValues(headers, name))) {

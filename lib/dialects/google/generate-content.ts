@@ -12,7 +12,7 @@ import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
 import { googleTool, toolInterest, toolsInterest } from '../search-tools.ts'
 import { videoMembers } from '../read-media.ts'
 
-/** Keys are folded without underscores, since Google takes snake and camel case. */
+/** Keys are folded without underscores, since Google accepts snake and camel case. */
 function contentPart(): Interest {
   const members = new Map<string, Interest>([
     ['inlinedata', object({ mimetype: value('mediaType'), data: base64('media') })],
@@ -24,22 +24,22 @@ function contentPart(): Interest {
   return part
 }
 
-/** A part of a content: words, media, or an uploaded file by its name. */
+/** A part of a content: text, media, or an uploaded file by its name. */
 export const part = contentPart()
-/** Lists of one may be written without brackets. */
+/** Lists of one item may be written without brackets. */
 export const content = object({ parts: anyOf(list(part), part) })
-/** A conversation: a list of contents, or the only one without brackets. */
+/** A conversation: a list of contents, or a single one without brackets. */
 export const contents = anyOf(list(content), content)
 
 /** Tools of every method but `interactions`. */
 export const tools = anyOf(list(googleTool), googleTool)
-/** The tools of interactions have a type, as OpenAI's have. */
+/** The tools of interactions have a type, like OpenAI's. */
 export const typedTools = toolsInterest(toolInterest())
 
-/** More different searches than any answer makes. */
+/** No response makes this many different searches. */
 const queriesMax = 1000
 
-/** Where a candidate tells what it was looked up for, under names with a prefix. */
+/** Where a candidate reports its searches, under names with a prefix. */
 export function groundingInterest(prefix = ''): Interest {
   return object({
     websearchqueries: list(value(`${prefix}query`)),
@@ -48,24 +48,24 @@ export function groundingInterest(prefix = ''): Interest {
   })
 }
 
-/** What one answer was looked up for. No usage field tells. */
+/** The searches of one response, which no usage field reports. */
 export class Grounding {
   readonly #queries = new Set<string>()
   #hasMaps = false
 
-  /** Takes what the interest has found; answers false for what is something else. */
+  /** Receives a value that the interest found; returns false if it is not about grounding. */
   take(name: string, found: unknown): boolean {
     if (name === 'maps') this.#hasMaps = true
     else if (name !== 'query' && name !== 'imageQuery') return false
     else if (typeof found === 'string' && found.trim() !== '' && this.#queries.size < queriesMax)
-      // The same words may be looked for on pages and in images.
+      // The same query may search pages and images.
       this.#queries.add(`${name} ${found}`)
     return true
   }
 
   /**
-   * Gemini 2 bills a grounded prompt once, and once more for its maps; Gemini 3 every different query, of which
-   * those to maps are not told.
+   * Gemini 2 bills a grounded prompt once, and once more for maps; Gemini 3 bills every distinct query, of which those
+   * to maps are not reported.
    */
   count(model: string | undefined): number {
     const maps = this.#hasMaps ? 1 : 0
@@ -75,7 +75,7 @@ export class Grounding {
   }
 }
 
-/** Whether a model's searches are billed once for a prompt: those of Gemini 2. */
+/** Whether a model's searches are billed once per prompt: those of Gemini 2. */
 export function isBilledByPrompt(model: string | undefined): boolean {
   return /^(?:models\/)?gemini-[12]\b/.test(model ?? '')
 }
@@ -95,7 +95,7 @@ const request = searched({
   }),
 })
 
-/** Counting takes the whole request as a member too. */
+/** A count request may also contain the whole request as a member. */
 const countRequest: Interest = searched({
   ...sameModel,
   contents,
@@ -126,7 +126,7 @@ const chunk = object({
   ),
 })
 
-/** One answer, an event each, or a JSON array of them, which grows as the answer does. */
+/** One response: an event each, or a JSON array of chunks that grows with the response. */
 const response = anyOf(chunk, list(chunk))
 
 class GenerateContentReader extends ResponseReader {
@@ -137,7 +137,7 @@ class GenerateContentReader extends ResponseReader {
   protected override onValue(name: string, value: unknown): void {
     if (name === 'blocked' || name === 'finish') {
       if (value === '') return
-      // Each candidate ends by itself.
+      // Each candidate ends separately.
       this.#finished += name === 'blocked' ? this.context.facts.candidates : 1
       if (this.#finished >= this.context.facts.candidates) this.markTerminal()
     } else this.#grounding.take(name, value)
@@ -148,7 +148,7 @@ class GenerateContentReader extends ResponseReader {
     if (typeof count === 'number' && count > this.#candidatesMost) this.#candidatesMost = count
   }
 
-  /** The last count is the one that is billed, but it has been seen to lose what was counted before. */
+  /** The last count is the billed one, but it has been seen to omit what was counted before. */
   protected override measure(): ResponseMeasure {
     const usage = this.usage()
     const measure = usage && measureMetadata(usage, generateNames)

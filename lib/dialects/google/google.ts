@@ -14,7 +14,7 @@ import { countTokens, generateContent, streamGenerateContent } from './generate-
 import { predict, operationJobs, googleOperationRows, predictLongRunning } from './predict.ts'
 
 const unsupported: readonly (readonly [string, string])[] = [
-  ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],
+  ['operations', 'Lists of operations are not in this release; store the names of those that you start.'],
   ['tunedModels', 'Tuned models are not in this release.'],
   ['corpora', 'Corpora are not in this release.'],
 ]
@@ -35,7 +35,7 @@ const modelMethods: readonly (readonly [string, Operation])[] = [
 const authTokens = freeOperation('auth-tokens', {
   body: 'opaque',
   mintsKeys:
-    'It makes a token that goes around the gateway, which could not charge what is done with it. Use your own key.',
+    'It creates a token that bypasses the gateway, which could not charge its usage. Use your own key.',
 })
 
 const table = new RouteTable([
@@ -59,7 +59,7 @@ const modelTable = new RouteTable(
   ),
 )
 
-/** Everything that is served in Google's format, and what is refused in words. */
+/** All routes in Google's format, and those that are refused with a reason. */
 const googleRoutes: readonly RouteRow[] = [...modelTable.rows, ...table.rows]
 
 /** @throws GatewayError route_not_found, method_not_allowed, request_invalid */
@@ -77,13 +77,13 @@ function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
 }
 
 /**
- * Answers other than JSON, such as protocol buffers, would hide their usage.
+ * Responses other than JSON, such as protocol buffers, would hide their usage.
  * @throws GatewayError request_invalid
  */
 function requireReadableResponse(pathAndQuery: string): void {
   for (const { name, value } of queryParameters(pathAndQuery)) {
     if (name.toLowerCase() !== 'alt' || value === 'sse' || value === 'json') continue
-    throw new GatewayError('request_invalid', `alt=${value} is not possible here; sse and json are.`, {
+    throw new GatewayError('request_invalid', `alt=${value} is not supported here; use sse or json.`, {
       param: 'alt',
     })
   }
@@ -105,12 +105,12 @@ export const google: Dialect = {
   modelList: googleModelList,
 }
 
-/** `{"error": {code, message, status, details}}`, with our code as the reason. */
+/** `{"error": {code, message, status, details}}`, with the gateway's code as the reason. */
 function googleErrorBody(error: GatewayError): string {
   return body(error, error.param, error.details)
 }
 
-/** SDKs test every piece of a stream for an `error`. */
+/** SDKs check every chunk of a stream for an `error`. */
 function googleErrorEvent(error: GatewayError): Buffer {
   return Buffer.from(`data: ${body(error)}\r\n\r\n`)
 }
@@ -121,7 +121,7 @@ function body(
   details?: GatewayError['details'],
 ): string {
   const { status, google } = row
-  // Values of ErrorInfo's metadata are strings.
+  // The values of ErrorInfo's metadata must be strings.
   const metadata = Object.fromEntries(
     Object.entries({ ...details, ...(param !== undefined && { param }) }).map(([key, value]) => [
       key,

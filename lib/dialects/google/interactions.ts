@@ -13,7 +13,7 @@ import { demandMembers, factsFrom, googleTier } from '../request-facts.ts'
 import { isBilledByPrompt, typedTools } from './generate-content.ts'
 import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
 
-/** Parts of the input, or turns made of parts, or results of functions made of parts. */
+/** Parts of the input, or turns made of parts, or function results made of parts. */
 function inputPart(): Interest {
   const members = new Map<string, Interest>([
     ['type', value('blockType')],
@@ -55,7 +55,7 @@ const interaction = {
   usage: value('usage'),
 }
 
-/** Images and audio, of which either member says what it is. */
+/** Images and audio; either member may carry the media type. */
 const made = { type: value('mediaType'), mime_type: value('mediaType'), data: span('media') }
 
 const response = object({
@@ -82,7 +82,7 @@ class InteractionsReader extends ResponseReader {
     if (value === 'failed') this.hasError = true
   }
 
-  /** One that asks for a tool's result has ended: the result begins another one. */
+  /** An interaction that asks for a tool's result has ended: the result begins another one. */
   protected override jobState(): ReturnType<ResponseReader['jobState']> {
     if (this.context.facts.startsJob !== true) return undefined
     if (this.#status === 'failed' || this.#status === 'cancelled') return { state: 'failed' }
@@ -103,7 +103,7 @@ function countSearches(usage: UsageFields, model: string | undefined): number {
   let searches = 0
   for (const tool of usage.items('grounding_tool_count')) {
     const type = tool.text('type') ?? ''
-    // Maps are billed as searches are; what is retrieved from the own files is not.
+    // Maps are billed like searches; retrieval from the client's own files is not.
     if (type.includes('search') || type.includes('maps')) searches += Math.min(most, tool.count('count') ?? 0)
   }
   return searches
@@ -112,7 +112,7 @@ function countSearches(usage: UsageFields, model: string | undefined): number {
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
   new InteractionsReader(head, context, response, 'interaction')
 
-/** `POST /interactions`. An agent has a price under its own name, as a model has. */
+/** `POST /interactions`. An agent has a price under its own name, like a model. */
 export const interactions = paidOperation('interactions', 'output', {
   interest: request,
   factsFromJson: interactionFacts,
@@ -123,7 +123,7 @@ export const interactions = paidOperation('interactions', 'output', {
 /** Below `/interactions/{id}`. */
 export const storedInteractions = jobOperations('interaction', readUsage)
 
-/** Agents may work for an hour. */
+/** Agents may run for an hour. */
 export const interactionJobs: JobKind = {
   kind: 'interaction',
   retrieval: storedInteractions.stored,
@@ -140,12 +140,12 @@ function interactionFacts(scan: ScanResult, body: BodyLength): RequestFacts {
       param: 'agent',
     })
   }
-  // Agents work in the background, whatever is asked for.
+  // Agents run in the background, whatever the request says.
   const startsJob = agent !== undefined || readBoolean(scan, 'background') === true
   return {
     ...(agent !== undefined && { model: textOf(agent), modelSpan: { start: agent.start, end: agent.end } }),
     ...facts,
-    // What an agent does to find its answer no document bounds.
+    // No document limits what an agent does before it responds.
     ...(agent !== undefined && { tools: [...(facts.tools ?? []), { type: 'agent' }] }),
     ...(startsJob && { startsJob }),
   }

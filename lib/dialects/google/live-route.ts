@@ -43,13 +43,13 @@ const clientInterest = object({
   toolresponse: span('toolResponse'),
 })
 
-/** `total` is looked at here: thoughts may be outside of it. */
+/** `total` is handled in this file: thoughts may not be part of it. */
 const liveNames = { ...generateNames, output: 'responseTokenCount', total: '' }
 
-/** What Google counts for an image that is not large (wire.md 3.5). */
+/** The tokens that Google counts for an image that is not large (wire.md 3.5). */
 const imageTokens = 258
 
-/** Samples of two bytes a second, where their type does not say how many: of what is heard, and what is spoken. */
+/** Samples per second, of two bytes each, where their type does not say: of audio input and audio output. */
 const heardHertz = 16_000
 const spokenHertz = 24_000
 const hertzMax = 48_000
@@ -83,7 +83,7 @@ class LiveReader implements SessionReader {
     return {
       ...(starts && { starts: 'input' }),
       audioSeconds: encodedSeconds(audio, bytesPerSecond(types.map(textOf), heardHertz)),
-      // Of what is shown or spoken the model reads no more than that.
+      // Beside audio and images, realtime input has only this text.
       textBytes: isSaid
         ? message.length - audio - encodedLength(scan, 'image')
         : encodedLength(scan, 'inputText'),
@@ -132,13 +132,13 @@ function outputOf(content: Fields): { textBytes: number; audioSeconds: number } 
   return { textBytes, audioSeconds }
 }
 
-/** By the lowest rate that one of the types tells, as in `audio/pcm;rate=16000`. */
+/** By the lowest rate that one of the types names, as in `audio/pcm;rate=16000`. */
 function bytesPerSecond(types: readonly string[], hertzDefault: number): number {
   const told = types.map(type => Number(/;\s*rate=(\d{1,9})/.exec(type)?.[1] ?? 0)).filter(hertz => hertz > 0)
   return Math.min(...(told.length > 0 ? told : [hertzDefault]), hertzMax) * 2
 }
 
-/** What the turn was looked up for; its usage does not tell. */
+/** The searches of the turn; its usage does not report them. */
 function takeGrounding(grounding: Grounding, metadata: unknown): void {
   const { webSearchQueries, imageSearchQueries, groundingChunks } = fieldsOf(metadata)
   for (const [name, found] of [
@@ -176,7 +176,7 @@ function usageOf(usage: unknown, searches: number): TurnUsage | undefined {
   }
 }
 
-/** With a token in place of a key the method has another name; tokens are made elsewhere. */
+/** With a token in place of a key the method has another name; tokens are created elsewhere. */
 const livePath =
   /^\/ws\/google\.ai\.generativelanguage\.v1(?:alpha|beta)?\.GenerativeService\.BidiGenerateContent(?=\?|$)/
 
@@ -193,7 +193,7 @@ function modelOf(scan: ScanResult): Pick<RequestFacts, 'model' | 'modelSpan'> {
     )
   }
   const text = textOf(found)
-  // Only its own bytes are ever replaced, so they must be the name itself.
+  // Only the bytes of the name are ever replaced, so they must be the unescaped name.
   if (found.end - found.start !== Buffer.byteLength(text) + 2 || !text.startsWith(prefix)) {
     throw new GatewayError('body_invalid', 'setup.model must be "models/" and a name, without escapes.', {
       param: 'setup.model',
@@ -224,11 +224,11 @@ function factsFromSetup(scan: ScanResult, body: { readonly length: number }): Re
 
 const functionResponse = object({ parts: anyOf(list(part), part) })
 
-/** What a message names; what a setup names is read with it. */
+/** The objects that a message names; those of a setup are read with the setup. */
 const message = searched({
   clientcontent: object({ turns: contents }),
   toolresponse: object({ functionresponses: anyOf(list(functionResponse), functionResponse) }),
-  // Most messages are this, and name nothing.
+  // Most messages are of this kind and name no objects.
   realtimeinput: unread,
 })
 
@@ -252,7 +252,7 @@ const live = paidOperation('live', 'audioOutput', {
   },
 })
 
-/** Gemini Live's path, which stands at the provider's origin; undefined for any other. */
+/** Gemini Live's path, which is below the provider's origin; undefined for any other path. */
 export function matchLive(pathAndQuery: string): RouteMatch | undefined {
   return livePath.test(pathAndQuery)
     ? { operation: live, upstreamPath: pathAndQuery, isAtOrigin: true }

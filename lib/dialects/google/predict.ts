@@ -10,12 +10,12 @@ import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { fileAt, namesFile } from '../named-objects.ts'
 import { route, type RouteRow } from '../route-table.ts'
 
-/** Imagen draws four unless told otherwise. */
+/** Imagen makes four images by default. */
 const imagesUnlessSaid = 4
 
 const instanceName = 'instance'
 
-/** A request has instances, each of which has images, or videos, of its own. */
+/** A request has instances, each of which gets images or videos of its own. */
 function requestOf(
   instance: Readonly<Record<string, Interest>>,
   parameters: Readonly<Record<string, Interest>>,
@@ -34,7 +34,7 @@ const imageResponse = object({
   predictions: list(object({ bytesbase64encoded: span('image'), gcsuri: span('image') })),
 })
 
-/** Images that were filtered come without bytes, and are not billed. */
+/** Filtered images come without bytes and are not billed. */
 class PredictReader extends ResponseReader {
   #images = 0
 
@@ -63,12 +63,12 @@ export const predict = paidOperation('predict', 'images', {
   readUsage: (head, context) => new PredictReader(head, context, imageResponse),
 })
 
-/** How many instances a request has: one where it says none. */
+/** The number of instances in a request; 1 if it has none. */
 function instancesIn({ findings }: ScanResult): number {
   return Math.max(1, findings.filter(({ name, type }) => name === instanceName && type === 'object').length)
 }
 
-/** https://ai.google.dev/gemini-api/docs/video: what a video is unless the request says. */
+/** https://ai.google.dev/gemini-api/docs/video: the default length of a video. */
 const secondsUnlessSaid = 8
 
 const imageMember = searched({
@@ -111,8 +111,8 @@ const videoResponse = object({
 })
 
 /**
- * Reads a long-running operation. Nothing in it tells what it consumed: the videos that came are counted, each
- * as long as was asked for. Those that were filtered do not come, and are not billed.
+ * Reads a long-running operation. It reports no usage: the videos in the response are counted, each with the requested
+ * length. Filtered videos are not in the response and are not billed.
  */
 class OperationReader extends ResponseReader {
   #isDone = false
@@ -153,7 +153,7 @@ export const predictLongRunning = paidOperation('predict-long-running', 'videoSe
 
 const operations = jobOperations('operation', readUsage)
 
-/** Operations by their whole name, below `/v1beta`. */
+/** Operations by their full name, below `/v1beta`. */
 export const googleOperationRows: readonly RouteRow[] = ['/models/{model}/operations', '/operations'].flatMap(
   folder => {
     const named = { object: 'operation', idFrom: folder.split('/')[1] ?? '' } as const
@@ -165,7 +165,7 @@ export const googleOperationRows: readonly RouteRow[] = ['/models/{model}/operat
   },
 )
 
-/** Videos are made within minutes, and kept for two days. */
+/** Videos are ready within minutes, and stored for two days. */
 export const operationJobs: JobKind = {
   kind: 'operation',
   retrieval: operations.stored,
@@ -176,7 +176,7 @@ export const operationJobs: JobKind = {
 /** @throws GatewayError body_invalid */
 function videoFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const samples = samplesIn(scan) * instancesIn(scan)
-  // Prices have resolutions in small letters.
+  // Prices have resolutions in lower case.
   const resolution = readString(scan, 'resolution')?.toLowerCase()
   return {
     ...factsFrom(scan, body, {
@@ -188,13 +188,13 @@ function videoFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   }
 }
 
-/** Their number has two names, of which nobody says which one counts. */
+/** The number of samples has two names, and no document says which one takes precedence. */
 function samplesIn({ findings }: ScanResult): number {
   const said = findings.filter(({ name }) => name === 'samples')
   return Math.max(1, ...said.map(finding => readCount({ findings: [finding] }, 'samples') ?? 1))
 }
 
-/** A number, or a string of one. */
+/** A number, or a number as a string. */
 function readSeconds(scan: ScanResult): number | undefined {
   const finding = findField(scan, 'seconds')
   if (finding === undefined) return undefined

@@ -2,7 +2,7 @@ import { tierUnnamed } from '../asked-tier.ts'
 import type { UsageReaderContext } from '../dialect.ts'
 import { addDetail, addUsed, Split, type Measure, type UsageFields } from '../measure.ts'
 
-/** The names of one family of counts: Google's two APIs count the same things under different names. */
+/** The names of one family of counts: Google's two APIs count the same quantities under different names. */
 interface CountNames {
   readonly prompt: string
   readonly cached: string
@@ -17,7 +17,7 @@ interface CountNames {
   readonly tokens: string
 }
 
-/** `usageMetadata` of generateContent; `responseTokenCount` is the Live API's. */
+/** `usageMetadata` of generateContent; `responseTokenCount` is the Live API's name. */
 export const generateNames: CountNames = {
   prompt: 'promptTokenCount',
   cached: 'cachedContentTokenCount',
@@ -48,8 +48,8 @@ export const interactionNames: CountNames = {
 }
 
 /**
- * Tokens as Google counts them: the prompt includes what came from the cache, tool use and thoughts are
- * counted beside. Zero counts are left out of the object. Undefined when nothing is counted at all.
+ * Tokens as Google counts them: the prompt count includes cached tokens; tool use and thoughts are counted separately.
+ * Zero counts are left out of the object. Undefined when nothing is counted at all.
  */
 export function measureMetadata(usage: UsageFields, names: CountNames): Measure | undefined {
   const prompt = usage.count(names.prompt)
@@ -62,7 +62,7 @@ export function measureMetadata(usage: UsageFields, names: CountNames): Measure 
   if (total !== undefined && total !== counts.reduce((sum, count) => sum + count, 0))
     usage.flag('usage_inconsistent')
   const measure: Measure = { meters: {}, details: {} }
-  // No prompt has no tokens at all, so that one without a count was not counted.
+  // Every prompt has tokens, so a missing count means that it was not counted.
   if (prompt !== undefined || toolUse !== undefined)
     splitInput(usage, names, prompt ?? 0, toolUse ?? 0, measure)
   if (output !== undefined || thoughts !== undefined)
@@ -106,7 +106,7 @@ function splitOutput(
   const split = new Split(output)
   addUsed(meters, 'audioOutput', split.take(tokensOf(usage, names, names.outputByModality, 'audio')))
   addUsed(meters, 'imageOutput', split.take(tokensOf(usage, names, names.outputByModality, 'image')))
-  // Omni's videos: their tokens cost more than text too. https://ai.google.dev/gemini-api/docs/pricing
+  // The tokens of Omni's videos also cost more than text. https://ai.google.dev/gemini-api/docs/pricing
   addUsed(meters, 'imageOutput', split.take(tokensOf(usage, names, names.outputByModality, 'video')))
   if (split.isOverdrawn) usage.flag('usage_inconsistent')
   meters.output = split.rest + thoughts
@@ -114,14 +114,14 @@ function splitOutput(
 }
 
 /**
- * Modalities are upper-case in one API and lower-case in the other, and numbers where a client asks for
+ * Modalities are upper-case in one API and lower-case in the other, and numbers if a client requests
  * `enum-encoding=int`.
  */
 function modalityOf(item: UsageFields): string | undefined {
   return item.text('modality')?.toLowerCase() ?? modalities[item.count('modality') ?? 0]
 }
 
-/** In the order of Google's enumeration, of which the first stands for none. */
+/** In the order of Google's enumeration, whose first item means unspecified. */
 const modalities = [undefined, 'text', 'image', 'video', 'audio', 'document']
 
 function tokensOf(usage: UsageFields, names: CountNames, lists: readonly string[], modality: string): number {
@@ -134,7 +134,7 @@ function tokensOf(usage: UsageFields, names: CountNames, lists: readonly string[
 
 /**
  * The tier served: `serviceTier`, or Vertex's `trafficType` such as ON_DEMAND_FLEX.
- * @param named by the response, beside its usage
+ * @param named the tier that the response names outside its usage
  */
 export function readTier(
   usage: UsageFields,

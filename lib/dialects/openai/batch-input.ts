@@ -14,7 +14,7 @@ import { withoutEchoes } from './response-input.ts'
 import { responses } from './responses.ts'
 import { xaiVideoGenerations } from './xai-videos.ts'
 
-/** The endpoints whose requests a batch may hold here, each with its operation. */
+/** The endpoints whose requests a batch may contain here, each with its operation. */
 export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
   ['/v1/chat/completions', chat],
   ['/v1/responses', responses],
@@ -24,18 +24,18 @@ export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
   ['/v1/moderations', moderations],
 ])
 
-/** Those of xAI's batches beside them: https://docs.x.ai/developers/advanced-api-usage/batch-api. */
+/** The additional endpoints of xAI's batches: https://docs.x.ai/developers/advanced-api-usage/batch-api. */
 const xaiEndpoints: ReadonlyMap<string, Operation> = new Map([
   ['/v1/images/edits', imageEdits],
   ['/v1/videos/generations', xaiVideoGenerations],
 ])
 
-/** What makes images and videos, whose units the request itself tells. */
+/** Operations that make images and videos, whose units follow from the request alone. */
 const mediaOperations: ReadonlySet<Operation> = new Set([imageGenerations, imageEdits, xaiVideoGenerations])
 
 export const batchRequestsMax = 50_000
 
-/** The members in which endpoints read a cap on output. */
+/** The members in which endpoints read an output cap. */
 export const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
   [chat, ['max_tokens', 'max_completion_tokens']],
   [responses, ['max_output_tokens']],
@@ -43,13 +43,13 @@ export const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
 ])
 
 /**
- * The endpoint may stand behind the body, so the body is looked at for all of them at once. What is free needs
- * no look, and an image's number is found where that of a chat's answers is.
+ * The endpoint may follow the body in a line, so the body is scanned for all endpoints at once. Free endpoints need no
+ * scan, and `n` of an image request is found like `n` of a chat.
  */
 function anyBody(): Interest {
   const members = new Map<string, Interest>()
   for (const { interest } of [imageEdits, xaiVideoGenerations, chat, responses, embeddings, completions]) {
-    // A `prompt` is text to one of them and names a template of the provider's to another.
+    // One endpoint reads `prompt` as text, another as the name of a template at the provider.
     for (const [name, own] of interest?.members ?? []) members.set(name, anyOf(members.get(name) ?? {}, own))
   }
   members.set('size', value('size'))
@@ -61,7 +61,7 @@ export const anyRequestBody: Interest = anyBody()
 const body = batchedRequest(anyRequestBody)
 const lineInterest = object({ method: value('method'), url: value('url'), body })
 
-/** A request of a batch whose requests stand in its own body, as Mistral takes them. */
+/** A request of a batch with its requests in its own body, as Mistral accepts them. */
 export const inlineRequest = object({ body })
 
 /** Reads JSON lines of `{custom_id, method, url, body: {model, ...}}`. */
@@ -76,7 +76,7 @@ export class BatchInputReader extends BatchLinesReader {
     const endpoint = readString(scan, 'url')
     const request = findings.findIndex(({ name }) => name === 'request')
     const method = readString(scan, 'method')
-    // Mistral's lines: the batch says where they go, and to which model.
+    // Lines in Mistral's format: the batch names their endpoint and model.
     if (endpoint === undefined && method === undefined && request !== -1) {
       addRequest(this.tally, findings.slice(request), { at, endpoint: '', model: '*' })
       return
@@ -100,7 +100,7 @@ export class BatchInputReader extends BatchLinesReader {
   }
 }
 
-/** What a request makes of images and videos, as it is held for outside a batch. */
+/** The images and videos that a request makes, counted as for the hold outside a batch. */
 export function unitsOf(
   operation: Operation | undefined,
   scan: ScanResult,
@@ -110,7 +110,7 @@ export function unitsOf(
   return {
     ...(units !== undefined && { units }),
     ...(operation === imageEdits && { imagesGiven: imagesIn(media) }),
-    // Prices have resolutions in small letters.
+    // Prices have resolutions in lower case.
     ...(unitsVariant !== undefined && { unitsVariant: unitsVariant.toLowerCase() }),
   }
 }

@@ -17,7 +17,7 @@ import type { UsageLine } from '../../money/usage.ts'
 import { drawnLine, drawnUncounted, imageMeters, imageVariant } from './drawing-tool.ts'
 import { knownProvider } from '../../providers/known-providers.ts'
 
-/** Of answers in words and in calls of tools, in the shapes of chats, completions and responses. */
+/** Responses with texts and tool calls, in the shapes of chats, completions and responses. */
 const text = value('text')
 const texts = list(object({ text }))
 const choice = object({
@@ -56,7 +56,7 @@ const line = object({
   }),
 })
 
-/** Reads the output file of a batch. Requests that failed stand there too, and are not billed. */
+/** Reads the output file of a batch. It also lists failed requests, which are not billed. */
 class BatchOutputReader extends BatchResultsReader {
   constructor(context: UsageReaderContext) {
     super(context, line)
@@ -79,13 +79,13 @@ class BatchOutputReader extends BatchResultsReader {
     const isMade = drawn !== undefined || findings.some(({ name }) => name === 'made')
     this.sum.addResult(
       { lines: lines.map(line => ({ ...line, tier: 'batch' })), details },
-      // Images without tokens are counted by themselves, whatever was read for them.
+      // Images without tokens are charged by their number, whatever input was read for them.
       { model, hasOutput: hasOutput || (isMade && !isOfImages), textBytes },
       this.flags,
     )
   }
 
-  /** Images that a tool has drawn: by their tokens, or where nobody has told those by their number. */
+  /** Images that a tool made: by their tokens, or by their number if no tokens are reported. */
   #drawn(findings: readonly Finding[], tools: UsageFields | undefined): UsageLine | undefined {
     const named = lastValue(findings, 'toolModel')
     const drawsWith = typeof named === 'string' ? named : undefined
@@ -98,12 +98,12 @@ class BatchOutputReader extends BatchResultsReader {
   }
 }
 
-/** Whether an item of a response is an image that a tool has drawn. */
+/** Whether an item of a response is an image that a tool made. */
 function isDrawn({ name, raw }: Finding): boolean {
   return name === 'outputType' && raw?.toString('latin1') === '"image_generation_call"'
 }
 
-/** As of a single request: the tokens of images where they were counted, and else the images. */
+/** As for a single request: the tokens of images if they are counted, otherwise the number of images. */
 function images(
   findings: readonly Finding[],
   tokens: Measure | undefined,
@@ -125,23 +125,23 @@ const batch = object({
   output_file_id: value('outputFile'),
   error_file_id: value('errorFile'),
   request_counts: object({ completed: value('completed') }),
-  // Mistral's.
+  // Mistral's names.
   output_file: value('outputFile'),
   error_file: value('errorFile'),
-  // xAI's, which have no status.
+  // xAI's batches, which have no status.
   batch_id: value('id'),
   ...xaiCounts,
 })
 
-/** Batches that were cancelled or not done in time are billed for what was done; Mistral's statuses are in capitals. */
+/** Batches that were cancelled or expired are billed for the completed part; Mistral's statuses are in capitals. */
 const finalStatuses: ReadonlySet<string> = new Set(
   'completed cancelled expired SUCCESS CANCELLED TIMEOUT_EXCEEDED'.split(' '),
 )
 const failedStatuses: ReadonlySet<string> = new Set(['failed', 'FAILED'])
 
 /**
- * Reads the batch object. Its `usage` counts zeros while the batch runs; totals of several models, or of
- * prompts that differ in price, say too little, and then the output file is read.
+ * Reads the batch object. Its `usage` counts zeros while the batch runs; totals over several models, or over prompts
+ * with different prices, are not enough, and then the output file is read.
  */
 class BatchReader extends OpenaiReader {
   #status = ''
@@ -163,7 +163,7 @@ class BatchReader extends OpenaiReader {
 
   protected override measure(): ResponseMeasure {
     const usage = this.usage()
-    // A job without one model, or whose prompts may differ in price, names none.
+    // The facts of a job without a single model, or whose prompts may differ in price, name no model.
     const isTotal = finalStatuses.has(this.#status) && (this.context.facts.model ?? '') !== ''
     const measure = isTotal && usage ? measureTokens(usage, this.context.providerKind) : undefined
     if (measure === undefined || isNothing(measure.meters)) return { lines: [], details: {} }
@@ -177,7 +177,7 @@ class BatchReader extends OpenaiReader {
     if (failedStatuses.has(this.#status)) return { state: 'failed' }
     if (!finalStatuses.has(this.#status)) return { state: 'running' }
     if (hasTotals) return { state: 'done' }
-    // Without an output file no request came to anything.
+    // Without an output file no request succeeded.
     if (this.#outputFile === '') return { state: 'failed' }
     return { state: 'done', resultsPath: `/files/${encodeURIComponent(this.#outputFile)}/content` }
   }
@@ -190,7 +190,7 @@ function isNothing(meters: ResponseMeasure['lines'][number]['meters']): boolean 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
   new BatchReader(head, context, batch, 'batch')
 
-/** What making a batch is, in whatever words. */
+/** What all operations that create a batch have in common. */
 export const batchSubmission = {
   body: 'json',
   modelIn: 'none',
@@ -209,7 +209,7 @@ const createBatch: Operation = {
   factsFromJson: batchFacts,
 }
 
-/** What can be asked of a batch by its id. */
+/** The operations on a batch by its id. */
 export const batches = jobOperations('batch', readUsage)
 
 const pathOf = (id: string): string => `/batches/${encodeURIComponent(id)}`
@@ -229,12 +229,12 @@ export const openaiBatchRows: readonly RouteRow[] = [
   route('POST', '/batches/{id}/cancel', batches.cancelled, { object: 'batch' }),
 ]
 
-/** Where Mistral shows a batch. */
+/** Mistral's path of a batch. */
 export function mistralBatchPath(id: string): string {
   return `/batch/jobs/${encodeURIComponent(id)}`
 }
 
-/** Batches run for a day; the provider takes its time to end those that are late. */
+/** Batches run for a day; the provider may take longer to end late ones. */
 export const batchJobs: JobKind = {
   kind: 'batch',
   retrieval: batches.stored,
@@ -247,7 +247,7 @@ export const batchJobs: JobKind = {
   },
   path: (id, providerKind) =>
     knownProvider(providerKind).batches === 'mistral' ? mistralBatchPath(id) : pathOf(id),
-  // A week is the longest that Mistral takes.
+  // A week is the longest duration that Mistral accepts.
   durationMsMax: 8 * 86_400_000,
 }
 

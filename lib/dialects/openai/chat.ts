@@ -15,7 +15,7 @@ import { knownProvider } from '../../providers/known-providers.ts'
 /** An image's address: `image_url: "..."` or `image_url: {url: "..."}`. */
 const imageUrl = anyOf(base64('image'), object({ ...strangeMembers, url: base64('image') }))
 
-/** One part of a message's content, in the spellings of OpenAI and of those who copied it. */
+/** One part of a message's content, in the spellings of OpenAI and of providers that copied its format. */
 const contentPart = object({
   ...strangeMembers,
   image_url: imageUrl,
@@ -33,18 +33,18 @@ const contentPart = object({
 })
 
 const thinkingConfig = { thinking_budget: value('reasoningBudget'), thinking_level: value('reasoningEffort') }
-/** Gemini's own options, as its OpenAI endpoint takes them. */
+/** Gemini's own options, as its OpenAI endpoint accepts them. */
 const geminiOptions = searched({
-  // Google takes camel case for the same.
+  // Google accepts camel case for the same.
   cachedcontent: names('cachedContent'),
   thinking_config: searched(thinkingConfig),
   tools: anyOf(googleTool, list(googleTool)),
 })
 
-/** What most messages have beside their content, found without a search for names. */
+/** The common members of messages beside their content; an exact match skips the search for names. */
 const commonMembers = { role: unread, name: unread, tool_calls: unread, tool_call_id: unread }
 
-/** `stream_options`, of which the place and what it says of usage matter. */
+/** `stream_options`: its position and its `include_usage` matter. */
 export const streamOptionsInterest = object({ include_usage: value('includeUsage') }, value('streamOptions'))
 
 const request = searched({
@@ -70,7 +70,7 @@ const request = searched({
   extra_body: searched({ google: geminiOptions }),
 })
 
-/** What a message or the change of one holds that was generated. */
+/** The generated content of a message or of its delta. */
 const thinkingPart = object({ text: span('text') })
 const generated = object({
   content: anyOf(span('text'), list(object({ text: span('text'), thinking: list(thinkingPart) }))),
@@ -83,11 +83,11 @@ const generated = object({
   function_call: object({ arguments: span('text') }, span('output')),
   executed_tools: list(object({ index: value('executedIndex'), type: value('executedType') })),
   audio: object({ id: names('audio'), transcript: span('text'), data: span('audio') }),
-  // OpenRouter's models that draw: https://openrouter.ai/docs/features/multimodal/image-generation
+  // OpenRouter's models that make images: https://openrouter.ai/docs/features/multimodal/image-generation
   images: list(object({}, span('drawn'))),
 })
 
-/** Usage is read wherever it stands, whatever else the chunk holds: providers differ in where they put it. */
+/** Usage is read wherever it is, whatever else the chunk contains: providers put it in different places. */
 const response = object({
   object: value('object'),
   model: value('model'),
@@ -101,13 +101,13 @@ const response = object({
   ),
 })
 
-/** Models that look something up for every answer, of which their usage says nothing. */
+/** Models that search for every response without reporting it in their usage. */
 const searchModel = /-search-(?:preview|api)\b/
 
 class ChatReader extends OpenaiReader {
-  /** Of the tool that is listed right now, in whichever order they come. */
+  /** The members of the current tool, which come in either order. */
   #executed: { index?: unknown; type?: unknown } = {}
-  /** Searches that Groq's messages list, each under one index, however often its events do. */
+  /** The searches that Groq's messages list. Each has one index, which several events may repeat. */
   readonly #searches = new Set<unknown>()
 
   protected override onValue(name: string, value: unknown): void {
@@ -136,7 +136,7 @@ class ChatReader extends OpenaiReader {
     }
   }
 
-  /** What was asked to search is taken to have searched once, where nothing says how often. */
+  /** If nothing reports the number of searches, a request with a search tool counts as one search. */
   get #searchesUnseen(): number {
     const { facts, providerKind } = this.context
     if (this.#searches.size > 0) return this.#searches.size
@@ -155,10 +155,10 @@ export const chat = paidOperation('chat', 'output', {
   readUsage: (head, context) => new ChatReader(head, context, response),
 })
 
-/** What Perplexity's search in steps costs beyond another one: https://docs.perplexity.ai/getting-started/pricing. */
+/** The extra cost of Perplexity's multi-step search: https://docs.perplexity.ai/getting-started/pricing. */
 const proSearchUsd = 0.008
 
-/** It is stated with the cost, in no meter of the usage. */
+/** The response states it with the cost, in no meter of the usage. */
 function isProSearch(scan: ScanResult): boolean {
   const type = findField(scan, 'searchType')
   return type !== undefined && textOf(type) !== 'fast'
@@ -166,7 +166,7 @@ function isProSearch(scan: ScanResult): boolean {
 
 /** @throws GatewayError body_invalid, not_supported */
 function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
-  // xAI tells such an answer once: whoever asked for its usage would take it from the client.
+  // xAI returns such a response only once: a gateway that fetched it for its usage would take it from the client.
   if (readBoolean(scan, 'deferred') === true) {
     throw new GatewayError(
       'not_supported',
@@ -179,13 +179,13 @@ function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
     ...(splice !== undefined && { usageSplice: splice }),
     ...(isProSearch(scan) && { units: { statedUsd: proSearchUsd } }),
   })
-  // Answers in audio have an id by which the next request may go on from them.
+  // Audio responses have an id from which the next request may continue.
   return findField(scan, 'audioOut') === undefined ? facts : { ...facts, makesObjects: true }
 }
 
 /**
- * What to write into a streaming request so that the answer reports its usage: the smallest change there
- * is, everything else stays as it was sent. Undefined when usage is asked for already.
+ * What to insert into a streaming request so that the response reports its usage: the smallest possible change, while
+ * everything else stays as it was sent. Undefined if the request already asks for usage.
  * @throws GatewayError body_invalid
  */
 export function usageSplice(scan: ScanResult): RequestFacts['usageSplice'] {

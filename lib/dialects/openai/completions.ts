@@ -29,13 +29,13 @@ const response = object({
   choices: list(object({ text: span('text') })),
 })
 
-/** `POST /completions`, the legacy one. */
+/** `POST /completions`, the legacy endpoint. */
 export const completions = paidOperation('completions', 'output', {
   interest: request,
   factsFromJson(scan, body) {
     const splice = usageSplice(scan)
     const facts = factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
-    // `best_of` answers are generated and billed, whether they are shown or not.
+    // `best_of` completions are generated and billed, whether they are shown or not.
     const candidates = Math.max(facts.candidates, readCount(scan, 'bestOf') ?? 1)
     const prompts = countPrompts(scan)
     return { ...facts, candidates: candidates * prompts, isReadInParts: prompts > 1 }
@@ -43,7 +43,7 @@ export const completions = paidOperation('completions', 'output', {
   readUsage: (head, context) => new OpenaiReader(head, context, response),
 })
 
-/** A list of prompts is answered one by one; a list of numbers is one prompt in tokens. */
+/** A list of strings is several prompts with a completion each; a list of numbers is one prompt in tokens. */
 export function countPrompts(scan: ScanResult): number {
   let count = 0
   for (const { name, type } of scan.findings) {

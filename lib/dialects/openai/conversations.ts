@@ -9,7 +9,7 @@ import { route, type RouteRow } from '../route-table.ts'
 import { withoutEchoes, inputItem } from './response-input.ts'
 
 const conversation = object({ id: names('conversation') })
-/** A request with items, which may name files, and items that the provider has kept. */
+/** A request with items, which may name files and items stored at the provider. */
 const withItems = { freeAt: atOpenai, body: 'json', interest: searched({ items: list(inputItem) }) } as const
 
 function itemsFacts(scan: ScanResult, body: BodyLength): RequestFacts {
@@ -21,7 +21,7 @@ const createConversation: Operation = {
   ...objectOperation('conversation', conversation, withItems),
   factsFromJson: itemsFacts,
 }
-/** `POST /conversations/{id}`: other metadata. */
+/** `POST /conversations/{id}`: replaces the metadata. */
 const updateConversation = objectOperation('conversation-update', conversation, {
   freeAt: atOpenai,
   body: 'json',
@@ -30,8 +30,8 @@ const updateConversation = objectOperation('conversation-update', conversation, 
 const storedConversation = freeOperation('stored-conversation')
 const deletedConversation = freeOperation('deleted-conversation', { isDeletion: true })
 /**
- * `POST /conversations/{id}/items`. What is put in is not recorded item by item: nobody knows how many tokens one has, so a
- * response that referred to one by its id could not be held for.
+ * `POST /conversations/{id}/items`. The added items are not recorded one by one: their tokens are unknown, so no hold
+ * could cover a response that refers to one by its id.
  */
 const addItems = freeOperation('conversation-items', { ...withItems, factsFromJson: itemsFacts })
 const storedItems = freeOperation('stored-conversation-items')
@@ -40,8 +40,8 @@ const deletedItem = freeOperation('deleted-conversation-item')
 const path = '/conversations/{id}'
 
 /**
- * Conversations, below `/v1`. Nothing is paid for them by themselves: what a response reads of one is its input, and up
- * to the model's whole window of it is reckoned with. Mistral's have the same path, and answer.
+ * Conversations, below `/v1`. They are free: what a response reads of one is its input, and the hold assumes the
+ * model's whole window. Mistral's conversations have the same path, and generate responses.
  * https://docs.mistral.ai/api/endpoint/beta/conversations
  */
 export const openaiConversationRows: readonly RouteRow[] = [

@@ -6,12 +6,12 @@ import { measureTokens } from './openai-reader.ts'
 import type { UsageFields } from '../measure.ts'
 import type { UsageLine, Meters } from '../../money/usage.ts'
 
-/** What the tool `image_generation` draws with unless it is told otherwise. */
+/** The default model of the tool `image_generation`. */
 const drawsWithUnlessSaid = 'gpt-image-1'
 
 /**
- * The model that a request's tools draw with; undefined where they draw nothing.
- * @throws GatewayError body_invalid for two, of which no response tells which one has drawn
+ * The model with which a request's tools make images; undefined if they make none.
+ * @throws GatewayError body_invalid for two models, since no response reports which one made an image
  */
 export function drawingModel(scan: ScanResult): string | undefined {
   let model: string | undefined
@@ -36,7 +36,7 @@ function severalModels(one: string, other: string): GatewayError {
   )
 }
 
-/** What images come to of which nobody has told the tokens. */
+/** The units of images without reported tokens. */
 export function drawnUncounted(
   images: number,
   quality: string | undefined,
@@ -45,7 +45,7 @@ export function drawnUncounted(
   return { model: model ?? drawsWithUnlessSaid, meters: { imageOutput: images * imageTokens(quality) } }
 }
 
-/** What a tool has drawn is no part of the answer's own usage, and has the price of the model that drew it. */
+/** A tool's images are not part of the response's own usage; they have the price of the model that made them. */
 export function drawnLine(tools: UsageFields, model: string | undefined): UsageLine | undefined {
   const counted = tools.within('image_gen')
   if ((counted.count('total_tokens') ?? 0) === 0) return undefined
@@ -60,20 +60,20 @@ export function imageMeters(meters: Meters, usage: UsageFields | undefined): Met
   return { ...meters, output: 0, imageOutput: meters.output }
 }
 
-/** `1024x1024/high`; what the request leaves to the provider has no part in it. */
+/** `1024x1024/high`; members that the request leaves to the provider are omitted. */
 export function imageVariant(size: unknown, quality: unknown): string | undefined {
   const parts = [size, quality].filter(part => typeof part === 'string' && part !== '' && part !== 'auto')
   return parts.length === 0 ? undefined : parts.join('/').toLowerCase()
 }
 
-/** Of images in OpenAI's table, the larger shape of each quality. */
+/** The tokens of the larger shape of each quality, from OpenAI's table. */
 const tokensByQuality = new Map([
   ['low', 408],
   ['medium', 1584],
   ['high', 6240],
 ])
 
-/** The tokens of an image that nobody has counted. */
+/** The tokens of an image without a count. */
 export function imageTokens(quality: string | undefined): number {
   return tokensByQuality.get(quality ?? '') ?? 1584
 }

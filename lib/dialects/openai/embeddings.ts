@@ -4,7 +4,7 @@ import { searched, strangeMembers } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-/** OpenRouter, Jina and Voyage take images too, each in members of its own. */
+/** OpenRouter, Jina and Voyage accept images too, each in members of its own. */
 const request = searched({ ...modelMembers, input: list(object(strangeMembers)) })
 
 const response = object({

@@ -11,14 +11,14 @@ import { readAgain, type NamedObject, type UsageReading } from '../../money/usag
 import { batchReading, lastUsage, lastValue, BatchSum } from '../batch-results.ts'
 import { measureTokens } from './openai-reader.ts'
 
-/** `POST /files`, a form with the file in it. */
+/** `POST /files`: a form that contains the file. */
 const fileUpload = fileOperation('file-upload', keptFile('id'), { body: 'streamed', carriesFile: 'form' })
 const storedFile = freeOperation('stored-file')
 const deletedFile = freeOperation('deleted-file', { isDeletion: true })
 /** `GET /files/{id}/content` */
 const fileContent: Operation = { ...storedFile, readUsage: readBatchResponses, namesObjects: true }
 
-/** `POST /uploads`: a large file comes in parts. */
+/** `POST /uploads`: a large file is uploaded in parts. */
 const uploadStart: Operation = {
   ...objectOperation('upload-start', object({ id: names('upload') }), {
     body: 'json',
@@ -66,7 +66,7 @@ export const openaiFileRows: readonly RouteRow[] = [
   route('POST', '/uploads/{id}/cancel', uploadCancel, { object: 'upload' }),
 ]
 
-/** What can be asked for later of a line of an output file. */
+/** The objects that a line of an output file names for later requests. */
 const line = object({
   response: object({
     body: object({
@@ -80,12 +80,12 @@ const line = object({
 })
 
 const lineOptions = { valueBytesMax: 4096, findingsMax: 20_000, rejectDuplicates: false }
-/** Of one file, which may hold fifty thousand responses. */
+/** For one file, which may contain fifty thousand responses. */
 const namesMax = 250_000
 
 /**
- * Reads the results of a batch while a client fetches them, for the names of the responses that its provider
- * has kept: whoever made the batch can go on from them.
+ * Reads the results of a batch while a client fetches them, for the names of the responses that the provider has
+ * stored: the account that made the batch can continue from them.
  */
 class BatchResponsesReader implements UsageReader {
   readonly isTerminal = false
@@ -114,13 +114,13 @@ class BatchResponsesReader implements UsageReader {
   }
 
   #take({ error, findings }: JsonLine): void {
-    // What is not whole may be something else, such as the definition of a tool.
+    // An incomplete object may be something else, such as the definition of a tool.
     if (error !== undefined || lastValue(findings, 'object') !== 'response') return
     const id = lastValue(findings, 'id')
     if (typeof id !== 'string' || lastValue(findings, 'store') === false) return
     const usage = lastUsage(findings, 'usage', new Set())
     const used = usage && measureTokens(usage, this.#providerKind)?.meters
-    // No charge is of this response alone.
+    // No charge belongs to this response alone.
     const facts = { context: readAgain(used ?? {}) }
     for (const named of [{ kind: 'response', id, facts } as const, ...objectsIn({ findings })]) {
       if (this.#named === namesMax) return
@@ -130,7 +130,7 @@ class BatchResponsesReader implements UsageReader {
   }
 }
 
-/** Of a file that a batch of the account's has made. Parts of one may begin and end anywhere, so they tell nothing. */
+/** A file that a batch of the account made. Byte ranges of a file may begin and end anywhere, so they are not read. */
 export function readBatchResponses(
   { status }: HeadFacts,
   { object: file, providerKind }: UsageReaderContext,

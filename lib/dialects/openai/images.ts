@@ -15,19 +15,19 @@ import { imageMeters, imageVariant } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { knownProvider } from '../../providers/known-providers.ts'
 
-/** xAI's edits send JSON with the image in it. */
+/** xAI's edits send JSON that contains the image. */
 const image = anyOf(
   base64('image'),
   searched({ url: base64('image'), image_url: base64('image'), file_id: names('file') }),
 )
 
 /**
- * What only GPT Image models take: a request with any of it and without a model is made by one of those.
- * https://platform.openai.com/docs/api-reference/images/create
+ * Members that only GPT Image models accept: the provider runs a request with any of them and without a model on one of
+ * those. https://platform.openai.com/docs/api-reference/images/create
  */
 const laterMembers =
   'background input_fidelity moderation output_compression output_format partial_images'.split(' ')
-/** What the model takes that is asked where a request names none. */
+/** The values that the default model accepts. */
 const sizesUnlessSaid: ReadonlySet<string> = new Set(['', 'auto', '256x256', '512x512', '1024x1024'])
 const qualitiesUnlessSaid: ReadonlySet<string> = new Set(['', 'auto', 'standard'])
 
@@ -38,7 +38,7 @@ const request: Interest = searched({
   n: value('candidates'),
   size: value('size'),
   quality: value('quality'),
-  // xAI's, in place of size and quality: 1k, 2k.
+  // xAI's member, instead of size and quality: 1k, 2k.
   resolution: value('resolution'),
   image: anyOf(image, list(image)),
   images: list(image),
@@ -56,8 +56,8 @@ const response = object({
 })
 
 /**
- * Tokens where the provider counts them. Where it does not, the images that came are counted, at the
- * size and quality that the answer names or that was asked for.
+ * Tokens if the provider counts them. Otherwise the images in the response are counted, at the size and quality that
+ * the response names or the request asked for.
  */
 class ImagesReader extends OpenaiReader {
   #images = 0
@@ -86,7 +86,7 @@ class ImagesReader extends OpenaiReader {
     return { ...counted, lines: [this.line({ images: this.#images }, variant), ...this.#inputLines()] }
   }
 
-  /** The images of a request, where they are billed too. */
+  /** The input images of a request, for models that bill them. */
   #inputLines(): readonly UsageLine[] {
     const inputs =
       knownProvider(this.context.providerKind).billsInputImages === true
@@ -114,7 +114,7 @@ export const imageGenerations: Operation = {
   factsFromJson: imageFacts,
 }
 
-/** `POST /images/edits` and `/images/variations`; xAI takes JSON where OpenAI takes a form. */
+/** `POST /images/edits` and `/images/variations`; xAI accepts JSON where OpenAI accepts a form. */
 export const imageEdits: Operation = {
   ...shared,
   name: 'image-edits',
@@ -126,12 +126,12 @@ export const imageEdits: Operation = {
 /** `POST /images/variations` */
 export const imageVariations: Operation = { ...imageEdits, name: 'image-variations' }
 
-/** How many images a request begins from, those of files too. */
+/** The number of input images of a request; every file counts as one. */
 export function imagesIn(media: RequestFacts['media']): number {
   return media.filter(({ kind, object: file }) => kind === 'image' || file !== undefined).length
 }
 
-/** Images in JSON, which xAI bills one by one, are held for as if they were made. */
+/** Images in JSON, which xAI bills one by one, are held for as if the request made them. */
 function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof factsFrom> {
   const resolution = readString(scan, 'resolution')?.toLowerCase()
   const isLater = readBoolean(scan, 'stream') === true || findField(scan, 'later') !== undefined
@@ -144,7 +144,7 @@ function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof facts
 }
 
 /**
- * Without a model the provider chooses one by what else is asked for, at another price than the one that is charged.
+ * Without a model the provider chooses one by the other members, possibly at another price than the one charged.
  * @throws GatewayError body_invalid
  */
 function requireModel({ model }: RequestFacts, isLater: boolean, size = '', quality = ''): void {
@@ -152,7 +152,7 @@ function requireModel({ model }: RequestFacts, isLater: boolean, size = '', qual
   if (!isLater && sizesUnlessSaid.has(size) && qualitiesUnlessSaid.has(quality)) return
   throw new GatewayError(
     'body_invalid',
-    'The request names no model, and asks for what only some models draw. Send "model".',
+    'The request names no model, and asks for options that only some models have. Send "model".',
     { param: 'model' },
   )
 }

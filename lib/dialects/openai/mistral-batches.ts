@@ -20,7 +20,7 @@ const request = object({
   agent_id: value('agent'),
 })
 
-/** Where the requests of a batch may go here, and what a model must have a price for to be asked there. */
+/** The endpoints for the requests of a batch here, and the meter for which a model must have a price there. */
 const endpoints: ReadonlyMap<string, Meter> = new Map([
   ['/v1/chat/completions', 'output'],
   ['/v1/fim/completions', 'output'],
@@ -73,7 +73,7 @@ const batchJobList = listOperation('batch-job-list', {
   readPage(query) {
     const { limit, skip } = readNumberedPage(query)
     const status = query.getAll('status').flatMap(one => one.split(','))
-    // How many of those on the pages before have the status nobody knows without asking for them.
+    // Which objects of earlier pages have the status is known only by fetching them.
     if (status.length > 0 && skip > 0) throw invalid('page', 'and status exclude each other here')
     return {
       limit,

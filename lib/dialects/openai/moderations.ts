@@ -8,7 +8,7 @@ const request = searched({
   input: list(object({ image_url: anyOf(base64('image'), object({ url: base64('image') })) })),
 })
 
-/** `POST /moderations`, which OpenAI does not bill; Mistral does, by its tokens. */
+/** `POST /moderations`, which OpenAI does not bill; Mistral bills its tokens. */
 export const moderations = freeOperation('moderations', {
   freeAt: atOpenai,
   body: 'json',

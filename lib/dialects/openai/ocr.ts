@@ -26,7 +26,7 @@ const response = object({
   pages: span('output'),
 })
 
-/** Pages that are annotated have a price of their own. */
+/** Annotated pages have a price of their own. */
 class OcrReader extends OpenaiReader {
   protected override measure(): ResponseMeasure {
     const pages = this.usage()?.count('pages_processed')
@@ -35,7 +35,7 @@ class OcrReader extends OpenaiReader {
   }
 }
 
-/** `POST /ocr`, as Mistral has it: https://docs.mistral.ai/api/endpoint/ocr */
+/** `POST /ocr`, as at Mistral: https://docs.mistral.ai/api/endpoint/ocr */
 export const ocr = paidOperation('ocr', 'pages', {
   interest: request,
   factsFromJson(scan, body) {

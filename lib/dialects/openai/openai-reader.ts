@@ -13,10 +13,10 @@ import {
 import { knownProvider } from '../../providers/known-providers.ts'
 
 const doneMark = '[DONE]'
-/** In which xAI states what a response has cost. */
+/** The unit in which xAI states the cost of a response. */
 export const ticksPerUsd = 1e10
 
-/** Reads an answer whose usage is OpenAI's token object. */
+/** Reads a response whose usage is OpenAI's token object. */
 export class OpenaiReader extends ResponseReader {
   protected override isLastEvent(_event: string, data: Buffer): boolean {
     return data.length === doneMark.length && data.toString('latin1') === doneMark
@@ -32,7 +32,7 @@ export class OpenaiReader extends ResponseReader {
     if (usage === undefined) return { lines: [], details: {} }
     const measure = measureTokens(usage, this.context.providerKind)
     if (measure === undefined) return { lines: [], details: statedCost(usage) }
-    // What xAI reads of attached files by costs twice as much as its other tools.
+    // xAI's searches in attached files cost twice as much as its other tools.
     const attached = usage.within('server_side_tool_usage_details').count('attachment_search_calls') ?? 0
     const line = this.line(measure.meters, measure.variant)
     const lines = attached === 0 ? [line] : [line, this.line({ searches: attached }, 'attachment')]
@@ -53,9 +53,8 @@ interface Totals {
 }
 
 /**
- * Tokens as OpenAI counts them, and everybody who copies its format: the prompt includes what came from
- * the cache, was written to it, or was audio or image; the completion includes reasoning. Undefined when
- * the object counts no tokens.
+ * Tokens as OpenAI and the providers that copy its format count them: the prompt includes cache reads, cache writes,
+ * audio and images; the completion includes reasoning. Undefined if the object counts no tokens.
  */
 export function measureTokens(usage: UsageFields, providerKind: string): Measure | undefined {
   const { input, output } = readTotals(usage, providerKind)
@@ -68,7 +67,7 @@ export function measureTokens(usage: UsageFields, providerKind: string): Measure
     variant: contextSize,
   }
   if (input !== undefined) splitInput(usage, input, measure)
-  // Mistral bills what it hears by the second, and counts its tokens as well.
+  // Mistral bills audio input by the second, and counts its tokens as well.
   addUsed(measure.meters, 'audioSeconds', usage.quantity('prompt_audio_seconds'))
   if (output !== undefined) splitOutput(usage, output, measure)
   addUsed(measure.meters, 'searches', countSearches(usage))
@@ -85,11 +84,11 @@ function splitInput(usage: UsageFields, total: number, { meters, details }: Meas
   const cachedAudio = parts.within('cached_tokens_details').count('audio_tokens') ?? 0
   addUsed(meters, 'cachedAudioInput', split.take(Math.min(cachedAudio, cached ?? 0)))
   addUsed(meters, 'cachedInput', split.take(Math.max(0, (cached ?? 0) - cachedAudio)))
-  // Qwen has Anthropic's name for it. https://www.alibabacloud.com/help/en/model-studio/context-cache
+  // Qwen uses Anthropic's name for it. https://www.alibabacloud.com/help/en/model-studio/context-cache
   const written = parts.count('cache_write_tokens', 'cache_creation_input_tokens')
   addUsed(meters, 'cacheWrite5m', split.take(written))
   if (split.isOverdrawn) usage.flag('usage_inconsistent')
-  // Audio and images may have come from the cache, where they are counted already.
+  // Audio and images may be cached input, which is counted already.
   const audio = parts.count('audio_tokens') ?? 0
   const image = parts.count('image_tokens') ?? 0
   if (audio + image > total) usage.flag('usage_inconsistent')
@@ -111,13 +110,13 @@ function splitOutput(usage: UsageFields, total: number, { meters, details }: Mea
   addDetail(details, 'rejectedPrediction', parts.count('rejected_prediction_tokens'))
 }
 
-/** The provider's totals, with the tokens that some of them count in `total_tokens` only. */
+/** The provider's totals, including the tokens that some providers count in `total_tokens` only. */
 function readTotals(usage: UsageFields, providerKind: string): Totals {
   const input = usage.count('prompt_tokens', 'input_tokens')
   const output = usage.count('completion_tokens', 'output_tokens')
   const total = usage.count('total_tokens')
   if (total === undefined) return { input, output }
-  // Embeddings and reranking read and write nothing; some name the total alone.
+  // Embeddings and reranking have no output; some report the total alone.
   if (input === undefined && output === undefined) return { input: total, output: undefined }
   const hidden = total - (input ?? 0) - (output ?? 0)
   if (hidden === 0) return { input, output }
@@ -138,7 +137,7 @@ function readTotals(usage: UsageFields, providerKind: string): Totals {
   return { input, output }
 }
 
-/** What xAI bills a fee for, each call of which costs what a search does, or less. */
+/** The calls for which xAI bills a fee; each costs as much as a search, or less. */
 const xaiCalls = [
   'web_search_calls',
   'x_search_calls',
@@ -147,7 +146,7 @@ const xaiCalls = [
   'document_search_calls',
 ] as const
 
-/** Searches that the provider bills, by the counter it bills from. */
+/** The searches that the provider bills, from the counter by which it bills them. */
 function countSearches(usage: UsageFields): number | undefined {
   const xaiTools = usage.within('server_side_tool_usage_details')
   if (xaiTools.has(...xaiCalls, 'attachment_search_calls'))
@@ -160,7 +159,10 @@ function countSearches(usage: UsageFields): number | undefined {
   )
 }
 
-/** Tools of Perplexity's agents that cost what a search does, or less: https://docs.perplexity.ai/getting-started/pricing */
+/**
+ * Tools of Perplexity's agents that cost as much as a search, or less:
+ * https://docs.perplexity.ai/getting-started/pricing
+ */
 const perplexityTools = [
   'web_search',
   'search_web',
@@ -169,17 +171,17 @@ const perplexityTools = [
   'finance_search',
 ] as const
 
-/** The calls of all these tools, as each of them tells in a member; undefined where none is told of. */
+/** The calls of all these tools, each counted in a member; undefined if none is reported. */
 function callsOf(tools: UsageFields, names: readonly string[], member: string): number | undefined {
   if (!tools.has(...names)) return undefined
   return names.reduce((calls, name) => calls + (tools.within(name).count(member) ?? 0), 0)
 }
 
-/** Tools of Qwen's that have a fee. Pages that it reads and code that it runs have none. */
+/** Qwen's tools with a fee. Reading pages and running code are free. */
 const qwenTools = ['web_search', 'web_search_image', 'image_search', 'file_search'] as const
 
 /**
- * Responses have a counter for each tool, and the same once more among their details; chat has one for all searches.
+ * Responses have a counter for each tool, repeated in their details; chat has one counter for all searches.
  * https://www.alibabacloud.com/help/en/model-studio/web-search
  */
 function qwenSearches(usage: UsageFields): number | undefined {
@@ -191,14 +193,14 @@ function qwenSearches(usage: UsageFields): number | undefined {
   return usage.within('plugins').within('search').count('count')
 }
 
-/** Whether a usage has a counter of searches, be it of none. */
+/** Whether a usage has a counter of searches, even if it is zero. */
 export function countsSearches(usage: UsageFields): boolean {
   return countSearches(usage) !== undefined || usage.has('server_side_tool_usage_details')
 }
 
 /**
- * What a provider says that its response has cost: OpenRouter `cost: 0.00036`, Perplexity `cost: {total_cost}`, and xAI in
- * ticks. https://docs.x.ai/developers/cost-tracking
+ * The cost that a provider states for its response: OpenRouter `cost: 0.00036`, Perplexity `cost: {total_cost}`, and
+ * xAI in ticks. https://docs.x.ai/developers/cost-tracking
  */
 function statedCost(usage: UsageFields): Record<string, number> {
   const details: Record<string, number> = {}

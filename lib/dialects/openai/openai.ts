@@ -33,7 +33,7 @@ import { xaiVideoRows } from './xai-videos.ts'
 const assistantsGone =
   'OpenAI shut its Assistants API down on 2026-08-26. Use /v1/responses, with /v1/conversations in place of threads.'
 
-/** What lives on at the provider, is billed later, or goes around the gateway. */
+/** Operations that keep running at the provider, are billed later, or bypass the gateway. */
 const unsupported: readonly (readonly [string, string])[] = [
   ['videos', 'This is not in this release; videos are made, remixed, read and deleted one by one.'],
   ['containers', 'Containers are not in this release.'],
@@ -44,13 +44,13 @@ const unsupported: readonly (readonly [string, string])[] = [
     "GPT-Live's sessions are not in this release, and no model of them is sold. Use /v1/realtime with a model such as gpt-realtime.",
   ],
   ['evals', 'Evals are not in this release.'],
-  // A model in the path wins over the one in the body, by which prices are found.
+  // A model in the path takes precedence over the one in the body, which determines the price.
   ['engines', 'Engines are not in this release; name the model in the body.'],
   ['deployments', 'Deployments are not in this release; name the model in the body.'],
   ['fine_tuning', 'Fine-tuning is not in this release.'],
 ]
 
-/** What is served below `/v1`, and what is refused there in words. */
+/** The operations served below `/v1`, and those refused with a reason. */
 const openaiRoutes = new RouteTable([
   route('POST', '/chat/completions', chat),
   route('POST', '/completions', completions),
@@ -119,12 +119,12 @@ function shape({ row, message }: GatewayError, param: string | undefined): Opena
   return { message, type, param: param ?? null, code }
 }
 
-/** `{"error": {message, type, param, code}}`; facts of a refusal, such as `required`, stand beside. */
+/** `{"error": {message, type, param, code}}`; the facts of a refusal, such as `required`, are further members. */
 function openaiErrorBody(error: GatewayError): string {
   return JSON.stringify({ error: { ...shape(error, error.param), ...error.details } })
 }
 
-/** Official SDKs raise on any data with an `error`; the responses' own error events have a name and a type. */
+/** Official SDKs raise on any data with an `error`; the error events of the Responses API have a name and a type. */
 function openaiErrorEvent(cause: GatewayError, operationName?: string): Buffer {
   const error = shape(cause, undefined)
   if (operationName?.startsWith('responses') !== true)

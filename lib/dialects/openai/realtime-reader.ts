@@ -22,7 +22,7 @@ import { plainType, type ProviderTool } from '../provider-tools.ts'
 import { providerToolsIn, toolMembers } from '../search-tools.ts'
 import { realtimeUsage, bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-usage.ts'
 
-/** What an image is taken for at most, in tokens: they are made small before they are read (wire.md 2.7). */
+/** The most tokens of an image: images are scaled down before they are read (wire.md 2.7). */
 const imageTokensMax = 1600
 
 const item = object({ content: list(object({ audio: span('audio'), image_url: span('image') })) })
@@ -46,29 +46,32 @@ const clientInterest = object({
   }),
 })
 
-/** Events that carry generated text, in the names of the beta and of what came after it. */
+/** Events that carry generated text, under the names of the beta and of the later API. */
 const textDeltas =
   /^response\.(?:output_)?(?:text|audio_transcript)\.delta$|^response\.function_call_arguments\.delta$/
 const audioDeltas = /^response\.(?:output_)?audio\.delta$/
-/** What was said is gathered into an item, and written down as `delta`, then `completed` or `failed`. */
+/** Input audio is committed as an item and transcribed: `delta`, then `completed` or `failed`. */
 const transcripts =
   /^(?:input_audio_buffer|conversation\.item\.input_audio_transcription)\.(committed|delta|completed|failed)$/
 
 /** Reads OpenAI's Realtime events, and those of xAI, which copies them. */
 export class RealtimeReader implements SessionReader {
   readonly #context: SessionContext
-  /** Until the server says otherwise it listens, and answers when the speaker pauses. */
+  /** By default the server listens, and responds when the speaker pauses. */
   #startsByItself = true
   #isSpoken = true
   #sessionCap: number | undefined
   #heardBytesPerSecond = pcmBytesPerSecond
   #spokenBytesPerSecond = pcmBytesPerSecond
-  /** Changes to the session that the server has not told of, so that anything may be. One that it refuses stays. */
-  #updatesUntold = 0
-  /** What the provider may run by itself, as it has told, and as it was told since. */
+  /**
+   * Changes to the session that the server has not confirmed, so that any setting may apply. A refused change stays
+   * here.
+   */
+  #unconfirmedUpdates = 0
+  /** The tools that the provider may run: those that it confirmed, and those requested since. */
   #tools: readonly ProviderTool[] = []
-  #untoldTools: readonly ProviderTool[] = []
-  /** What is said is written down, which is billed whether it is answered or not. */
+  #unconfirmedTools: readonly ProviderTool[] = []
+  /** Input audio is transcribed, which is billed whether or not a response follows. */
   #isTranscribing = false
   #transcriptionModel: string | undefined
 
@@ -77,20 +80,20 @@ export class RealtimeReader implements SessionReader {
   }
 
   get startsByItself(): boolean {
-    return this.#startsByItself || this.#updatesUntold > 0
+    return this.#startsByItself || this.#unconfirmedUpdates > 0
   }
 
   get isSpoken(): boolean {
-    return this.#isSpoken || this.#updatesUntold > 0
+    return this.#isSpoken || this.#unconfirmedUpdates > 0
   }
 
   get tools(): readonly ProviderTool[] {
-    return [...this.#tools, ...this.#untoldTools]
+    return [...this.#tools, ...this.#unconfirmedTools]
   }
 
-  /** While nobody knows the form for certain it may be the smallest, in which so many bytes last longest. */
+  /** While the format is uncertain it may be the smallest one, in which a given number of bytes lasts longest. */
   #secondsHeard(encodedLength: number): number {
-    const isCertain = this.#updatesUntold === 0
+    const isCertain = this.#unconfirmedUpdates === 0
     return encodedSeconds(encodedLength, isCertain ? this.#heardBytesPerSecond : g711BytesPerSecond)
   }
 
@@ -106,18 +109,18 @@ export class RealtimeReader implements SessionReader {
       textBytes: message.length - audio - encodedLength(scan, 'image'),
       ...(images > 0 && { imageTokens: images * imageTokensMax }),
     }
-    if (type === 'response.create') return { ...event, ...this.#asked(scan) }
-    if (type === 'session.update') return { ...event, ...this.#updated(scan) }
+    if (type === 'response.create') return { ...event, ...this.#responseCreate(scan) }
+    if (type === 'session.update') return { ...event, ...this.#sessionUpdate(scan) }
     if (type === 'input_audio_buffer.append' || type === 'input_audio_buffer.commit') {
-      // Without voice detection audio is only gathered, until a response is asked for.
+      // Without voice detection audio is only buffered, until a response is requested.
       const isHeard = this.startsByItself || this.#isTranscribing
-      // The model reads no more of it than its audio.
+      // The model reads nothing but the audio of such a message.
       return { ...event, textBytes: 0, ...(isHeard && { starts: 'input' }), ...this.#cap(undefined) }
     }
     return { ...event, ...this.#cap(undefined) }
   }
 
-  #asked(scan: ScanResult): Partial<ClientEvent> {
+  #responseCreate(scan: ScanResult): Partial<ClientEvent> {
     const modalities = scan.findings.filter(({ name }) => name === 'modality')
     const isApart =
       findField(scan, 'ownInput') !== undefined ||
@@ -133,9 +136,9 @@ export class RealtimeReader implements SessionReader {
     }
   }
 
-  #updated(scan: ScanResult): Pick<ClientEvent, 'model'> {
-    this.#updatesUntold += 1
-    this.#untoldTools = [...this.#untoldTools, ...providerToolsIn(scan)]
+  #sessionUpdate(scan: ScanResult): Pick<ClientEvent, 'model'> {
+    this.#unconfirmedUpdates += 1
+    this.#unconfirmedTools = [...this.#unconfirmedTools, ...providerToolsIn(scan)]
     const name = readString(scan, 'model')
     const found = findField(scan, 'model')
     return name === undefined || found === undefined
@@ -143,10 +146,10 @@ export class RealtimeReader implements SessionReader {
       : { model: { name, start: found.start, end: found.end } }
   }
 
-  /** A response's own cap, else the session's: that is believed when the server has told of it. */
+  /** A response's own cap, or else the session's, which counts only once the server has confirmed it. */
   #cap(response: ScanResult | undefined): Pick<ClientEvent, 'outputTokensCap'> {
     const own = response?.findings.filter(({ name, type }) => name === 'cap' && type !== 'null') ?? []
-    const sessionCap = this.#updatesUntold > 0 ? undefined : this.#sessionCap
+    const sessionCap = this.#unconfirmedUpdates > 0 ? undefined : this.#sessionCap
     const caps = own.length > 0 ? own.map(({ raw }) => capOf(Number(raw?.toString('latin1')))) : [sessionCap]
     const known = caps.filter(cap => cap !== undefined)
     return known.length < caps.length ? {} : { outputTokensCap: Math.max(...known) }
@@ -165,19 +168,19 @@ export class RealtimeReader implements SessionReader {
     switch (type) {
       case 'session.updated':
       case 'session.created':
-        if (type === 'session.updated') this.#updatesUntold = Math.max(0, this.#updatesUntold - 1)
+        if (type === 'session.updated') this.#unconfirmedUpdates = Math.max(0, this.#unconfirmedUpdates - 1)
         return this.#session(fieldsOf(event['session']))
       case 'response.created':
         return [{ kind: 'started', ...turn }]
       case 'response.done': {
         const { usage, status } = fieldsOf(event['response'])
-        // xAI puts it beside the response.
+        // xAI puts the usage beside the response.
         const told = this.#usageOf(isEmpty(usage) ? event['usage'] : usage, undefined)
-        // What was read for a response that was stopped is billed: https://developers.openai.com/api/docs/guides/realtime-costs
+        // The input of a cancelled response is billed: https://developers.openai.com/api/docs/guides/realtime-costs
         const isFailed = (status === 'failed' || status === 'cancelled') && isZero(told.usage?.lines ?? [])
-        // A client may stop it at its last word.
-        const isUntold = isFailed && status === 'cancelled'
-        return [{ kind: 'finished', ...turn, ...(isUntold ? {} : told), isFailed }]
+        // A client may cancel a response at its last word.
+        const isUnreported = isFailed && status === 'cancelled'
+        return [{ kind: 'finished', ...turn, ...(isUnreported ? {} : told), isFailed }]
       }
       case 'error': {
         const id = fieldsOf(event['error'])['event_id']
@@ -189,7 +192,7 @@ export class RealtimeReader implements SessionReader {
   }
 
   #transcript(step: string | undefined, event: Fields): readonly ServerEvent[] {
-    // xAI says so of parts of it.
+    // xAI reports this status for partial transcripts.
     if (step === undefined || event['status'] === 'in_progress') return []
     const { item_id: id, content_index: index } = event
     const model = this.#transcriptionModel
@@ -203,11 +206,11 @@ export class RealtimeReader implements SessionReader {
     return [over, { kind: 'side', ...(isNamed && { id: `${id}/${String(index)}` }), usage }]
   }
 
-  /** The session as the server has it: in OpenAI's form, or in the older one that xAI and others keep. */
+  /** The session as the server reports it: in OpenAI's form, or in the older one that xAI and others use. */
   #session(session: Fields): readonly ServerEvent[] {
     if (Array.isArray(session['tools'])) {
       this.#tools = providerTools(session['tools'])
-      if (this.#updatesUntold === 0) this.#untoldTools = []
+      if (this.#unconfirmedUpdates === 0) this.#unconfirmedTools = []
     }
     const { input: newInput, output: newOutput } = fieldsOf(session['audio'])
     const input = fieldsOf(newInput)
@@ -235,13 +238,13 @@ export class RealtimeReader implements SessionReader {
   }
 }
 
-/** Those that the provider runs, of a list of tools. */
+/** The tools in a list that the provider runs itself. */
 function providerTools(tools: readonly unknown[]): readonly ProviderTool[] {
   const types = tools.map(tool => plainType(String(fieldsOf(tool)['type'])))
   return types.filter(type => type !== undefined).map(type => ({ type }))
 }
 
-/** "inf" is no limit. */
+/** "inf" means no limit. */
 function capOf(cap: unknown): number | undefined {
   return Number.isSafeInteger(cap) && (cap as number) >= 0 ? (cap as number) : undefined
 }

@@ -5,14 +5,14 @@ import { measureTokens } from './openai-reader.ts'
 
 type Context = Pick<SessionContext, 'providerKind' | 'isPricedBySecond'>
 
-/** Without a word on it, audio has 24,000 samples of two bytes a second. */
+/** The default: 24,000 samples of two bytes a second. */
 export const pcmBytesPerSecond = 48_000
-/** The smallest that is understood: G.711, 8,000 samples of one byte. */
+/** The smallest supported format: G.711, 8,000 samples of one byte. */
 export const g711BytesPerSecond = 8000
 
 /**
- * The usage of a response or a transcript; undefined where none is told.
- * @param model the one that is billed, where it is another than the session's
+ * The usage of a response or a transcript; undefined if none is reported.
+ * @param model the billed model, if it differs from the session's
  */
 export function realtimeUsage(
   usage: unknown,
@@ -31,7 +31,7 @@ function measure(
   { providerKind, isPricedBySecond }: Context,
 ): { line: UsageLine | undefined; details: Record<string, number> } {
   const named = model === undefined ? {} : { model }
-  // A transcription is billed by its length or by its tokens, as its model is.
+  // A transcription is billed by its length or by its tokens, depending on the model.
   const seconds = fields.text('type') === 'duration' ? fields.quantity('seconds') : undefined
   if (seconds !== undefined) {
     const line: UsageLine = { ...named, meters: {} }
@@ -43,7 +43,7 @@ function measure(
   if (measured === undefined) return { line: undefined, details: {} }
   const details = { ...measured.details }
   if (billable === undefined) return { line: { ...named, meters: measured.meters }, details }
-  // xAI bills its sessions by seconds, and counts tokens beside.
+  // xAI bills its sessions by the second, and counts tokens as well.
   if (isPricedBySecond) return { line: { ...named, meters: { audioSeconds: billable } }, details }
   return {
     line: { ...named, meters: measured.meters },
@@ -51,7 +51,7 @@ function measure(
   }
 }
 
-/** Of `{"type":"audio/pcm","rate":24000}`, `{"type":"audio/pcmu"}`, or the older `pcm16` and `g711_ulaw`. */
+/** For `{"type":"audio/pcm","rate":24000}`, `{"type":"audio/pcmu"}`, or the older `pcm16` and `g711_ulaw`. */
 export function bytesPerSecond(format: unknown): number {
   if (typeof format === 'string') return format.startsWith('g711') ? g711BytesPerSecond : pcmBytesPerSecond
   const { type, rate } = fieldsOf(format)

@@ -10,7 +10,7 @@ import { list } from '../interest.ts'
 import { searched } from '../naming-members.ts'
 import { storedPrompt, tool } from './response-input.ts'
 
-/** The error event of the Realtime API: the session goes on after it unless it is closed. */
+/** The error event of the Realtime API: the session continues after it unless it is closed. */
 function errorMessage(error: GatewayError, eventId: string): string {
   const { type, code } = error.row.openai
   return JSON.stringify({
@@ -23,7 +23,7 @@ function errorMessage(error: GatewayError, eventId: string): string {
 const item = searched({})
 const settings = { prompt: storedPrompt, tools: list(tool) }
 
-/** What a Realtime event names. Items of the conversation are the session's own. */
+/** The objects that a Realtime event names. Items of the conversation belong to the session itself. */
 const message = searched({
   item,
   session: searched(settings),
@@ -44,7 +44,7 @@ export const realtime = paidOperation('realtime', 'audioOutput', {
   session: protocol,
 })
 
-/** `GET /realtime?intent=transcription`: what is heard is written down, and nothing is answered. */
+/** `GET /realtime?intent=transcription`: transcribes its input and generates no responses. */
 const realtimeTranscription: Operation = {
   ...realtime,
   name: 'realtime-transcription',
@@ -59,7 +59,9 @@ const realtimeTranscription: Operation = {
   },
 }
 
-/** `GET /realtime?call_id=`: beside a call over WebRTC, whose audio goes around the gateway and whose turns do not. */
+/**
+ * `GET /realtime?call_id=`: accompanies a call over WebRTC, whose audio bypasses the gateway and whose turns do not.
+ */
 const realtimeSideband: Operation = {
   ...realtime,
   name: 'realtime-sideband',
@@ -72,9 +74,9 @@ const realtimeSideband: Operation = {
 }
 
 const mintsKeys =
-  'It makes a session that goes around the gateway, which could not charge it. Connect to /v1/realtime by WebSocket with your own key.'
+  'It creates a session that bypasses the gateway, which could not charge it. Connect to /v1/realtime by WebSocket with your own key.'
 
-/** Client secrets and sessions for browsers: what they begin goes around the gateway. */
+/** Client secrets and sessions for browsers: sessions that start with them bypass the gateway. */
 export const realtimeKeys: Operation = freeOperation('realtime-keys', { body: 'opaque', mintsKeys })
 
 /** `POST /realtime/calls`: a call over WebRTC, whose id is at the end of its address. */
@@ -91,7 +93,7 @@ export const realtimeCall: Operation = freeOperation('realtime-call', {
 export const realtimeHangup: Operation = freeOperation('realtime-hangup', { body: 'opaque' })
 
 /**
- * The model of a session stands in the query.
+ * The model of a session is in the query.
  * @throws GatewayError field_ambiguous, not_supported, request_invalid
  */
 export function withQueryModel(match: RouteMatch): RouteMatch {
@@ -116,7 +118,7 @@ export function withQueryModel(match: RouteMatch): RouteMatch {
               .map(decodeSegment)
               .join('/')
       if (model.includes('..'))
-        throw new GatewayError('request_invalid', 'No model has ".." in its name.', { param: 'model' })
+        throw new GatewayError('request_invalid', 'A model name cannot contain "..".', { param: 'model' })
       found = {
         pathModel: model,
         pathModelSpan: { start: start + equals + 1, end: start + parameter.length },
@@ -137,19 +139,19 @@ function withoutModel(
   if (more.length > 0 || model !== undefined) {
     throw new GatewayError(
       'request_invalid',
-      'The query has one of "model", "intent" and "call_id". That of a transcription names its model in session.update.',
+      'The query must have only one of "model", "intent" and "call_id". A transcription names its model in session.update.',
       { param: name },
     )
   }
   if (name === 'call_id')
     return { ...match, operation: realtimeSideband, object: { kind: 'call', id: value } }
   if (value === 'transcription') return { ...match, operation: realtimeTranscription }
-  throw new GatewayError('not_supported', 'Of the intents only "transcription" is served here.', {
+  throw new GatewayError('not_supported', 'The only supported intent is "transcription".', {
     param: 'intent',
   })
 }
 
-/** @throws GatewayError request_invalid for a spelling that servers which ignore case would take for the same */
+/** @throws GatewayError request_invalid for a spelling that servers which ignore case would read as the same name */
 function nameOf(written: string): string {
   const name = decodeURIComponentOf(written)
   const plain = name.toLowerCase()

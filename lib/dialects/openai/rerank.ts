@@ -16,12 +16,13 @@ const request = searched({
 })
 
 /**
- * As many are one search at Cohere, where a document counts once for each 500 tokens of it and of the query, and a token
- * has a byte at least. https://docs.cohere.com/docs/rerank-overview, https://cohere.com/pricing
+ * Cohere bills one search for up to this many documents, where a document counts once for each 500 tokens of it and of
+ * the query, and a token has at least one byte. https://docs.cohere.com/docs/rerank-overview,
+ * https://cohere.com/pricing
  */
 const documentsPerSearch = 100
 const tokensPerDocument = 500
-/** The query stands before each part of a document, of which some is left beside the longest. */
+/** The query precedes each part of a document; even the longest query leaves some room for the part. */
 const partTokensMin = tokensPerDocument / 2
 
 const response = object({
@@ -59,7 +60,7 @@ function queryTokensAtMost({ findings }: ScanResult): number {
   return query === undefined ? 0 : query.end - query.start
 }
 
-/** Where tokens are billed, the query is read with each document. */
+/** Providers that bill tokens read the query with each document. */
 function queryReadAgain(scan: ScanResult): number {
   const documents = scan.findings.filter(({ name }) => name === 'document').length
   return Math.max(0, documents - 1) * queryTokensAtMost(scan)

@@ -7,9 +7,9 @@ import { toolInterest } from '../search-tools.ts'
 import type { Finding, ScanResult } from '../../http/json-scan.ts'
 
 /**
- * Most items that a client sends back are whole, and their ids are labels. Those of these types, and those without a
- * type or role, stand for what the provider has kept, unless they have their content with them: open models send the
- * text of their reasoning, others an encrypted one. A reference is one whatever stands beside it.
+ * Most items that a client sends back are complete, and their ids are labels. Items of these types, and those without a
+ * type or role, refer to what the provider has stored, unless they include their content: open models send the text of
+ * their reasoning, others an encrypted one. A reference is one whatever else the item contains.
  */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   null,
@@ -19,7 +19,7 @@ const referenceTypes: ReadonlySet<unknown> = new Set([
   'message',
 ])
 
-/** The findings less the ids of items that stand there in full. */
+/** The findings without the ids of items that the request contains in full. */
 export function withoutEchoes(findings: ScanResult['findings']): ScanResult['findings'] {
   const types = new Map<string, unknown>()
   for (const finding of findings) {
@@ -34,12 +34,12 @@ export function withoutEchoes(findings: ScanResult['findings']): ScanResult['fin
   return findings.flatMap(finding => {
     const item = itemOf(finding)
     if (finding.name !== 'names:item' || !whole.has(item)) return [finding]
-    // Its provider may take the image that it has kept under this id.
+    // The provider may use the image that it has stored under this id.
     return types.get(item) === 'image_generation_call' ? [{ ...finding, name: labelsItem }] : []
   })
 }
 
-/** The item that a finding stands in; text stands in a part of its content. */
+/** The item that contains a finding; text is in a part of its content. */
 function itemOf({ name, path }: Finding): string {
   const parent = path.slice(0, path.lastIndexOf('.'))
   return name === 'itemText' ? parent.slice(0, parent.lastIndexOf('.')) : parent
@@ -69,16 +69,16 @@ const inputPart = object({
   ...cacheMembers,
 })
 
-/** A tool, and what it looks things up in. */
+/** A tool, and the stores that it searches. */
 export const tool = toolInterest(
   { ...cacheMembers, ...containerMembers, input_image_mask: searched({ image_url: base64('image') }) },
   cacheMembers,
 )
 
-/** A prompt that is stored at OpenAI. What stands for its variables are texts, or parts of an input. */
+/** A prompt that is stored at OpenAI. The values of its variables are texts, or parts of an input. */
 export const storedPrompt = searched({ id: names('prompt'), variables: object({ '*': inputPart }) })
 
-/** Outputs of tools hold images too, and so do earlier responses that the client sends back. */
+/** Outputs of tools contain images too, and so do earlier responses that the client sends back. */
 export const inputItem = searched({
   ...cacheMembers,
   id: names('item'),
@@ -90,7 +90,7 @@ export const inputItem = searched({
   content: anyOf(list(inputPart), inputPart),
   output: anyOf(list(inputPart), inputPart),
   result: base64('image'),
-  // What was searched for and opened.
+  // Queries and opened pages.
   action: unread,
   tools: list(tool),
 })

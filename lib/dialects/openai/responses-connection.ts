@@ -8,7 +8,7 @@ import { findField, readBoolean, readString } from '../read-field.ts'
 import type { TurnEvent, TurnProtocol } from '../session.ts'
 import { lastTypes, requestMembers, responses, responsesFacts } from './responses.ts'
 
-/** As OpenAI's SDKs check it. */
+/** The pattern that OpenAI's SDKs check. */
 const laneName = /^[\w.-]{1,256}$/
 
 const turnRequest = searched({
@@ -19,8 +19,8 @@ const turnRequest = searched({
 })
 
 /**
- * What a `response.create` says: a request's body, with the lane that its response is to come in. It is always streamed,
- * and with `generate: false` it is only read, so that a later one can go on from it.
+ * The facts of a `response.create`: a request's body, with the lane of its response. It is always streamed, and with
+ * `generate: false` the model only reads it, so that a later request can continue from it.
  * @throws GatewayError not_supported for any other message, body_invalid
  */
 function turnFacts(scan: ScanResult, body: BodyLength): RequestFacts {
@@ -34,17 +34,17 @@ function turnFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   if (readBoolean(scan, 'background') === true) {
     throw new GatewayError(
       'not_supported',
-      'Responses in the background do not come over a WebSocket: use POST /v1/responses for them.',
+      'Background responses are not available over a WebSocket: use POST /v1/responses for them.',
       { param: 'background' },
     )
   }
   const facts = responsesFacts(scan, body)
   const lane = readString(scan, 'lane')
-  // Errors name the lane of the message that they are about, where they can.
+  // Errors name the lane of the message that they are about, if they can.
   if (lane !== undefined && !laneName.test(lane)) {
     throw new GatewayError(
       'body_invalid',
-      'stream_id has 1 to 256 letters, digits, dots, dashes and underscores.',
+      'stream_id must have 1 to 256 letters, digits, dots, dashes and underscores.',
       { param: 'stream_id' },
     )
   }
@@ -100,7 +100,9 @@ function numberIn(scan: ScanResult, name: string): number | undefined {
   return found?.type === 'number' ? Number(found.raw) : undefined
 }
 
-/** How OpenAI tells that a connection has lasted as long as it may: clients then open another. */
+/**
+ * The error with which OpenAI reports that a connection has reached its maximum duration: clients then open another.
+ */
 const limitReached = { code: 'websocket_connection_limit_reached', status: 400 }
 
 function errorMessage(error: GatewayError, lane: string): string {
@@ -117,5 +119,5 @@ function errorMessage(error: GatewayError, lane: string): string {
 
 const turns: TurnProtocol = { turn, readEvent, errorMessage }
 
-/** `GET /responses`, upgraded to a WebSocket: each of its messages asks for a response, as a POST does. */
+/** `GET /responses`, upgraded to a WebSocket: each of its messages requests a response, like a POST. */
 export const responsesConnection: Operation = freeOperation('responses-connection', { turns })

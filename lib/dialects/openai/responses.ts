@@ -30,7 +30,7 @@ export const requestMembers = {
 
 const responsesRequest = searched(requestMembers)
 
-/** How an item of a finished answer came about. */
+/** The type of an item of a finished response, and its details. */
 const outputType = {
   type: value('outputType'),
   action: object({ type: value('action') }),
@@ -66,7 +66,7 @@ const response = {
   ),
 }
 
-/** A document is the response itself, an event has it as a member. Deltas are text of every kind. */
+/** A document is the response itself; an event carries the response as a member. Deltas are text of every kind. */
 const documentOrEvent = object({
   ...response,
   output: list(outputItem),
@@ -84,7 +84,7 @@ export const lastTypes: ReadonlySet<unknown> = new Set([
   'response.cancelled',
 ])
 
-/** What a search does beside searching costs nothing. */
+/** A search tool's other actions are free. */
 const freeActions: ReadonlySet<unknown> = new Set(['open_page', 'find', 'find_in_page'])
 
 class ResponsesReader extends OpenaiReader {
@@ -92,10 +92,10 @@ class ResponsesReader extends OpenaiReader {
   #drawsWith: string | undefined
   #searches = 0
   #fileSearches = 0
-  /** Images among the items of the whole response. */
+  /** Images among the items of the complete response. */
   #drawn = 0
   #isDrawnItem = false
-  /** Images that came whole, and whether another is on its way of which a part has come. */
+  /** Completed images of the stream, and whether part of another has arrived. */
   #images = 0
   #isDrawing = false
   #quality: string | undefined
@@ -103,7 +103,7 @@ class ResponsesReader extends OpenaiReader {
   #memory: unknown
 
   protected override nameObject(kind: ObjectKind, id: unknown): void {
-    // With `store: false` nothing of it can be asked for later.
+    // With `store: false` no later request can refer to the response.
     this.#isRenting ||= kind === 'container'
     const isKept = this.context.facts.isForgotten !== true || kind === 'container'
     if (isKept) super.nameObject(kind, id)
@@ -143,7 +143,7 @@ class ResponsesReader extends OpenaiReader {
     }
   }
 
-  /** A client may leave with its image before the usage has come. */
+  /** A client may disconnect with its image before the usage arrives. */
   protected override get madeBeside(): readonly UsageLine[] {
     const images = Math.max(this.#drawn, this.#images + (this.#isDrawing ? 1 : 0))
     return [this.#uncounted(images), this.#rentedUnseen].filter(one => one !== undefined)
@@ -153,12 +153,12 @@ class ResponsesReader extends OpenaiReader {
     return images === 0 ? undefined : drawnUncounted(images, this.#quality, this.#model)
   }
 
-  /** The model that draws, as the response tells it, or the request. */
+  /** The model that makes images, as the response names it, or the request. */
   get #model(): string | undefined {
     return this.#drawsWith ?? this.context.facts.drawsWith
   }
 
-  /** What its stored prompt has rented. */
+  /** The container that the request's stored prompt has rented. */
   get #rentedUnseen(): UsageLine | undefined {
     const { facts, providerKind } = this.context
     const mayRent = facts.mayRent === true || facts.startsJob === true
@@ -172,7 +172,10 @@ class ResponsesReader extends OpenaiReader {
     return { state: this.#status === 'failed' || this.#status === 'cancelled' ? 'failed' : 'running' }
   }
 
-  /** Searches and images drawn by a tool have counters of their own; where they are missing, searches can be seen. */
+  /**
+   * Searches and images made by a tool have counters of their own; without the counters, searches are counted by their
+   * items.
+   */
   protected override measure(): ResponseMeasure {
     const measure = super.measure()
     const tools = this.usage('usageTools')
@@ -195,7 +198,7 @@ class ResponsesReader extends OpenaiReader {
   }
 }
 
-/** Searches in files have a price of their own, and that of others where they have none. */
+/** Searches in files have a price of their own, or else the price of other searches. */
 function fileSearchLine(searches: number): UsageLine | undefined {
   return searches === 0 ? undefined : { meters: { searches }, variant: 'file' }
 }
@@ -211,11 +214,11 @@ export const responses = paidOperation('responses', 'output', {
   namesObjects: true,
 })
 
-/** `POST /responses/compact`: shortens a conversation; has a usage, but stores nothing. */
+/** `POST /responses/compact`: shortens a conversation; reports usage, but stores nothing. */
 export const responsesCompact: Operation = {
   ...responses,
   name: 'responses-compact',
-  // It is not streamed, whatever is asked for.
+  // The response is not streamed, even if the request asks for it.
   factsFromJson(scan, body) {
     // No tool runs.
     const { units: _units, unitsVariant: _variant, ...facts } = responsesFacts(scan, body)
@@ -231,7 +234,7 @@ export const responsesInputTokens = freeOperation('responses-input-tokens', {
   factsFromJson: responsesFacts,
 })
 
-/** Below `/responses/{id}`: a document, or the events of one that is made in the background. */
+/** Below `/responses/{id}`: a document, or the events of a background response. */
 export const storedResponses = jobOperations('response', readUsage)
 
 /** `GET /responses/{id}/input_items` */
@@ -246,12 +249,12 @@ export const responseJobs: JobKind = {
 }
 
 /**
- * What a request for a response says.
+ * The facts of a request for a response.
  * @throws GatewayError body_invalid
  */
 export function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom({ ...scan, findings: withoutEchoes(scan.findings) }, body, containersIn(scan))
-  // The answer comes at once and without usage; the client may never ask for the rest.
+  // The first response comes at once and without usage; the client may never ask for the final one.
   const startsJob = readBoolean(scan, 'background') === true
   const isForgotten = readBoolean(scan, 'store') === false
   const drawsWith = drawingModel(scan)

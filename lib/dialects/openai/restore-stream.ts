@@ -4,7 +4,7 @@ import { list, object, span } from '../interest.ts'
 
 const comma = 0x2c
 const usageKey = Buffer.from('"usage"')
-/** Longer events are passed on as they come: no chunk that has to be removed is as long. */
+/** Longer events are passed on as they arrive: no chunk that must be removed is that long. */
 const eventBytesMax = 4 * 1_048_576
 const chunkInterest = object({ usage: span('usage'), choices: list(span('choice'), span('choices')) })
 
@@ -19,9 +19,9 @@ const member = Buffer.from('"usage":null')
 const padding = Buffer.from(',"obfuscation":"')
 
 /**
- * Makes a chat stream what it would have been without the `include_usage` that the gateway added: the
- * chunk that holds nothing but the usage goes, and so does every `"usage":null`. All other bytes stay as
- * they came, and an event leaves as soon as it is whole.
+ * Restores a chat stream to what it would be without the `include_usage` that the gateway added: it removes the chunk
+ * that contains only the usage, and every `"usage":null`. All other bytes are unchanged, and an event is sent on as
+ * soon as it is complete.
  */
 export class StreamRestorer {
   readonly #events = new EventSplitter(this, eventBytesMax)
@@ -34,13 +34,13 @@ export class StreamRestorer {
     return this.#take()
   }
 
-  /** What is left when the stream has ended. */
+  /** The remaining bytes after the end of the stream. */
   end(): Buffer {
     this.#events.end()
     return this.#take()
   }
 
-  /** Puts out an event as the client should see it. */
+  /** Writes an event as the client should see it. */
   onEvent(event: Buffer): void {
     const fields = event.includes(usageKey) ? readEvent(event) : undefined
     const line = fields?.line
@@ -82,7 +82,7 @@ function hasNoChoices(findings: readonly Finding[]): boolean {
   return choices?.type === 'array' && !findings.some(finding => finding.name === 'choice')
 }
 
-/** The member whose value stands there, with the comma that sets it apart. */
+/** The member with the value at this position, including the comma that separates it. */
 function memberAround(event: Buffer, valueStart: number, valueEnd: number): { start: number; end: number } {
   const start = event.lastIndexOf(usageKey, valueStart)
   let before = start - 1
@@ -98,15 +98,15 @@ function isBlank(byte: number | undefined): boolean {
 }
 
 /**
- * Events without the `"usage":null` that each of them ends in, as OpenAI and those who copied it write them: it is the
- * last member, or the last but `obfuscation`, of an object that ends with the event, and so needs no parsing to be known
- * for a member of the outermost. Undefined for bytes in which there is anything else, such as an event that goes on.
+ * Events without the `"usage":null` at the end of each, as OpenAI and its imitators write them: it is the last member,
+ * or the last but `obfuscation`, of an object that ends with the event, so it is known to belong to the outermost
+ * object without parsing. Undefined for bytes with anything else, such as an incomplete event.
  */
 function withoutNulls(bytes: Buffer): Buffer | undefined {
   if (bytes.includes(carriageReturn)) return undefined
   let restored: Buffer | undefined
   let length = 0
-  /** What has been looked at and not copied. */
+  /** The start of the bytes that were checked and not yet copied. */
   let kept = 0
   let at = bytes.indexOf(usageName)
   for (let start = 0; start < bytes.length;) {
@@ -118,7 +118,7 @@ function withoutNulls(bytes: Buffer): Buffer | undefined {
       length += bytes.copy(restored, length, kept, at - 1)
       kept = at + member.length
       at = bytes.indexOf(usageName, kept)
-      // Another of the same line.
+      // A second usage in the same line.
       if (at !== -1 && at < lineEnd) return undefined
     }
     start = lineEnd + 2
@@ -128,7 +128,7 @@ function withoutNulls(bytes: Buffer): Buffer | undefined {
   return restored.subarray(0, length)
 }
 
-/** Whether the name at `at` is that of a last member, is null, and has nothing but padding behind it. */
+/** Whether the name at `at` belongs to a last member, which is null and followed by padding only. */
 function isLastNull(bytes: Buffer, start: number, at: number, lineEnd: number): boolean {
   if (bytes[at - 1] !== comma || bytes[lineEnd - 1] !== closeBrace) return false
   if (!isAt(bytes, start, eventStart) || !isAt(bytes, at, member)) return false

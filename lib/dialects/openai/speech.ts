@@ -17,7 +17,7 @@ const request = searched({
   ...modelMembers,
   input: value('input'),
   stream_format: value('format'),
-  // Mistral's.
+  // Mistral's member.
   stream: value('stream'),
 })
 
@@ -26,7 +26,7 @@ const response = object({
   error: value('error'),
   usage: value('usage'),
   audio: span('output'),
-  // Mistral's.
+  // Mistral's member.
   audio_data: span('output'),
 })
 
@@ -37,9 +37,9 @@ const response = object({
 const tokensPerSecond = 1250 / 60
 
 /**
- * Speech is paid for by the characters to speak, or by tokens, of which instructions may ask for any number: each has its
- * units, and the price decides. Event streams report the tokens. The usual answer is audio without any usage: its length
- * tells them.
+ * Speech is charged by its input characters, or by tokens, whose number depends on the instructions too: each has its
+ * units, and the price decides. Event streams report the tokens. The usual response is audio without any usage: its
+ * length determines the tokens.
  */
 class SpeechReader extends OpenaiReader {
   readonly #audio: SpokenAudio
@@ -96,7 +96,7 @@ function countCharacters(text: string): number {
   return count
 }
 
-/** `POST /tts`. There is one model, which requests do not name; its price stands under this name. */
+/** `POST /tts`. There is one model, which requests do not name; its price is under this name. */
 const xaiSpeech: Operation = {
   ...speech,
   name: 'tts',
@@ -104,10 +104,10 @@ const xaiSpeech: Operation = {
   interest: searched({ ...modelMembers, text: value('input') }),
 }
 
-/** `POST /stt`, with the audio or its address. The answer tells how long it is. */
+/** `POST /stt`, with the audio or its address. The response reports the audio's length. */
 const xaiTranscription: Operation = { ...transcriptions, name: 'stt', defaultModel: 'grok-stt' }
 
-/** xAI's voice, below `/v1`. */
+/** xAI's voice API, below `/v1`. */
 export const xaiVoiceRows: readonly RouteRow[] = [
   route('POST', '/tts', xaiSpeech),
   route('POST', '/stt', xaiTranscription),
@@ -121,24 +121,24 @@ const oggCapture = Buffer.from('OggS')
 const granuleAt = 6
 const granuleEnd = granuleAt + 8
 const noGranule = 0xffffffffffffffffn
-/** The first bytes of FLAC, with the rate of what follows. */
+/** The length of FLAC's header, which contains the sample rate. */
 const flacHeadBytes = 42
 const flacRateAt = 18
 const flacSync = 0xff
 
-/** Reads how long audio plays out of a window of it; answers how many of its bytes are done with. */
+/** Reads the playing time of audio from a window of it; returns how many of its bytes are finished. */
 type Walk = (window: Buffer) => number
 
 /**
- * How long the audio plays that a response is, while it goes by: by its frames, or by the rate of what has none. Little
- * of it is kept.
+ * The playing time of an audio response, measured in transit: by its frames, or by the data rate of a format without
+ * frames. Little of it is kept in memory.
  */
 class SpokenAudio {
   readonly #walk: Walk | undefined
   #rest: Buffer = Buffer.alloc(0)
   #toSkip = 0
   #flacHertz = 0
-  /** 0 where nothing is known of the format. */
+  /** 0 for an unknown format. */
   seconds = 0
 
   /** @param contentType of the response, lower-case and without parameters */
@@ -192,7 +192,7 @@ class SpokenAudio {
     return at
   }
 
-  /** Each page says how much has been played by its end. */
+  /** Each page states the playing time at its end. */
   #walkPages(window: Buffer): number {
     let at = window.indexOf(oggCapture)
     while (at !== -1) {

@@ -30,7 +30,7 @@ const clientInterest = object({
   }),
 })
 
-/** What a client may say; the second is the first one's name before it was general. */
+/** The client's update events; the second is the older name of the first. */
 const updates: ReadonlySet<string> = new Set(['session.update', 'transcription_session.update'])
 const audioEvents: ReadonlySet<string> = new Set(['input_audio_buffer.append', 'input_audio_buffer.commit'])
 const others: ReadonlySet<string> = new Set([
@@ -42,17 +42,17 @@ const others: ReadonlySet<string> = new Set([
 
 const transcript = 'conversation.item.input_audio_transcription.'
 
-/** What is heard between two silences is an item, and its transcript a turn. */
+/** Speech between two silences is an item, and its transcript a turn. */
 export class TranscriptionReader implements SessionReader {
   readonly isSpoken = false
-  /** It listens, and writes down what it has heard. */
+  /** The server listens, and transcribes without a request. */
   readonly startsByItself = true
   readonly forgets = true
   readonly #context: SessionContext
   #bytesPerSecond = pcmBytesPerSecond
-  /** Changes to the session that the server has not told of. */
-  #updatesUntold = 0
-  /** As the server told last: by which an item is billed that begins now. */
+  /** Changes to the session that the server has not confirmed. */
+  #unconfirmedUpdates = 0
+  /** The model that the server last confirmed: an item that begins now is billed by it. */
   #model: string | undefined
   readonly #modelOfItem = new Map<string, string | undefined>()
 
@@ -60,26 +60,26 @@ export class TranscriptionReader implements SessionReader {
     this.#context = context
   }
 
-  /** @throws GatewayError not_supported for what begins a response, which such a session has none of */
+  /** @throws GatewayError not_supported for a message that begins a response, which such a session does not have */
   *onClient(message: Buffer): Steps<ClientEvent> {
     const scan = yield* scanMessage(message, clientInterest)
     const type = readString(scan, 'type') ?? ''
     const id = readString(scan, 'id')
     const told = id === undefined ? {} : { id }
     if (audioEvents.has(type)) {
-      // While nobody knows the form for certain it may be the smallest, in which so many bytes last longest.
-      const rate = this.#updatesUntold === 0 ? this.#bytesPerSecond : g711BytesPerSecond
+      // While the format is uncertain it may be the smallest one, in which a given number of bytes lasts longest.
+      const rate = this.#unconfirmedUpdates === 0 ? this.#bytesPerSecond : g711BytesPerSecond
       const audioSeconds = encodedSeconds(encodedLength(scan, 'audio'), rate)
       return { ...told, textBytes: 0, audioSeconds, starts: 'input', outputTokensCap: outputTokensMax }
     }
     if (updates.has(type)) {
-      this.#updatesUntold += 1
+      this.#unconfirmedUpdates += 1
       return { ...told, textBytes: message.length, audioSeconds: 0, ...modelIn(scan) }
     }
     if (others.has(type)) return { ...told, textBytes: 0, audioSeconds: 0 }
     throw new GatewayError(
       'not_supported',
-      `${JSON.stringify(type.slice(0, 64))} has no place in a session that only transcribes; open one with "model".`,
+      `${JSON.stringify(type.slice(0, 64))} is not supported in a transcription session; open a session with "model".`,
       { param: 'type' },
     )
   }
@@ -123,7 +123,7 @@ export class TranscriptionReader implements SessionReader {
   }
 
   #session(type: string, event: Fields): readonly ServerEvent[] {
-    if (type.endsWith('updated')) this.#updatesUntold = Math.max(0, this.#updatesUntold - 1)
+    if (type.endsWith('updated')) this.#unconfirmedUpdates = Math.max(0, this.#unconfirmedUpdates - 1)
     const session = fieldsOf(event['session'])
     const input = fieldsOf(fieldsOf(session['audio'])['input'])
     this.#bytesPerSecond = bytesPerSecond(session['input_audio_format'] ?? input['format'])
@@ -134,7 +134,7 @@ export class TranscriptionReader implements SessionReader {
   }
 }
 
-/** A transcript is as long as what was said, of which ten seconds are held for ahead. */
+/** A transcript is as long as its speech, of which the hold covers ten seconds in advance. */
 const outputTokensMax = 2048
 
 /** @throws GatewayError field_ambiguous */
@@ -143,7 +143,7 @@ function modelIn(scan: ScanResult): Pick<ClientEvent, 'model'> {
   const name = readString(scan, 'model')
   if (found === undefined || name === undefined) return {}
   if (scan.findings.filter(one => one.name === 'model' && one.type !== 'null').length > 1) {
-    throw new GatewayError('field_ambiguous', 'The session names the model that transcribes twice.', {
+    throw new GatewayError('field_ambiguous', 'The session names its transcription model twice.', {
       param: found.path,
     })
   }

@@ -14,12 +14,12 @@ import { knownProvider } from '../../providers/known-providers.ts'
 
 type ReportsLength = NonNullable<RequestFacts['reportsLength']>
 
-/** In JSON, where the response has a usage. All other formats but `verbose_json` are text. */
+/** JSON formats whose response has a usage. All other formats except `verbose_json` are text. */
 const plainFormats: ReadonlySet<string> = new Set(['', 'json', 'diarized_json'])
-/** Where a provider fetches the audio itself: Groq, xAI, Mistral. */
+/** Fields with the address of audio that the provider fetches: Groq, xAI, Mistral. */
 const addressFields = ['url', 'file_url']
 
-/** OpenRouter takes JSON with the audio in it where OpenAI takes a form. */
+/** OpenRouter accepts JSON that contains the audio where OpenAI accepts a form. */
 const request = searched({
   ...modelMembers,
   stream: value('stream'),
@@ -37,14 +37,14 @@ const response = object({
   delta: span('text'),
 })
 
-/** Tokens or seconds, whichever the provider bills; `verbose_json` tells the seconds without a usage. */
+/** Tokens or seconds, whichever the provider bills; `verbose_json` reports the seconds without a usage. */
 class TranscriptionReader extends OpenaiReader {
   #duration: number | undefined
 
   protected override onValue(name: string, value: unknown): void {
     if (name === 'type' && value === 'transcript.text.done') this.markTerminal()
     if (name !== 'duration') return
-    // Some answers have the number as a string.
+    // Some responses have the number as a string.
     const duration = typeof value === 'string' && /^[\d.]+$/.test(value) ? Number(value) : value
     this.#duration = new UsageFields({ duration }, this.flags).quantity('duration')
   }
@@ -70,7 +70,7 @@ export const transcriptions = paidOperation('transcriptions', 'audioSeconds', {
   readUsage: (head, context) => new TranscriptionReader(head, context, response),
 })
 
-/** `POST /audio/translations`; its plain answer has no usage at all. */
+/** `POST /audio/translations`; its plain response has no usage at all. */
 export const translations: Operation = {
   ...transcriptions,
   name: 'translations',
@@ -78,7 +78,7 @@ export const translations: Operation = {
   factsFromMultipart: (form, body) => formFacts(form, body, 'never'),
 }
 
-/** @throws GatewayError body_invalid for JSON in which nobody sees the audio, and could not tell what it costs */
+/** @throws GatewayError body_invalid for JSON without readable audio, whose cost would be unknown */
 function jsonFacts(scan: ScanResult, body: BodyLength, inJson: ReportsLength): RequestFacts {
   const facts = factsFrom(scan, body)
   if (facts.media.length > 0) return withTold(facts, readString(scan, 'format'), inJson)
@@ -89,7 +89,7 @@ function jsonFacts(scan: ScanResult, body: BodyLength, inJson: ReportsLength): R
   )
 }
 
-/** What a provider fetches itself may be as long as any. */
+/** Audio that a provider fetches itself may have any length. */
 function formFacts(form: MultipartResult, body: BodyLength, inJson: ReportsLength): RequestFacts {
   const facts = factsFromForm(form, body, 'audio')
   const fetched = addressFields
@@ -105,7 +105,7 @@ function withTold(facts: RequestFacts, format = '', inJson: ReportsLength): Requ
   return { ...facts, reportsLength: plainFormats.has(format) ? inJson : 'never' }
 }
 
-/** For how many seconds of audio a provider bills so many, by the provider's kind. */
+/** The seconds that a provider bills for so many seconds of audio, by the provider's kind. */
 export function billedSeconds(seconds: number, providerKind: string): number {
   return Math.max(knownProvider(providerKind).audioSecondsMin ?? 0, seconds)
 }

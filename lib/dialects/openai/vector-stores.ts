@@ -11,16 +11,22 @@ import { route, type RouteRow } from '../route-table.ts'
 import { openaiList } from '../object-list.ts'
 
 const dayMs = 86_400_000
-/** A day that nobody could ask after, since its credential is gone from the config, is given up after so long. */
+/**
+ * The gateway gives up on a day after this long if it cannot read the store, because its credential is gone from the
+ * config.
+ */
 const unaskedMsMax = 7 * dayMs
-/** As OpenAI means it: https://developers.openai.com/api/docs/pricing. */
+/** OpenAI's gigabyte: https://developers.openai.com/api/docs/pricing. */
 const gigabyte = 2 ** 30
-/** Text is kept in pieces of which each begins in the middle of the one before, with a vector of a kilobyte beside each. */
+/**
+ * Text is stored in overlapping chunks, each starting in the middle of the one before, with a vector of a kilobyte
+ * each.
+ */
 const storedPerByte = 3
-/** A file has five million tokens at most. What one whose size nobody knows counts as, too. */
+/** A file has at most five million tokens. A file of unknown size counts as this large too. */
 const storedBytesMax = 64 * 2 ** 20
 
-/** What files take up in a store, kept for a day. */
+/** The storage that files use in a store, for one day. */
 function unitsOfFiles(files: readonly (number | undefined)[]): Meters {
   const stored = files.map(bytes => Math.min(storedBytesMax, (bytes ?? storedBytesMax) * storedPerByte))
   return { storageGigabyteDays: gigabytes(stored.reduce((sum, bytes) => sum + bytes, 0)) }
@@ -31,7 +37,7 @@ function gigabytes(bytes: number): number {
   return Math.ceil((bytes / gigabyte) * 1e6) / 1e6
 }
 
-/** Reads how much a store holds. To its making it is the first of the days that it is paid for. */
+/** Reads how many bytes a store contains. Its creation is the first of the days that are charged. */
 class StoreReader extends ResponseReader {
   #bytes: number | undefined
   #isExpired = false
@@ -67,15 +73,15 @@ class StoreReader extends ResponseReader {
 }
 
 const store = object({ id: names('vectorStore') })
-/** Attributes are the client's own words. */
+/** Attributes are the client's own data. */
 const withAttributes = { attributes: unread }
-/** Files are named wherever requests name them, in `file_ids` as in `files`. */
+/** Files are named as in other requests, in `file_ids` as in `files`. */
 const naming = {
   body: 'json',
   interest: searched({ ...withAttributes, files: list(searched(withAttributes)) }),
 } as const
 
-/** Stores have the vectors of this model, so its price is that of what they hold. */
+/** Stores contain vectors of this model, so storage has its price. */
 const paid = {
   defaultModel: 'text-embedding-3-large',
   mainMeter: 'storageGigabyteDays',
@@ -91,7 +97,7 @@ const createStore: Operation = {
   readUsage: (head, context) => new StoreReader(head, context),
   namesObjects: true,
 }
-/** `POST /vector_stores/{id}`: another name, end or metadata. */
+/** `POST /vector_stores/{id}`: another name, expiry or metadata. */
 const updateStore = objectOperation('vector-store-update', store, naming)
 const storedStore = freeOperation('stored-vector-store')
 const deletedStore = freeOperation('deleted-vector-store', { isDeletion: true })
@@ -101,14 +107,14 @@ const searchStore = objectOperation('vector-store-search', object({}), naming)
 /** `POST /vector_stores/{id}/files` and `/file_batches` */
 const addFiles = storedFilesOperation('vector-store-files', object({}), { ...naming, ...paid })
 const updateFile = objectOperation('vector-store-file-update', object({}), naming)
-/** What stands in a store goes with it, and is nobody's but its owner's. */
+/** Files in a store are removed with it, and belong to the store's owner. */
 const storedFiles = freeOperation('stored-vector-store-files')
 const removedFile = freeOperation('removed-vector-store-file')
 const cancelledFiles = freeOperation('cancelled-vector-store-files', { body: 'opaque' })
 
 const path = '/vector_stores/{id}'
 
-/** The days that a store is paid for, each by what it holds when the day begins. */
+/** The days that a store is charged for, each by its size when the day begins. */
 export const storeDays: JobKind = {
   kind: 'storeDay',
   retrieval: { ...storedStore, readUsage: (head, context) => new StoreReader(head, context) },

@@ -15,11 +15,11 @@ import { openaiList } from '../object-list.ts'
 import { ticksPerUsd } from './openai-reader.ts'
 import { knownProvider } from '../../providers/known-providers.ts'
 
-/** https://platform.openai.com/docs/api-reference/videos/create: what it is unless the request says. */
+/** https://platform.openai.com/docs/api-reference/videos/create: the defaults of a request. */
 const secondsUnlessSaid = 4
 const sizeUnlessSaid = '720x1280'
 
-/** OpenRouter and Google's endpoint have other names for the length and the size, and other lengths unless they are told. */
+/** OpenRouter and Google's endpoint have other names for the length and the size, and other default lengths. */
 const measures = {
   seconds: value('seconds'),
   duration: value('seconds'),
@@ -50,24 +50,24 @@ const response = object({
   seconds: value('seconds'),
   size: value('size'),
   error: value('error'),
-  // xAI's.
+  // xAI's names.
   request_id: value('id'),
   video: object({ duration: value('seconds') }),
   usage: object({ cost_in_usd_ticks: value('costTicks'), cost: value('cost') }),
 })
 
-/** Of OpenAI, of xAI and of OpenRouter. */
+/** The statuses of OpenAI, xAI and OpenRouter. */
 const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])
 export const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled'])
 
-/** Reads a video job. What it bills is its length and size, as it names them itself. */
+/** Reads a video job. It is charged by the length and size that the job itself reports. */
 class VideoReader extends ResponseReader {
   #status = ''
   #seconds: number | undefined
   #size: string | undefined
   #costUsd: number | undefined
 
-  /** @param id of the video that is asked for, which xAI's answers do not name */
+  /** @param id the id of the requested video, which xAI's responses do not contain */
   constructor(head: HeadFacts, context: UsageReaderContext, id = '') {
     super(head, context, response, 'video')
     this.objectId = id
@@ -96,7 +96,7 @@ class VideoReader extends ResponseReader {
   }
 }
 
-/** Whoever gets the video itself has a video that is done, as long and large as was asked for. */
+/** A client that downloads a video has a finished one, of the requested length and size. */
 class VideoContentReader implements UsageReader {
   readonly isTerminal = false
   readonly #context: UsageReaderContext
@@ -123,7 +123,7 @@ class VideoContentReader implements UsageReader {
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new VideoReader(head, context)
 
-/** What all requests for a new video have in common, whatever their members are. */
+/** The common part of all requests for a new video. */
 export const videoSubmission = {
   modelIn: 'body',
   isFree: false,
@@ -132,7 +132,7 @@ export const videoSubmission = {
   namesObjects: true,
 } as const
 
-/** `POST /videos`, as JSON or as a form with an image to begin from. */
+/** `POST /videos`, as JSON or as a form with an image to start from. */
 const createVideo: Operation = {
   ...videoSubmission,
   name: 'videos',
@@ -154,7 +154,7 @@ const createVideo: Operation = {
     ),
 }
 
-/** `POST /videos/{id}/remix`: the model, length and size are those of the video that it begins from. */
+/** `POST /videos/{id}/remix`: the model, length and size are those of the source video. */
 const remixVideo: Operation = {
   ...videoSubmission,
   name: 'video-remix',
@@ -192,7 +192,7 @@ export const openaiVideoRows: readonly RouteRow[] = [
   route('POST', '/videos/{id}/remix', remixVideo, { object: 'video' }),
 ]
 
-/** Videos are made within minutes. */
+/** Videos are ready within minutes. */
 export const videoJobs: JobKind = {
   kind: 'video',
   retrieval: videos.stored,
@@ -228,7 +228,7 @@ function longestOf(lengths: readonly (number | undefined)[]): number | undefined
 }
 
 /**
- * The length that a request asks for, under the name `seconds`: the longest where it says more than one.
+ * The length that a request asks for, under the name `seconds`: the longest if it names several.
  * @throws GatewayError body_invalid
  */
 export function jsonSeconds({ findings }: ScanResult): number | undefined {

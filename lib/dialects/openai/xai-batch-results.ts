@@ -9,25 +9,25 @@ import { failedStatuses, secondsOf } from './videos.ts'
 
 const pageSize = 1000
 
-/** Where the results of a batch are, page by page. */
+/** The path of a batch's results, page by page. */
 function resultsPath(id: string, token?: string): string {
   const next = token === undefined ? '' : `&pagination_token=${encodeURIComponent(token)}`
   return `/batches/${encodeURIComponent(id)}/results?limit=${pageSize}${next}`
 }
 
-/** The batch of which a job is one part. */
+/** The batch to which a part belongs. */
 export function batchOfPart(id: string): string {
   const end = id.lastIndexOf('#')
   return end === -1 ? id : id.slice(0, end)
 }
 
-/** What is of interest in a batch of xAI's, which has counts in place of a status. */
+/** The members of interest in an xAI batch, which has counts instead of a status. */
 export const xaiCounts = {
   state: object({ num_requests: value('requests'), num_pending: value('pending') }),
   cancel_time: value('cancelTime'),
 }
 
-/** How a batch stands by its counts. */
+/** The state of a batch by its counts. */
 export class XaiCounts {
   #requests: number | undefined
   #pending = 0
@@ -43,7 +43,7 @@ export class XaiCounts {
     return this.#requests !== undefined
   }
 
-  /** A batch without requests is being looked through, unless that has failed: xAI cancels it then. */
+  /** xAI is still checking a batch without requests, unless it cancelled the batch because the check failed. */
   state(id: string): Omit<JobSighting, 'kind' | 'id'> {
     const isFinal = this.#isCancelled
     if (this.#pending > 0 || ((this.#requests ?? 0) === 0 && !isFinal)) return { state: 'running' }
@@ -51,7 +51,7 @@ export class XaiCounts {
   }
 }
 
-// Under the name of the endpoint; answers of `/v1/responses` come as chat completions too.
+// Results are under the name of the endpoint; those of `/v1/responses` are chat completions too.
 const text = value('resultText')
 const body = object(
   {
@@ -69,7 +69,7 @@ const body = object(
   },
   span('answer'),
 )
-// Whatever else has made images or a video, under whichever name.
+// Results of images or videos, under any other name.
 const media = object(
   {
     data: list(span('image'), span('images')),
@@ -103,8 +103,8 @@ interface Result {
 }
 
 /**
- * Reads a page of the results of a batch of xAI's. Requests that failed stand there too, and are not billed. Of a part of
- * the batch those alone count that were added with it.
+ * Reads a page of the results of an xAI batch. It also lists failed requests, which are not billed. For a part of the
+ * batch only the requests added with it count.
  */
 export class XaiResultsReader extends ResponseReader {
   readonly #sum = new BatchSum()
@@ -141,7 +141,7 @@ export class XaiResultsReader extends ResponseReader {
     this.#result.used.push({ line: { meters: measure.meters, tier: 'batch' }, details: measure.details })
   }
 
-  /** Its members come in any order. */
+  /** Called at the end of a result, since its members come in any order. */
   #endResult(): void {
     const { id, model, media, used, answers, textBytes } = this.#result
     this.#result = newResult()
@@ -162,7 +162,10 @@ export class XaiResultsReader extends ResponseReader {
     return [this.#mediaUse(media), ...(media.images === 0 ? [] : this.#givenImages())]
   }
 
-  /** As long and as many as it tells, and else as its request asked for, at the one variant that all of them have. */
+  /**
+   * The length or number that the result reports, or else the request's, at the one price variant that all requests
+   * have.
+   */
   #mediaUse({ images, seconds, costUsd }: MediaResult): Result['used'][number] {
     const { units = {}, unitsVariant } = this.context.facts
     const meters: Meters = {
@@ -176,7 +179,7 @@ export class XaiResultsReader extends ResponseReader {
     }
   }
 
-  /** Images that an edit begins from are billed too. */
+  /** The input images of an edit are billed too. */
   #givenImages(): Result['used'] {
     const { imagesGiven: images = 0 } = this.context.facts
     if (images === 0) return []
@@ -189,7 +192,7 @@ export class XaiResultsReader extends ResponseReader {
     return { kind, id, state: this.#state(), ...next }
   }
 
-  /** A batch in which nothing came to anything is not billed. A part of which nothing is told has not begun. */
+  /** A batch without any successful request is not billed. A part without any results has not begun. */
   #state(): JobSighting['state'] {
     if (this.#answers > 0 || this.flags.size > 0) return 'done'
     return this.#wanted !== undefined && this.#results === 0 ? 'running' : 'failed'

@@ -15,9 +15,9 @@ import { responses } from './responses.ts'
 import { batchOfPart, XaiCounts, xaiCounts } from './xai-batch-results.ts'
 import { xaiVideoGenerations } from './xai-videos.ts'
 
-// https://docs.x.ai/docs/guides/batch-api: a batch is made by its name, and requests are added to it, many times.
+// https://docs.x.ai/docs/guides/batch-api: a batch is created by its name, and requests are added to it repeatedly.
 
-/** The wrappers of a request, each with the operation whose body it has. */
+/** The wrappers of a request, each with the operation that defines its body. */
 const wrappers: ReadonlyMap<string, { readonly operation: Operation; readonly endpoint: string }> = new Map([
   ['chat_get_completion', { operation: chat, endpoint: '/v1/chat/completions' }],
   ['responses', { operation: responses, endpoint: '/v1/responses' }],
@@ -26,7 +26,7 @@ const wrappers: ReadonlyMap<string, { readonly operation: Operation; readonly en
   ['video_generation', { operation: xaiVideoGenerations, endpoint: '/v1/videos/generations' }],
 ])
 const wrapped = { ...anyRequestBody, ...span('wrapper') }
-/** What xAI may read under another spelling would be held for by nobody. */
+/** Members in another spelling, which xAI may read and no hold would cover. */
 const foreign = span('foreign')
 const added = object({
   batch_requests: list(
@@ -48,10 +48,10 @@ const added = object({
 function refuseForeign(findings: readonly Finding[]): void {
   const path = findings.find(({ name }) => name === 'foreign')?.path
   if (path === undefined) return
-  throw new GatewayError('body_invalid', `${path} is not known here.`, { param: path })
+  throw new GatewayError('body_invalid', `${path} is not a known member of a batch request.`, { param: path })
 }
 
-/** Reads requests as they are added, each with the id that its result will have. */
+/** Reads requests as they are added, each with the id of its result. */
 class AddedRequestsReader extends InlineBatchReader {
   readonly #ids: string[] = []
 
@@ -69,7 +69,7 @@ class AddedRequestsReader extends InlineBatchReader {
     const inside = request.filter(({ name }) => name === 'wrapper')
     const found = wrappers.get(inside[0]?.path.split('.').at(-1) ?? '')
     if (id?.type !== 'string' || id.raw === undefined) {
-      this.fail(at, 'It needs a batch_request_id here, by which its result is known.')
+      this.fail(at, 'It needs a batch_request_id, which identifies its result.')
       return undefined
     }
     if (inside.length !== 1 || found === undefined) {
@@ -84,14 +84,14 @@ class AddedRequestsReader extends InlineBatchReader {
       mayRunTools: operation === chat || operation === responses,
       capMembers: caps,
       mainMeter: operation.mainMeter,
-      // Of images that name no model OpenAI's default would be asked for.
+      // Images without a model would otherwise get OpenAI's default model.
       ...(operation === xaiVideoGenerations && { model: operation.defaultModel }),
       ...unitsOf(operation, { findings: request }),
     }
   }
 }
 
-/** The answer to requests that were added says nothing; what it stands for goes on as a job of its own. */
+/** The response to added requests is empty; the requests continue as a job of their own. */
 class AddedReader extends ResponseReader {
   constructor(head: HeadFacts, context: UsageReaderContext) {
     super(head, context, object({}), 'batchPart')
@@ -113,7 +113,7 @@ const addRequests: Operation = {
   readUsage: (head, context) => new AddedReader(head, context),
 }
 
-/** Reads how the batch stands to which requests were added. */
+/** Reads the state of the batch to which requests were added. */
 class PartReader extends ResponseReader {
   readonly #counts = new XaiCounts()
 
@@ -131,7 +131,7 @@ class PartReader extends ResponseReader {
   }
 }
 
-/** Requests that were added to a batch, charged when their results are there. */
+/** Requests added to a batch, charged when their results are ready. */
 export const batchParts: JobKind = {
   ...batchJobs,
   kind: 'batchPart',
@@ -144,7 +144,7 @@ export const batchParts: JobKind = {
 
 const storedRequests = freeOperation('stored-batch-requests')
 
-/** What xAI has beside OpenAI's paths of batches, below `/v1`. */
+/** xAI's paths beside OpenAI's paths of batches, below `/v1`. */
 export const xaiBatchRows: readonly RouteRow[] = [
   route('POST', '/batches/{id}:cancel', batches.cancelled, { object: 'batch' }),
   route('GET', '/batches/{id}/results', freeOperation('stored-batch-results'), { object: 'batch' }),

@@ -9,17 +9,17 @@ import { factsFrom, modelMembers } from '../request-facts.ts'
 import { route, type RouteRow } from '../route-table.ts'
 import { jsonSeconds, videoSubmission } from './videos.ts'
 
-/** https://docs.x.ai/developers/model-capabilities/video/generation: what it is unless the request says. */
+/** https://docs.x.ai/developers/model-capabilities/video/generation: the defaults of a request. */
 const resolutionUnlessSaid = '480p'
 const secondsUnlessSaid = 8
 const extensionUnlessSaid = 6
-/** The longest video that is edited, and the longest that another is put behind. */
+/** The longest video that can be edited, and the longest that can be extended. */
 const editedSecondsMax = 9
 const extendedSecondsMax = 15
 
 /**
- * An image that a video begins from costs a cent at most, and so does a second of such a video: that much is held. What
- * they have cost is in what the answer states: https://docs.x.ai/developers/models/grok-imagine-video.
+ * An input image costs at most a cent, and so does a second of input video: the hold covers that much. The response
+ * states their actual cost: https://docs.x.ai/developers/models/grok-imagine-video.
  */
 const givenPerUsd = 100
 
@@ -35,10 +35,10 @@ const request = searched({
 })
 
 /**
- * Begins a video. It is asked after at `GET /videos/{id}`, as OpenAI's are, and charged by the length that it is told to
- * have there.
- * @param secondsFor the most that it can have, by the length that is asked for
- * @param givenSeconds the most that a video can have that is begun from
+ * Starts a video. Clients poll it at `GET /videos/{id}`, like OpenAI's videos, and it is charged by the length reported
+ * there.
+ * @param secondsFor the maximum length of the new video, by the requested length
+ * @param givenSeconds the maximum length of the input video
  */
 function submission(
   name: string,
@@ -69,13 +69,13 @@ function imagesIn(scan: ScanResult): number {
   return readMedia(scan).filter(({ kind }) => kind === 'image').length
 }
 
-/** Elsewhere the model, which may cost more than the one that is named, is that of the video that is gone on from. */
+/** At other providers the model is that of the input video, which may cost more than the model in the request. */
 const atXai: ReadonlySet<string> = new Set(['xai'])
 
 /** `POST /videos/generations` */
 export const xaiVideoGenerations = submission('video-generations', asked => asked ?? secondsUnlessSaid)
 
-/** Where xAI's videos are begun, below `/v1`. */
+/** The paths that start xAI's videos, below `/v1`. */
 export const xaiVideoRows: readonly RouteRow[] = [
   route('POST', '/videos/generations', xaiVideoGenerations),
   route('POST', '/videos/edits', {
