@@ -112,9 +112,13 @@ export function namedModel(
   // Without the auth plugin (an unmetered gateway of one's own) there is no key to ask.
   const allowed = exchange.find('key')?.models
   if (model === undefined) {
-    throw new GatewayError('model_not_found', `The model "${name}" ${whyUnknown(name, directory, allowed)}`, {
-      param: 'model',
-    })
+    throw new GatewayError(
+      'model_not_found',
+      `The model "${name}" ${whyUnknown(name, route, directory, allowed)}`,
+      {
+        param: 'model',
+      },
+    )
   }
   requireAllowed(allowed, name, model.canonicalName)
   const betas = route.dialect.name === 'anthropic' ? exchange.request.headers['anthropic-beta'] : undefined
@@ -136,24 +140,38 @@ function withAskedLimits(betas: string, model: ResolvedModel): ResolvedModel {
   return entry === model.entry ? model : { ...model, entry }
 }
 
-function whyUnknown(name: string, directory: ModelDirectory, allowed: readonly string[] | undefined): string {
+function whyUnknown(
+  name: string,
+  { providerName }: Route,
+  directory: ModelDirectory,
+  allowed: readonly string[] | undefined,
+): string {
+  const isOffered = (one: string): boolean =>
+    isAllowed(allowed, one) && directory.resolve(one, providerName) !== undefined
+  const near = nearestModel(name, directory.servedNames(), isOffered)
+  const hint = near === undefined ? '' : ` Did you mean "${near}"?`
+  if (providerName !== undefined) {
+    const elsewhere = directory.resolve(name, undefined)
+    return elsewhere !== undefined && isAllowed(allowed, elsewhere.canonicalName)
+      ? `is not a model of the provider in the path. Leave /${providerName} out of the path.`
+      : `does not exist here; GET /${providerName}/v1/models lists those that do.${hint}`
+  }
   const offers = directory.offersOf(name).map(entry => `"${entry.name}"`)
   if (offers.length > 1) return `is offered by more than one provider; ask for ${offers.join(' or ')}.`
-  const near = nearestModel(
-    name,
-    directory.servedNames().filter(one => isAllowed(allowed, one)),
-  )
-  const hint = near === undefined ? '' : ` Did you mean "${near}"?`
   return `does not exist here; GET /v1/models lists those that do.${hint}`
 }
 
 /** Comparing letters takes its time, so that only names of some length and the same beginning are compared. */
-function nearestModel(name: string, names: readonly string[]): string | undefined {
+function nearestModel(
+  name: string,
+  names: readonly string[],
+  isOffered: (name: string) => boolean,
+): string | undefined {
   if (name.length > 64) return undefined
   const beginning = name.slice(0, 2).toLowerCase()
   return nearest(
     name,
-    names.filter(one => one.startsWith(beginning)),
+    names.filter(one => one.startsWith(beginning) && isOffered(one)),
   )
 }
 

@@ -212,6 +212,34 @@ await t.test('a model that is not there is answered with one that is, if the key
   t.notMatch((await ask(chat, 'small')).body.toString(), 'Did you mean')
 })
 
+await t.test('below the path of a provider that lacks a model, the answer says where it is', async t => {
+  const price = rubPerMillion(1)
+  const { ask } = await start(t, {
+    'big-model': { provider: 'somebody', rubPerMillion: price },
+    'big-modal': { provider: 'xai', rubPerMillion: price },
+    'groq/big-modem': { provider: 'groq', rubPerMillion: price },
+  })
+  const said = async (path: string, model: string): Promise<string> => {
+    const { status, body } = await ask(path, model)
+    t.equal(status, 404, model)
+    return (JSON.parse(body.toString()) as { error: { message: string } }).error.message
+  }
+
+  t.equal(
+    await said('/groq/v1/chat/completions', 'big-model'),
+    'The model "big-model" is not a model of the provider in the path. Leave /groq out of the path.',
+  )
+  t.equal(
+    await said('/xai/v1/chat/completions', 'big-modul'),
+    'The model "big-modul" does not exist here; GET /xai/v1/models lists those that do. Did you mean "big-modal"?',
+    'models of other providers are not meant',
+  )
+  t.equal(
+    await said('/groq/v1/chat/completions', 'small'),
+    'The model "small" does not exist here; GET /groq/v1/models lists those that do.',
+  )
+})
+
 await t.test("a fine-tuned model is shown and not deleted, in OpenAI's words", async t => {
   const name = 'ft:gpt-9:acme::b7R9'
   const { gateway } = await start(t, {
