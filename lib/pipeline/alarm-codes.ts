@@ -1,4 +1,4 @@
-/** Flags of charges that an operator should look at: each is about a provider. */
+/** Flags of charges that an operator should check: each is about a provider. */
 export const flagAlarmCodes = [
   'ambiguous',
   'answer_unreadable',
@@ -24,8 +24,7 @@ export const flagAlarmCodes = [
 ] as const
 
 /**
- * The codes of all alarms, so that each is counted from 0 on: a rule that looks for an increase sees none in a series that
- * begins at 1.
+ * The codes of all alarms. Each is counted from 0: a rule that detects an increase misses a series that starts at 1.
  */
 export const alarmCodes = [
   'accept_failed',
@@ -59,8 +58,8 @@ export const alarmCodes = [
   ...flagAlarmCodes,
 ] as const
 
-/** What an operator should look at, by name. */
+/** The name of an alarm. */
 export type AlarmCode = (typeof alarmCodes)[number]
 
-/** Says that an operator should look at something. */
+/** Reports something that an operator should check. */
 export type RaiseAlarm = (code: AlarmCode, details: object) => void

@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
-/** For how long, and how much of, a body that nobody wants is read. */
+/** For how long, and how much of, an unwanted request body is read. */
 const lingerMs = 2000
 const lingerBytesMax = 256 * 1_048_576
 
-/** The request has a body of which some has not come yet. */
+/** Whether the request has a body that has not arrived in full. */
 export function isBodyComing({ complete, headers }: IncomingMessage): boolean {
-  // A request without a body is not complete either while its own event is on.
+  // `complete` is also false for a request without a body while its own event is being emitted.
   return (
     !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
   )
 }
 
 /**
- * Writes the rest of an answer, and ends it when the rest of its request's body has come or after a while.
- * Closing a connection on which bytes are unread sends a reset, which takes the answer away from a client
- * that is still sending (RFC 9112 section 9.6).
+ * Writes the rest of a response, and ends it once the rest of the request body has arrived or a timeout has passed.
+ * Closing a connection that has unread bytes sends a reset, which loses the response for a client that is still sending
+ * (RFC 9112 section 9.6).
  */
 export function endAfterBody(response: ServerResponse, body: Buffer | undefined): void {
   const { req: request } = response
@@ -36,7 +36,7 @@ export function endAfterBody(response: ServerResponse, body: Buffer | undefined)
   request.on('data', onData)
   request.once('end', end)
   request.once('close', end)
-  // Whoever read it before may have paused it.
+  // The previous reader may have paused it.
   request.resume()
   if (body !== undefined) response.write(body)
 }
@@ -45,8 +45,8 @@ export function endAfterBody(response: ServerResponse, body: Buffer | undefined)
 const noticeTimeoutMs = 1000
 
 /**
- * Ends an answer that is not whole with a reset, never with a clean end: a truncated answer must not pass
- * for a complete one. What was written before it is handed to the kernel first.
+ * Ends an incomplete response with a reset, never with a clean end, so that a truncated response cannot pass for a
+ * complete one. Bytes written before are passed to the kernel first.
  */
 export function cutOff(response: ServerResponse, notice: Buffer | undefined): void {
   const { socket } = response
@@ -59,12 +59,12 @@ export function cutOff(response: ServerResponse, notice: Buffer | undefined): vo
     if (isCut) return
     isCut = true
     clearTimeout(timer)
-    // TLS sockets cannot send a reset; without close_notify and the last chunk the end is not clean either.
+    // TLS sockets cannot send a reset; without close_notify and the last chunk, the end is still not clean.
     if (socket instanceof Socket && !('encrypted' in socket)) socket.resetAndDestroy()
     else socket.destroy()
   }
   const timer = setTimeout(cut, noticeTimeoutMs)
-  // The callback comes when the bytes have left for the kernel, or with the error that they never will.
+  // The callback runs when the bytes have reached the kernel, or with the error that they never will.
   if (notice === undefined) socket.write('', cut)
   else response.write(notice, cut)
 }

@@ -1,4 +1,4 @@
-/** How a caller should treat an error: give up, wait for `retry-after`, or try again at once. */
+/** What a caller should do after an error: give up, wait for `retry-after`, or try again at once. */
 type Retry = 'no' | 'after' | 'yes'
 
 /** One row of the error table: a code's status and its name in every dialect. */
@@ -24,8 +24,8 @@ function row(
 const invalid = 'invalid_request_error'
 
 /**
- * Every error the gateway itself answers with. Official SDKs choose their exception class by the status,
- * and show the type and message of the dialect.
+ * Every error that the gateway itself responds with. Official SDKs choose their exception class by the status, and show
+ * the type and message of the dialect.
  */
 export const errorTable = {
   key_missing: row(401, invalid, 'invalid_api_key', 'authentication_error', 'UNAUTHENTICATED'),
@@ -90,10 +90,10 @@ export const errorTable = {
   upstream_timeout: row(504, 'server_error', 'upstream_timeout', 'timeout_error', 'DEADLINE_EXCEEDED'),
 } satisfies Record<string, ErrorRow>
 
-/** What can be wrong, as the table names it. */
+/** A code of the error table. */
 export type ErrorCode = keyof typeof errorTable
 
-/** Names for the statuses that a plugin's own errors may have, from the codes that have them. */
+/** For each status that a plugin's own error may have, the code whose names it uses. */
 const namesByStatus: Readonly<Record<number, ErrorCode>> = {
   400: 'request_invalid',
   401: 'key_invalid',
@@ -111,26 +111,26 @@ const namesByStatus: Readonly<Record<number, ErrorCode>> = {
 /** The statuses that a plugin's own errors may have. */
 export const ownErrorStatuses: readonly number[] = Object.keys(namesByStatus).map(Number)
 
-/** The row of an error that a plugin brings: its own code, with the names that its status has in each dialect. */
+/** The row of a plugin's own error: its own code, with the names that its status has in each dialect. */
 export function ownErrorRow(code: string, status: number, retry: Retry): ErrorRow {
   const like: ErrorRow = errorTable[namesByStatus[status] ?? 'internal']
   return { ...like, status, openai: { type: like.openai.type, code }, retry }
 }
 
-/** What a refusal says beside its code and message. */
+/** The optional parts of a refusal. */
 export interface GatewayErrorOptions {
   readonly cause?: unknown
   /** The part of the request that was wrong, by its path in the body: `messages[3].content[1].source`. */
   readonly param?: string
-  /** Facts a program may read beside the message, such as `required` and `available` of a 402. */
+  /** Values for programs, such as `required` and `available` of a 402. */
   readonly details?: Readonly<Record<string, string | number>>
   /** Whole seconds for the `retry-after` header. */
   readonly retryAfterSeconds?: number
 }
 
 /**
- * An error that the caller receives in its own dialect. The code is the contract, the message may change. Plugins
- * from outside bring codes and rows of their own.
+ * An error that the caller receives in its own dialect. The code is the contract, the message may change. External
+ * plugins bring codes and rows of their own.
  */
 export class GatewayError extends Error {
   readonly code: string
@@ -158,7 +158,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The gateway itself ended an exchange that its provider was at work on, and its client is told why. */
+/** The gateway itself ended an exchange that its provider was working on; the client receives the reason. */
 export class CutError extends GatewayError {
   constructor(message: string) {
     super('upstream_failed', message)
@@ -167,6 +167,6 @@ export class CutError extends GatewayError {
 
 export class ShutDownError extends CutError {
   constructor() {
-    super('The gateway was shut down before the answer was whole. The request may have been worked on.')
+    super('The gateway was shut down before the response was complete. The request may have been worked on.')
   }
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 export type Outcome =
   /** The last byte, or the dialect's last event, reached the client. */
   | { readonly kind: 'completed' }
-  /** The gateway said no before a byte of an answer was sent. */
+  /** The gateway refused the request before a byte of a response was sent. */
   | { readonly kind: 'refused'; readonly error: Error }
   /** The client left. */
   | { readonly kind: 'aborted' }
@@ -12,16 +12,16 @@ export type Outcome =
   | { readonly kind: 'broken'; readonly error: Error }
 
 /**
- * What is known of an exchange, by name. Each fact is declared by whoever owns its type, beside it, by declaration
- * merging; so nobody has to know them all.
+ * The facts of an exchange, by name. The module that owns a fact's type declares it there, by declaration merging, so
+ * that no module has to know them all.
  */
 // oxlint-disable-next-line typescript/no-empty-interface -- filled by declaration merging
 export interface Facts {}
 
-/** The name of something known of an exchange. */
+/** The name of a fact. */
 export type Fact = keyof Facts
 
-/** An answer the gateway gives itself instead of forwarding, such as the list of models. */
+/** A response that the gateway gives itself instead of forwarding, such as the list of models. */
 export interface LocalResponse {
   readonly status: number
   /** Flat: name, value, name, value. */
@@ -29,39 +29,41 @@ export interface LocalResponse {
   readonly body: Buffer
 }
 
-/** Changes answer bytes on their way to the client, behind the taps. Used in two places only. */
+/** Changes response bytes on their way to the client, after the taps. Used in two places only. */
 interface ResponseRewriter {
   push(chunk: Buffer): Buffer
   end(): Buffer
 }
 
-/** Ends an answer that may not go on, and says so where its format can. */
+/** Ends a response that must not continue, and tells the client why where the format allows it. */
 interface ResponseEnd {
   cutAtEvent(reason: Error): void
 }
 
-/** The event that says that a stream was cut, and where it may be put. */
+/** The event that says that a stream was cut, and where it may be inserted. */
 interface CutNotice {
   event(reason: Error | undefined): Buffer
-  /** Follows what is written of the stream. */
+  /** Follows the bytes of the stream as they are written. */
   readonly events: { follow(bytes: Buffer): void; readonly isBetweenEvents: boolean }
 }
 
-/** Follows an answer's bytes. Not a function: one in a field of each exchange kept them all in memory. */
+/**
+ * Follows a response's bytes. An object, because a closure in a field of each exchange kept all exchanges in memory.
+ */
 interface TerminalState {
   readonly isTerminal: boolean
 }
 
-/** When an exchange came how far, by `performance.now()`; undefined for what has not happened. */
+/** When an exchange reached each step, by `performance.now()`; undefined until it does. */
 interface Moments {
   readonly begunMs: number
   /** The gates let it through: its body was read, its hold admitted. */
   admittedMs: number | undefined
-  /** What its answer's bytes wait for is durable: the hold. */
+  /** The hold, for which the response's bytes wait, is durable. */
   heldMs: number | undefined
-  /** A connection to the provider took it. */
+  /** A connection to the provider was assigned. */
   connectedMs: number | undefined
-  /** The head of the provider's answer came. */
+  /** The head of the provider's response came. */
   firstByteMs: number | undefined
   endedMs: number | undefined
 }
@@ -83,39 +85,39 @@ export class Exchange {
   }
 
   /**
-   * It is a connection whose messages are exchanges of their own: the gates decide whether it may be opened, and those
-   * that need to know what is asked for decide about each message.
+   * Whether it is a connection whose messages are exchanges of their own: the gates decide whether it may be opened,
+   * and those that need to know what is requested decide about each message.
    */
   isConnection = false
-  /** The client closed its connection before the answer ended. */
+  /** The client closed its connection before the response ended. */
   hasClientLeft = false
-  /** The request was handed to the upstream, which may have begun to work on it. */
+  /** The request was passed to the upstream, which may have started work on it. */
   wasSent = false
-  /** The status of the upstream's answer, from its head on; the client may not have seen it yet. */
+  /** The status of the upstream's response, once its head has arrived; the client may not have seen it yet. */
   responseStatus: number | undefined
-  /** How a plugin cuts the answer while it is relayed; there before the first gate. */
+  /** How a plugin cuts the response while it is relayed; set before the first gate. */
   responseEnd: ResponseEnd | undefined
-  /** Set by a gate to answer without an upstream. */
+  /** Set by a gate to respond without an upstream. */
   localResponse: LocalResponse | undefined
   rewriter: ResponseRewriter | undefined
-  /** Headers of ours that the answer carries beside the upstream's; flat. */
+  /** The gateway's own response headers, sent after the upstream's; flat. */
   readonly extraHeaders: string[] = []
-  /** Headers, by their names in lower case, that the provider gets in place of the client's, or does not get at all. */
+  /** Headers, by lower-case name, that replace the client's at the provider; undefined removes one. */
   upstreamHeaders: Map<string, string | undefined> | undefined
-  /** Whether to stop or to read on to the usage when the client leaves; set with the upstream. */
+  /** Whether to stop the upstream or read to the usage when the client leaves; set with the upstream. */
   onClientLeft: 'abort' | 'drain' = 'abort'
   /**
-   * How reading on for the usage went: `limited` when the answer was too long for it, `refused` when too many
-   * others were read on at the time.
+   * Reading to the usage after the client has left: `limited` when the response was too long, `refused` when too many
+   * other responses were being read at the time.
    */
   drain: 'none' | 'reading' | 'limited' | 'refused' = 'none'
-  /** Says when the answer's last event was seen: a client that leaves then has it all. */
+  /** Knows when the response's last event was seen: a client that leaves after it has the whole response. */
   responseReader: TerminalState | undefined
-  /** The event that tells the client's SDK that a stream was cut; absent where none can be sent. */
+  /** The event that tells the client's SDK that a stream was cut; absent where the format has none. */
   cutNotice: CutNotice | undefined
 
   readonly #facts: Partial<Facts> = {}
-  /** What the answer's bytes wait for: undefined when they may go. */
+  /** The promise for which the response's bytes wait; undefined when they may be sent. */
   barrier: Promise<unknown> | undefined
 
   constructor(id: string, request: IncomingMessage, response: ServerResponse, startedAt: number) {
@@ -140,7 +142,7 @@ export class Exchange {
     this.#facts[fact] = value
   }
 
-  /** Keeps every byte of the answer that has not left yet back until the promise is fulfilled. */
+  /** Keeps all unsent bytes of the response until the promise is fulfilled. */
   holdBack(until: Promise<unknown>): void {
     const barrier = this.barrier === undefined ? until : Promise.all([this.barrier, until])
     this.barrier = barrier
@@ -150,7 +152,7 @@ export class Exchange {
         this.barrier = undefined
         this.moments.heldMs = performance.now()
       },
-      () => undefined, // The barrier stays; the relay meets the rejection when it waits for it.
+      () => undefined, // The barrier stays; the relay handles the rejection when it awaits it.
     )
   }
 }

@@ -1,13 +1,13 @@
-/** Something that is open for a while and stands in one list at most. */
+/** An item that is open for a while, in at most one list. */
 export interface Listed {
-  /** Its place in the list, which the list keeps; -1 before. */
+  /** Its index in the list, maintained by the list; -1 before. */
   slot: number
 }
 
 /**
- * What is open now, in no order. Not a Map or Set: as things come and go V8 often makes a new table for one, to
- * which the old table refers. Once a full collection has made one of them old, it and all that follow keep
- * whatever ever was open in memory until the next full collection.
+ * The items that are open now, in no order. Not a Map or Set: as items come and go, V8 often makes a new table for one,
+ * and the old table refers to the new one. Once a full collection has promoted one of them to the old generation, it
+ * and all that follow keep every item in memory that was ever open until the next full collection.
  */
 export class OpenList<T extends Listed> {
   readonly #items: T[] = []
@@ -20,7 +20,7 @@ export class OpenList<T extends Listed> {
     item.slot = this.#items.push(item) - 1
   }
 
-  /** The last one takes its place. What is not in the list is left alone. */
+  /** Moves the last item into its place. An item that is not in the list is ignored. */
   delete(item: T): void {
     if (this.#items[item.slot] !== item) return
     const last = this.#items.pop() as T
@@ -31,7 +31,7 @@ export class OpenList<T extends Listed> {
     item.slot = -1
   }
 
-  /** All of them as they are now, so that they may leave meanwhile. */
+  /** A copy, so that items can be deleted while it is iterated. */
   all(): readonly T[] {
     return [...this.#items]
   }

@@ -7,7 +7,7 @@ import type { RelayLimits } from './relay-limits.ts'
 import { SessionRelay, type SessionSteps } from './session-relay.ts'
 import { TurnRelay, type TurnSteps } from './turn-relay.ts'
 
-/** The plugins cannot work in this order or without one another. Thrown at boot, never for a request. */
+/** The plugins cannot work in this order or without a missing one. Thrown at boot, never for a request. */
 export class PipelineOrderError extends Error {
   readonly code = 'PIPELINE_ORDER'
 
@@ -19,7 +19,7 @@ export class PipelineOrderError extends Error {
 
 /**
  * Checks that every fact a plugin needs is provided by an earlier one, and that exactly one plugin forwards.
- * @param given facts that are known before the first gate
+ * @param given facts that are set before the first gate
  * @throws PipelineOrderError
  */
 export function checkOrder(plugins: readonly Plugin[], given: readonly Fact[]): void {
@@ -52,14 +52,14 @@ interface PipelineOptions {
   /** Facts that are set before the first gate. */
   readonly given: readonly Fact[]
   readonly bus: PipelineBus
-  /** Answers with an error in the caller's dialect. */
+  /** Responds with an error in the caller's dialect. */
   readonly writeError: (exchange: Exchange, error: Error) => void
   readonly limits: RelayLimits
 }
 
 /**
- * Runs exchanges through the plugins: onRequest, forward, onResponse, Tap.onData, onSettle, onEnd. The steps
- * stand here in the order in which ARCHITECTURE.md draws them.
+ * Runs exchanges through the plugins: onRequest, forward, onResponse, Tap.onData, onSettle, onEnd. The steps are in the
+ * order of the drawing in ARCHITECTURE.md.
  */
 export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   readonly #options: PipelineOptions
@@ -96,12 +96,12 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
     for (const plugin of this.#plugins) await plugin.stop?.()
   }
 
-  /** Cuts every exchange that is still open, as when a drain's deadline has passed. */
+  /** Cuts every exchange that is still open, for example at the deadline of a drain. */
   cutAll(reason: (exchange: Exchange) => Error): void {
     for (const relay of this.#open.all()) relay.cut(reason(relay.exchange))
   }
 
-  /** The gateway drains: sessions come to their end with the turns that run, and plugins begin nothing new. */
+  /** Starts a drain: sessions end after the turns in progress, and plugins start nothing new. */
   windUp(reason: (exchange: Exchange) => Error): void {
     for (const plugin of this.#plugins) plugin.windUp?.()
     for (const relay of this.#open.all()) {
@@ -118,7 +118,7 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
     })
   }
 
-  /** The same for a request to upgrade to a WebSocket: its end is the end of the session. */
+  /** The same for a request to upgrade to a WebSocket: the exchange ends with the session. */
   runSession(exchange: Exchange): Promise<void> {
     const relay = new SessionRelay(exchange, this)
     return this.#runGates(exchange, relay, () => {
@@ -128,7 +128,7 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
     })
   }
 
-  /** The same for a request that comes as a message, behind whose gates the relay takes its response. */
+  /** The same for a request that arrives as a message; after its gates, the relay receives its response. */
   async beginTurn(exchange: Exchange): Promise<TurnRelay> {
     const relay = new TurnRelay(exchange, this, this.#options.limits.answer)
     try {
@@ -213,13 +213,13 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   endExchange(exchange: Exchange, outcome: Outcome): void {
     exchange.moments.endedMs = performance.now()
     for (const plugin of this.#plugins) {
-      // Reported by the call itself; nobody waits for what a plugin does at the end.
+      // The call itself reports the failure; nothing waits for a plugin's work at the end.
       this.#call(plugin, 'onEnd', exchange, outcome)?.catch(() => undefined)
     }
     this.#options.bus.emit('exchange-end', exchange, outcome)
   }
 
-  /** Calls a hook; a failure is reported on the bus and comes back as a rejection. */
+  /** Calls a hook; a failure is reported on the bus and returned as a rejection. */
   #call(
     plugin: Plugin,
     hook: 'onSettle' | 'onEnd',
@@ -244,7 +244,7 @@ function hasNeeds(plugin: Plugin, exchange: Exchange): boolean {
 
 const noControls = { pause() {}, resume() {}, abort() {} }
 
-/** Pushes an answer that a gate prepared through the same relay as any other. */
+/** Pushes a response that a gate prepared through the same relay as any other. */
 function answerLocally(exchange: Exchange, relay: Relay): void {
   const response = exchange.localResponse
   if (response === undefined) return

@@ -6,10 +6,10 @@ export interface ReadLimits {
   readonly bytesMax: number
 }
 
-/** What is still relayed of an event whose end is waited for. */
+/** How much longer, and how much more, of an event is relayed while its end is awaited. */
 export const partingLimits: ReadLimits = { timeMs: 1000, bytesMax: 1_048_576 }
 
-/** Why a response is not relayed to its end. */
+/** The error for a response that exceeds a limit. */
 export function beyondLimit(limit: 'time' | 'size', { timeMs, bytesMax }: ReadLimits): CutError {
   const beyond =
     limit === 'time' ? `went on for more than ${timeMs / 1000} s` : `has more than ${bytesMax} bytes`
@@ -18,7 +18,7 @@ export function beyondLimit(limit: 'time' | 'size', { timeMs, bytesMax }: ReadLi
   )
 }
 
-/** How many responses may be read on at once for their usage after their clients have left. */
+/** Limits how many responses may be read to their usage at once after their clients have left. */
 export class DrainSlots {
   readonly #countMax: number
   #count = 0
@@ -27,7 +27,7 @@ export class DrainSlots {
     this.#countMax = countMax
   }
 
-  /** False when as many are read on as may be: this one is to be stopped. */
+  /** False when the maximum is reached: the response must be stopped. */
   acquire(): boolean {
     if (this.#count >= this.#countMax) return false
     this.#count += 1
@@ -40,12 +40,12 @@ export class DrainSlots {
 }
 
 export interface RelayLimits {
-  /** Of an answer without an announced length: one that never ends must not be paid for ever. */
+  /** For a response without an announced length: one that never ends must not run up cost for ever. */
   readonly answer: ReadLimits
-  /** Of reading on for an answer's usage after its client has left. */
+  /** For reading a response to its usage after its client has left. */
   readonly drain: ReadLimits
-  /** One for all exchanges: each that is read on takes a slot. */
+  /** Shared by all exchanges: each response that is read to its usage takes a slot. */
   readonly drainSlots: DrainSlots
-  /** How long a client may take nothing of its answer before it counts as gone. */
+  /** How long a client may read nothing of its response before it counts as gone. */
   readonly stallMs: number
 }

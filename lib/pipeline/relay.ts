@@ -4,14 +4,14 @@ import type { Exchange, Outcome } from './exchange.ts'
 import type { ResponseSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
 import { beyondLimit, partingLimits, type ReadLimits, type RelayLimits } from './relay-limits.ts'
 
-/** What the relay asks of the pipeline at each step of an exchange. */
+/** The pipeline's part of each step of an exchange. */
 export interface RelaySteps {
-  /** The head is here: attach the taps. */
+  /** The head has arrived: attaches the taps. */
   respond(exchange: Exchange, head: ResponseHead): readonly Tap[]
   tapFailed(exchange: Exchange, error: unknown): void
-  /** Decide what is owed. Returns undefined when nothing needs to be waited for. */
+  /** Decides what is owed. Returns undefined when there is nothing to wait for. */
   settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined
-  /** Answers with an error in the caller's dialect; no byte has been sent. */
+  /** Responds with an error in the caller's dialect; no byte has been sent. */
   refuse(exchange: Exchange, error: Error): void
   end(relay: Relay, outcome: Outcome): void
 }
@@ -19,8 +19,8 @@ export interface RelaySteps {
 type Phase = 'gates' | 'forwarding' | 'relaying' | 'settling' | 'closing' | 'ended'
 
 /**
- * The course of one exchange behind its gates: feeds the taps, has the answer written, and sees to it that
- * the exchange is settled before its answer ends, and ends exactly once.
+ * The course of one exchange after its gates: feeds the taps, passes the response to the writer, and makes sure that
+ * the exchange is settled before its response ends, and ends exactly once.
  */
 export class Relay implements ResponseSink, ResponseFlow {
   readonly exchange: Exchange
@@ -35,16 +35,16 @@ export class Relay implements ResponseSink, ResponseFlow {
   #hasUpstreamEnded = false
   #isDraining = false
   #readTimer: NodeJS.Timeout | undefined
-  /** How much is read; undefined for an answer of a known length whose client is there. */
+  /** Limits on reading; undefined for a response of known length whose client is connected. */
   #readLimits: ReadLimits | undefined
-  /** Since the limits were set. */
+  /** Bytes read since the limits were set. */
   #readBytes = 0
-  /** Why the answer is to be cut where its next event ends. */
+  /** Why the response is to be cut at the end of its next event. */
   #partingReason: Error | undefined
   #isFeeding = false
-  /** Why a tap had the answer cut while the taps were fed. */
+  /** Why a tap requested the cut while the taps were being fed. */
   #tapReason: Error | undefined
-  /** Why the exchange is to end as soon as the gate at work is done. */
+  /** Why the exchange is to end as soon as the current gate is done. */
   cutReason: Error | undefined
 
   constructor(exchange: Exchange, steps: RelaySteps, limits: RelayLimits) {
@@ -56,7 +56,7 @@ export class Relay implements ResponseSink, ResponseFlow {
     exchange.response.once('close', () => this.#onClose())
   }
 
-  /** The gates are through; the answer may be pushed. */
+  /** All gates have passed; the response may be pushed. */
   open(): void {
     this.#phase = 'forwarding'
     this.exchange.moments.admittedMs = performance.now()
@@ -87,7 +87,7 @@ export class Relay implements ResponseSink, ResponseFlow {
   onData(chunk: Buffer, isLast = false, framed?: Buffer): void {
     if (this.#phase !== 'relaying') return
     this.#isFeeding = true
-    // One that fails is taken out of a new list.
+    // A tap that fails is removed by replacing the list, so this one stays as it is.
     const taps = this.#taps
     for (let index = 0; index < taps.length; index += 1) this.#feed(taps[index] as Tap, chunk)
     this.#isFeeding = false
@@ -104,7 +104,7 @@ export class Relay implements ResponseSink, ResponseFlow {
 
   onEnd(trailers?: readonly string[]): void {
     if (this.#phase !== 'relaying') return
-    // What is rewritten is no longer what a trailer may be the checksum of.
+    // A trailer may be a checksum of the original bytes, which a rewriter has changed.
     if (trailers !== undefined && this.exchange.rewriter === undefined) this.#writer.trailers = trailers
     this.#hasUpstreamEnded = true
     const rest = this.exchange.rewriter?.end()
@@ -112,7 +112,7 @@ export class Relay implements ResponseSink, ResponseFlow {
     if (this.#writer.catchUp()) this.caughtUp()
   }
 
-  /** Before anything has left: the exchange is refused with the error. After it: the answer was cut. */
+  /** Before anything was sent, the error refuses the exchange; after that, the response is broken. */
   onError(error: Error): void {
     if (this.#phase === 'gates' || this.#phase === 'forwarding') {
       this.#settle(this.exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
@@ -121,40 +121,40 @@ export class Relay implements ResponseSink, ResponseFlow {
     }
   }
 
-  /** The client left while a gate was at work; nothing was sent anywhere. */
+  /** The client left while a gate was running; nothing was sent upstream. */
   abandon(): void {
     if (this.#phase === 'gates') this.#settle({ kind: 'aborted' })
   }
 
-  /** Cuts the answer at once, as at the end of a drain. */
+  /** Cuts the response at once, for example at the end of a drain. */
   cut(error: Error): void {
     if (this.#phase === 'gates') this.#cutInGates(error)
     else if (this.#phase === 'closing') cutOff(this.exchange.response, undefined)
     else this.onError(error)
-    // After the exchange is settled: the upstream says so at once by an error that is no news then.
+    // After settling: the upstream reports the abort at once as an error, which is then ignored.
     this.#controls?.abort(error)
   }
 
-  /** Cuts the answer where its client can be told why: between two events, which are not long. */
+  /** Cuts the response where the client can be told why: between two events, which are not long. */
   cutAtEvent(reason: Error): void {
     if (this.#phase !== 'relaying' || this.#hasUpstreamEnded) return
-    // Every tap sees what the provider has sent, the one that reads the usage too.
+    // Every tap sees what the provider has sent, including the one that reads the usage.
     if (this.#isFeeding) {
       this.#tapReason ??= reason
       return
     }
-    const isTold = !this.exchange.hasClientLeft && this.exchange.cutNotice !== undefined
-    if (!isTold || this.#partingReason !== undefined || this.#writer.isAtEventBoundary) this.cut(reason)
+    const canNotify = !this.exchange.hasClientLeft && this.exchange.cutNotice !== undefined
+    if (!canNotify || this.#partingReason !== undefined || this.#writer.isAtEventBoundary) this.cut(reason)
     else {
       this.#partingReason = reason
       this.#limit(partingLimits)
     }
   }
 
-  /** A gate cannot be stopped: what it begins, such as a hold, must be there when the exchange is settled. */
+  /** A gate cannot be stopped: what it starts, such as a hold, must exist when the exchange is settled. */
   #cutInGates(error: Error): void {
     this.cutReason = error
-    // A body that is still on its way would be waited for.
+    // Otherwise the gate would wait for a body that is still being sent.
     if (!this.exchange.request.complete) this.exchange.response.destroy()
   }
 
@@ -171,7 +171,7 @@ export class Relay implements ResponseSink, ResponseFlow {
     this.#settle(this.exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'completed' })
   }
 
-  /** What the answer waited for is not durable, so no byte of it may leave: if none has, it is refused. */
+  /** What the response waited for is not durable: nothing more is sent, and a response not yet begun is refused. */
   failed(error: Error): void {
     if (this.#phase !== 'relaying') return
     this.#stop({ kind: this.exchange.response.headersSent ? 'broken' : 'refused', error }, error)
@@ -201,13 +201,13 @@ export class Relay implements ResponseSink, ResponseFlow {
     )
   }
 
-  /** Without a durable charge an answer may not end as if it had one: a complete one is refused or cut. */
+  /** Without a durable charge a response must not end as if it had one: a complete one is refused or cut. */
   #unsettled(outcome: Outcome, cause: unknown): Outcome {
     if (outcome.kind !== 'completed') return outcome
     return this.#failure(new Error('The exchange could not be settled.', { cause }))
   }
 
-  /** Whom nothing has reached is told what happened: a bare reset would make official SDKs send it again. */
+  /** A client that has received nothing gets an error: official SDKs would retry after a bare reset. */
   #failure(error: Error): Outcome {
     if (this.exchange.response.headersSent) return { kind: 'broken', error }
     this.#writer.stop()
@@ -238,7 +238,7 @@ export class Relay implements ResponseSink, ResponseFlow {
     const wasHeldBack = this.exchange.barrier !== undefined
     this.#writer.stop()
     if (this.#isWhole() && !wasHeldBack) {
-      this.#stop({ kind: 'completed' }, new Error('The answer was complete.'))
+      this.#stop({ kind: 'completed' }, new Error('The response was complete.'))
     } else if (this.#mayDrain()) {
       this.#isDraining = true
       this.exchange.drain = 'reading'
@@ -249,7 +249,7 @@ export class Relay implements ResponseSink, ResponseFlow {
     }
   }
 
-  /** The last event has come, as far as the tap tells that reads the answer. */
+  /** Whether the last event has arrived, according to the tap that reads the response. */
   #isWhole(): boolean {
     try {
       return this.exchange.responseReader?.isTerminal === true
@@ -267,7 +267,7 @@ export class Relay implements ResponseSink, ResponseFlow {
     return false
   }
 
-  /** Settles before it stops the upstream, which says so at once by an error that is no news then. */
+  /** Settles first and then stops the upstream, which reports the abort at once as an error that is then ignored. */
   #stop(outcome: Outcome, reason: Error): void {
     this.#settle(outcome)
     this.#controls?.abort(reason)
@@ -281,9 +281,9 @@ export class Relay implements ResponseSink, ResponseFlow {
     this.#readBytes = 0
   }
 
-  /** No more is read. Nothing may have come yet of an answer that its client did not wait for. */
+  /** Stops reading. Nothing may have arrived yet of a response whose client has left. */
   #endReading(limit: 'time' | 'size'): void {
-    // An event that was to be the last one, and does not end, changes nothing about why.
+    // If the event that was to be the last one does not end, the original reason still holds.
     const reason = this.#partingReason ?? beyondLimit(limit, this.#readLimits ?? this.#limits.answer)
     if (this.#isDraining) {
       this.exchange.drain = 'limited'

@@ -5,34 +5,34 @@ import type { Exchange } from './exchange.ts'
 import type { ResponseHead } from './plugin.ts'
 import { writeInformation } from './write-information.ts'
 
-/** What the writer tells the relay. */
+/** The relay's part: what the writer reports to it. */
 export interface ResponseFlow {
   pause(): void
   resume(): void
-  /** Everything written so far has been handed to the client, and nothing is awaited any more. */
+  /** Everything written so far has been sent to the client, and nothing is awaited. */
   caughtUp(): void
-  /** What the answer's bytes waited for failed. */
+  /** The promise for which the response's bytes waited was rejected. */
   failed(error: Error): void
 }
 
-/** From so many bytes on a copy costs more than pieces that are written together. */
+/** From this size on, copying costs more than writing the pieces together. */
 const copiedBytesMax = 8192
 const carriageReturn = 0x0d
 const lineFeed = 0x0a
 const lineEnd = '\r\n'
 
 /**
- * Where the chunks of a response can be written whose head and first chunk were; undefined while those have not left,
- * as behind another response of the connection, and for a response that is not chunked.
+ * The socket on which further chunks can be written once the head and the first chunk have been sent; undefined while
+ * they wait, for example behind another response of the connection, and for a response that is not chunked.
  */
 function chunkSocket({ socket, chunkedEncoding, writableLength }: ServerResponse): Socket | undefined {
   return socket !== null && chunkedEncoding && writableLength === 0 ? socket : undefined
 }
 
 /**
- * Writes bytes as one chunk of a chunked response (RFC 9112 section 7.1), framing and all in one piece: node:http
- * writes four, in a turn of their own.
- * @returns false when the client should be waited for
+ * Writes bytes as one chunk of a chunked response (RFC 9112 section 7.1), with its framing, in one piece: node:http
+ * makes four writes, in a tick of their own.
+ * @returns false when the caller should wait for the client
  */
 function writeChunk(socket: Socket, bytes: readonly Buffer[]): boolean {
   let length = 0
@@ -61,8 +61,8 @@ function endLine(chunk: Buffer, at: number): number {
 }
 
 /**
- * Hands an answer to the client: not before the exchange's barrier has fallen, not faster than the client
- * reads, and not its last byte before it is told to.
+ * Sends a response to the client: not before the exchange's barrier is fulfilled, no faster than the client reads, and
+ * not its last byte before `end` is called.
  */
 export class ResponseWriter {
   readonly #exchange: Exchange
@@ -70,38 +70,38 @@ export class ResponseWriter {
   readonly #stallMs: number
   #stallTimer: NodeJS.Timeout | undefined
   #head: ResponseHead | undefined
-  /** Bytes the client may not have yet: they wait for the exchange's barrier. */
+  /** Bytes that must not be sent yet: they wait for the exchange's barrier. */
   #queue: Buffer[] = []
   #isHeldBack = false
   #isClientFull = false
   #isStopped = false
   /** Bytes left until the announced length is complete; undefined where none was. */
   #remaining: number | undefined
-  /** The chunk that completes the length: it leaves when the exchange is settled. */
+  /** The chunk that completes the length: it is sent when the exchange is settled. */
   #withheld: Buffer | undefined
-  /** What follows the last chunk; flat. */
+  /** The trailers after the last chunk; flat. */
   trailers: readonly string[] | undefined
-  /** Where chunks are written behind the head; undefined as long as node:http writes them. */
+  /** Where chunks are written after the head; undefined as long as node:http writes them. */
   #socket: Socket | undefined
-  /** The head left with a first chunk, in one write. */
+  /** The head was sent with a first chunk, in one write. */
   #hasWritten = false
-  /** What this turn of the event loop has brought: it leaves in one write. */
+  /** What the current tick has brought: it is sent in one write. */
   #turn: Buffer[] = []
   readonly #endTurn = (): void => this.#writeTurn()
 
-  /** @param stallMs how long a client may take nothing before it counts as gone */
+  /** @param stallMs how long a client may read nothing before it counts as gone */
   constructor(exchange: Exchange, flow: ResponseFlow, stallMs: number) {
     this.#exchange = exchange
     this.#flow = flow
     this.#stallMs = stallMs
   }
 
-  /** An error event may only follow a whole event, or the client would read both as one. */
+  /** An error event may only follow a complete event, or the client would read both as one. */
   get isAtEventBoundary(): boolean {
     return this.#exchange.cutNotice?.events.isBetweenEvents === true
   }
 
-  /** Passes on what comes before the head. */
+  /** Relays an informational response. */
   inform(status: number, headers: readonly string[]): void {
     const { response, barrier } = this.#exchange
     if (this.#isStopped) return
@@ -109,7 +109,7 @@ export class ResponseWriter {
     else {
       barrier.then(
         () => this.inform(status, headers),
-        () => undefined, // Whoever holds back reports it.
+        () => undefined, // `#holdBack` reports it.
       )
     }
   }
@@ -118,13 +118,14 @@ export class ResponseWriter {
     this.#head = head
     if (head.contentLength !== undefined && this.#exchange.rewriter === undefined)
       this.#remaining = head.contentLength
-    // A stream's head leaves in one write with its first bytes, or after this turn when they take longer.
+    // The head is sent in one write with the first bytes of the stream, or on its own when they take longer than this
+    // tick.
     else setImmediate(() => this.#flushHead())
   }
 
   /**
-   * @param isLast nothing more comes in this turn of the event loop
-   * @param framed the bytes as one chunk of a chunked response, where they came so
+   * @param isLast no more bytes come in this tick
+   * @param framed the same bytes as one chunk of a chunked response, when they arrived so
    */
   write(bytes: Buffer, isLast = false, framed?: Buffer): void {
     if (this.#isStopped) return
@@ -162,14 +163,14 @@ export class ResponseWriter {
     if (!this.#socket.destroyed && !writeChunk(this.#socket, turn)) this.#waitForClient(this.#socket)
   }
 
-  /** True when nothing waits; otherwise `caughtUp` is called when nothing does any more. */
+  /** True when nothing is waiting; otherwise `caughtUp` is called later. */
   catchUp(): boolean {
     if (!this.#isHeldBack && this.#exchange.barrier === undefined) return true
     this.#holdBack()
     return false
   }
 
-  /** The client is gone: nothing is written any more. */
+  /** The client is gone: nothing more is written. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#stallTimer)
@@ -178,7 +179,7 @@ export class ResponseWriter {
     this.#turn = []
   }
 
-  /** The exchange is settled: the last byte may leave. */
+  /** The exchange is settled: the last byte may be sent. */
   end(): void {
     this.#writeHead()
     this.#writeTurn()
@@ -189,7 +190,7 @@ export class ResponseWriter {
     else response.end(this.#withheld)
   }
 
-  /** Ends an answer that is not whole, such that it cannot pass for a whole one. */
+  /** Ends an incomplete response in such a way that it cannot pass for a complete one. */
   cut(reason: Error | undefined): void {
     this.#writeHead()
     this.#writeTurn()
@@ -204,7 +205,7 @@ export class ResponseWriter {
     this.#isClientFull = true
     this.#flow.pause()
     const { response } = this.#exchange
-    // Its connection is reset, and the exchange ends as with any client that leaves.
+    // The connection is reset, and the exchange ends as for any client that leaves.
     this.#stallTimer = setTimeout(() => cutOff(response, undefined), this.#stallMs)
     this.#stallTimer.unref()
     written.once('drain', () => {
@@ -222,7 +223,7 @@ export class ResponseWriter {
       () => this.#letGo(),
       (error: unknown) => {
         this.#flow.failed(
-          new Error('What the answer waited for could not be made durable.', { cause: error }),
+          new Error('The record that the response waited for could not be made durable.', { cause: error }),
         )
       },
     )
@@ -248,14 +249,14 @@ export class ResponseWriter {
       this.#holdBack()
       barrier.then(
         () => this.#flushHead(),
-        () => undefined, // Whoever holds back reports it.
+        () => undefined, // `#holdBack` reports it.
       )
     }
   }
 
   /**
-   * Writes an answer's status and headers: the upstream's own, then our id of the exchange and the length.
-   * Transfer-Encoding and Connection are node:http's to add.
+   * Writes a response's status and headers: the upstream's own, then our id of the exchange and the length. node:http
+   * adds Transfer-Encoding and Connection.
    */
   #writeHead(): void {
     const { request, response, extraHeaders, id, rewriter } = this.#exchange
@@ -264,13 +265,13 @@ export class ResponseWriter {
     const headers = [...this.#head.headers, ...extraHeaders, 'x-gateway-request-id', id]
     if (contentLength !== undefined && rewriter === undefined)
       headers.push('content-length', String(contentLength))
-    // Behind a body that was not wanted to its end the connection cannot be used again.
+    // The connection cannot be reused after a request body that is not read to its end.
     if (isBodyComing(request)) response.shouldKeepAlive = false
     response.writeHead(status, headers)
   }
 }
 
-/** node:http writes them behind the last chunk, and nowhere when the answer is not chunked. */
+/** node:http sends them after the last chunk, and drops them when the response is not chunked. */
 function addTrailers({ response }: Exchange, trailers: readonly string[]): void {
   const fields: [string, string][] = []
   for (let index = 0; index + 1 < trailers.length; index += 2)

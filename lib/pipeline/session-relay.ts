@@ -2,11 +2,11 @@ import type { Exchange, Outcome } from './exchange.ts'
 import type { TurnRelay } from './turn-relay.ts'
 import type { SessionControls, SessionSink, SessionTap } from './plugin.ts'
 
-/** What the relay of a session asks of the pipeline at each step. */
+/** The pipeline's part of each step of a session. */
 export interface SessionSteps {
   openTaps(exchange: Exchange): readonly SessionTap[]
   settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined
-  /** Answers with an error in the caller's dialect: by HTTP, or by the WebSocket once that is open. */
+  /** Responds with an error in the caller's dialect: by HTTP, or over the WebSocket once it is open. */
   refuse(exchange: Exchange, error: Error): void
   beginTurn(exchange: Exchange): Promise<TurnRelay>
   end(relay: SessionRelay, outcome: Outcome): void
@@ -15,8 +15,8 @@ export interface SessionSteps {
 type Phase = 'gates' | 'forwarding' | 'open' | 'settling' | 'ended'
 
 /**
- * The course of a session behind its gates. Its turns are charged while it runs; what is open at its end is
- * settled then, once.
+ * The course of a session after its gates. Turns are charged while it runs; what is open at its end is settled then,
+ * once.
  */
 export class SessionRelay implements SessionSink {
   readonly exchange: Exchange
@@ -54,7 +54,7 @@ export class SessionRelay implements SessionSink {
     return this.#steps.beginTurn(exchange)
   }
 
-  /** No session came about. */
+  /** No session opened. */
   onError(error: Error): void {
     if (this.#phase === 'gates' || this.#phase === 'forwarding') {
       this.#settle(this.exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
@@ -71,18 +71,18 @@ export class SessionRelay implements SessionSink {
     if (this.#phase === 'gates') this.#settle({ kind: 'aborted' })
   }
 
-  /** Lets a turn that runs come to its end, and ends the session then. */
+  /** Ends the session after the turn in progress. */
   windUp(reason: Error): void {
     if (this.#phase === 'gates') this.#cutInGates(reason)
     else this.#controls?.windUp(reason)
   }
 
-  /** What is in its gates still was cut there when the gateway began to wind up. */
+  /** A session still in its gates was already cut when the drain started. */
   cut(reason: Error): void {
     this.#controls?.cut(reason)
   }
 
-  /** A gate that waits for the client's first message would wait on. */
+  /** Closes the connection: a gate that waits for the client's first message would go on waiting. */
   #cutInGates(reason: Error): void {
     this.cutReason = reason
     this.exchange.response.socket?.destroy()
@@ -95,7 +95,7 @@ export class SessionRelay implements SessionSink {
     else {
       pending.then(
         () => this.#finish(outcome),
-        // The plugin's failure is reported; what is owed stays owed.
+        // The plugin's failure is already reported; the amount owed stays owed.
         () => this.#finish(outcome),
       )
     }

@@ -2,7 +2,7 @@ import type { Exchange, Outcome } from './exchange.ts'
 import type { ResponseHead, Tap } from './plugin.ts'
 import { beyondLimit, type ReadLimits } from './relay-limits.ts'
 
-/** What a turn asks of the pipeline at each step. */
+/** The pipeline's part of each step of a turn. */
 export interface TurnSteps {
   respond(exchange: Exchange, head: ResponseHead): readonly Tap[]
   tapFailed(exchange: Exchange, error: unknown): void
@@ -10,7 +10,7 @@ export interface TurnSteps {
   endExchange(exchange: Exchange, outcome: Outcome): void
 }
 
-/** A response in messages is read as the stream of events that it would be over HTTP. */
+/** A response made of messages is read like the event stream that it would be over HTTP. */
 const head: ResponseHead = {
   status: 200,
   headers: ['content-type', 'text/event-stream'],
@@ -18,12 +18,12 @@ const head: ResponseHead = {
 }
 
 /**
- * The course of one exchange whose request and response are messages of a connection. What it is charged is durable
- * before the message that ends it may be passed on.
+ * The course of one exchange whose request and response are messages of a connection. Its charge is durable before the
+ * message that ends it may be relayed.
  */
 export class TurnRelay {
   readonly exchange: Exchange
-  /** Told why the response may not go on. */
+  /** Called with the reason why the response may not continue. */
   onCut: ((reason: Error) => void) | undefined
   readonly #steps: TurnSteps
   readonly #limits: ReadLimits
@@ -39,8 +39,8 @@ export class TurnRelay {
   }
 
   /**
-   * One event of the response, as it is over HTTP.
-   * @returns what the message has to wait for
+   * Receives one event of the response, in the form it has over HTTP.
+   * @returns a promise that must be fulfilled before the message is relayed
    */
   onData(event: Buffer): Promise<unknown> | undefined {
     this.#taps ??= this.#begin()
@@ -56,7 +56,7 @@ export class TurnRelay {
 
   /**
    * Settles the exchange, and ends it.
-   * @throws what settling throws: a response that is whole may not be passed on then
+   * @throws what settling throws: a complete response must not be relayed then
    */
   async end(outcome: Outcome): Promise<void> {
     clearTimeout(this.#timer)

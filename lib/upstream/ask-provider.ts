@@ -9,15 +9,15 @@ import { upstreamError } from './judge-refusal.ts'
 import { upstreamHeaders } from './upstream-headers.ts'
 import type { Upstreams } from './upstreams.ts'
 
-/** A question of the gateway's own, with no client behind it. */
+/** A request of the gateway's own, with no client behind it. */
 interface Question {
   readonly chosen: ChosenProvider
   readonly dialectName: DialectName
-  /** Below the base URL. */
+  /** Relative to the base URL. */
   readonly path: string
-  /** GET unless said; nothing else that could not be repeated. */
+  /** GET by default. Only idempotent methods, because the request may be repeated. */
   readonly method?: 'GET' | 'DELETE'
-  /** Ends the question when the gateway stops or has waited too long. */
+  /** Aborts the request when the gateway stops or has waited too long. */
   readonly signal: AbortSignal
 }
 
@@ -25,27 +25,27 @@ interface QuestionedHead {
   readonly status: number
   /** Lower-case, without parameters; empty when absent. */
   readonly contentType: string
-  /** As the provider wrote it, though it was asked for none; empty when absent. */
+  /** As the provider sent it, although the request accepts only `identity`; empty when absent. */
   readonly contentEncoding: string
 }
 
-/** What takes the response to a question. */
+/** Receives the response to a question. */
 interface ResponseTaker {
   /** Returns whether the body is wanted. */
   onHead(head: QuestionedHead): boolean
   onData(chunk: Buffer): void | Promise<void>
 }
 
-/** Results of batches are large; what is larger still is nobody's. */
+/** Results of batches are large; a response beyond this limit is rejected. */
 const bodyBytesMax = 4 * 1024 ** 3
 const redirectsMax = 2
-/** A body that nobody wants is read to its end, so that the connection can be used again, up to this. */
+/** An unwanted body is read to its end up to this size, so that the connection can be reused. */
 const unwantedBytesMax = 65_536
 
 /**
- * Asks a provider something by the same attempts as exchanges make, with the one credential that is named. The response
- * is taken as it comes, and never kept.
- * @throws Error when there is no way there, or the response is cut or too long
+ * Sends a request of the gateway's own to a provider, with the same attempts as an exchange and the one credential
+ * named in `chosen`. The response is passed on as it arrives and never stored.
+ * @throws Error when no egress route works, or the response is cut off or too long
  */
 export async function askProvider(
   upstreams: Upstreams,
@@ -60,7 +60,7 @@ export async function askProvider(
     const location = await new ProviderQuestion(upstreams, sink, method).ask(target, signal)
     if (location === undefined) return
     const next = new URL(location, new URL(upstreamPath, baseUrl))
-    // The credential goes to nobody but its provider.
+    // The credential goes only to its own provider.
     if (next.origin !== baseUrl.origin) throw new Error(`redirected to another host: ${next.origin}`)
     upstreamPath = next.pathname + next.search
   }
@@ -94,7 +94,7 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
     this.#method = method
   }
 
-  /** @returns where the provider says that the response is, when it is elsewhere */
+  /** @returns the address the provider redirects to; undefined when it responded directly */
   async ask(target: Target, signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted()
     const onAbort = (): void => {
@@ -136,11 +136,11 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
   }
 
   onSent(): void {
-    // It can be asked again, whatever the provider has of it.
+    // The request can be repeated, however much of it the provider has received.
   }
 
   onInformation(): void {
-    // There is no client to be told.
+    // There is no client to inform.
   }
 
   onEnd(): void {
@@ -158,7 +158,7 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
   }
 }
 
-/** Gives a response to its taker, no faster than that takes it. */
+/** Passes a response to its taker, no faster than the taker processes it. */
 class TakenResponse implements ResponseSink {
   readonly #taker: ResponseTaker
   readonly #mayRedirect: boolean
@@ -166,7 +166,7 @@ class TakenResponse implements ResponseSink {
   #controls: UpstreamControls | undefined
   #isWanted = false
   #bytes = 0
-  /** The chunks that are being taken. */
+  /** Settles when the chunks passed so far have been processed. */
   #taken: Promise<void> | undefined
 
   constructor(taker: ResponseTaker, mayRedirect: boolean) {
@@ -174,13 +174,13 @@ class TakenResponse implements ResponseSink {
     this.#mayRedirect = mayRedirect
   }
 
-  /** Where the response is, when it is elsewhere; rejects when it did not come whole. */
+  /** The redirect target, or undefined for a direct response; rejects when the response is incomplete. */
   get location(): Promise<string | undefined> {
     return this.#ended.promise
   }
 
   onInformation(): void {
-    // There is no client to be told.
+    // There is no client to inform.
   }
 
   onHead({ status, headers }: ResponseHead, controls: UpstreamControls): void {
@@ -199,10 +199,10 @@ class TakenResponse implements ResponseSink {
   onData(chunk: Buffer): void {
     this.#bytes += chunk.length
     if (this.#bytes > (this.#isWanted ? bodyBytesMax : unwantedBytesMax)) {
-      this.#stop(new Error('the answer is too long'))
+      this.#stop(new Error('the response is too long'))
       return
     }
-    // undici may give an empty one after each pause: to pause for that would go on for ever.
+    // undici may deliver an empty chunk after each pause; pausing for that chunk would repeat without end.
     if (this.#isWanted && chunk.length > 0) this.#take(chunk)
   }
 

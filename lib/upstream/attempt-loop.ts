@@ -10,42 +10,42 @@ import { exhausted, overloaded } from './provider-state.ts'
 import type { Upstreams } from './upstreams.ts'
 import { isFailedConnection } from './failed-connection.ts'
 
-/** Where an attempt goes, and since when by the steady clock. */
+/** Where an attempt goes, and when it started by the steady clock. */
 export interface AttemptWay {
   readonly stop: Stop
   readonly route: EgressRoute
   readonly startedAt: number
 }
 
-/** One request on its way to one provider, over whatever transport. */
+/** One request sent to one provider, over any transport. */
 export interface TransportAttempt extends AttemptWay {
   /** A byte of the request may have reached the provider. */
   readonly wasStarted: boolean
   readonly head: ResponseHead | undefined
-  /** What was collected of the body. */
+  /** The part of the body that has been collected. */
   body(): Buffer
   abort(reason: Error): void
 }
 
 /**
- * Sees to it that a request is answered: tries the next way out, credential or provider where the one
- * before cannot have begun to work, and learns from each what holds for everybody's requests. How a request is sent and
- * what becomes of its response is the transport's, which calls `onHead`, and then one of the others.
+ * Makes attempts until a request has a response: it tries the next egress route, credential or provider when the
+ * previous one cannot have started work, and records what each attempt shows about the shared credentials and routes.
+ * The transport sends the request and handles its response; it calls `onHead`, and then one of the other callbacks.
  */
 export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting, UpstreamFacts {
   protected readonly upstreams: Upstreams
   readonly #exchange: Exchange | undefined
-  /** A response is passed on, or the last attempt has failed: nothing more is tried. */
+  /** A response is being relayed, or the last attempt has failed: there are no further attempts. */
   protected isOver = false
   protected attempt: A | undefined
   readonly #itinerary: Itinerary
   #stop: Stop | undefined
   #hasPlace = false
-  /** A response that was passed over for another attempt; the client gets it when no better one comes. */
+  /** A refusal that another attempt follows; the client receives it when no later attempt does better. */
   #kept: A | undefined
   attemptCount = 0
 
-  /** @param exchange undefined for a question of the gateway's own, whose target is pinned */
+  /** @param exchange undefined for a request of the gateway's own, whose target is pinned */
   constructor(exchange: Exchange | undefined, upstreams: Upstreams) {
     this.#exchange = exchange
     this.upstreams = upstreams
@@ -53,22 +53,22 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   }
 
   protected abstract attemptAt(way: AttemptWay): A
-  /** Sends the request; what comes of it may be told at once. */
+  /** Sends the request; its callbacks may be called before this returns. */
   protected abstract send(attempt: A): void
-  /** The client gets this response; what of it has not come yet follows by itself, unless it is whole. */
+  /** Relays this response to the client; unless it is whole, the rest of it follows by itself. */
   protected abstract pass(attempt: A, isWhole: boolean): void
-  /** Nobody answers. */
+  /** Fails the request: no attempt produced a response. */
   protected abstract refuse(error: GatewayError): void
-  /** Whether the request could be sent once more: its body is still there. */
+  /** Whether the request can be sent once more, because its body is still available. */
   protected abstract isRepeatable(stop: Stop): boolean
-  /** Whether a request may be sent elsewhere that a provider may have received: it asks for no work. */
+  /** Whether a request that a provider may have received can be sent elsewhere, because it starts no work. */
   protected abstract readonly isIdempotent: boolean
 
   get egressName(): string | undefined {
     return this.attempt?.route.name
   }
 
-  /** @throws GatewayError when there is nobody to send the request to */
+  /** @throws GatewayError when no provider or credential can receive the request */
   protected begin(target: Target): void {
     const stop = this.#itinerary.from(target)
     if (stop instanceof GatewayError) throw stop
@@ -116,7 +116,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     return 'relay'
   }
 
-  /** The body that was to be looked at: whole, or as much of it as may be waited for. */
+  /** The body to be judged: whole, or the part that arrived within the limits of time and size. */
   onCollected(attempt: A, isWhole: boolean): void {
     if (!isWhole) {
       this.#pass(attempt, false)
@@ -131,7 +131,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     else this.#pass(attempt, true)
   }
 
-  /** What an error response says of the credential and of the way it came. */
+  /** Records what an error response shows about the credential and the egress route. */
   #learn(verdict: Verdict, { stop, route }: A): void {
     const { credential, provider, target } = stop
     const now = this.upstreams.now()
@@ -145,7 +145,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     }
   }
 
-  /** Tries elsewhere what a provider has refused without working on it; false when it cannot, or must not. */
+  /** Retries elsewhere after a provider refused without starting work; false when it cannot, or must not. */
   #goOnAfter(verdict: Verdict, attempt: A): boolean {
     const { stop, route } = attempt
     const status = (attempt.head as ResponseHead).status
@@ -165,7 +165,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     return true
   }
 
-  /** No response came. */
+  /** The attempt ended without a response. */
   protected failAttempt(attempt: A, error: Error): void {
     const { credential, target } = attempt.stop
     const failure = upstreamError(error, attempt.wasStarted, target.provider)
@@ -176,7 +176,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     } else if (attempt.wasStarted) {
       credential.breaker.failAfterSending(this.upstreams.now(), this.#exchange?.find('key')?.accountId)
       if (this.isIdempotent && this.#goOnUnreached(attempt, failure)) return
-      // An earlier refusal would have the client repeat what may have been worked on here.
+      // Relaying an earlier refusal would make the client repeat a request that this provider may have worked on.
       if (!this.isIdempotent) this.#kept = undefined
       this.fail(failure)
     } else {
@@ -184,7 +184,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     }
   }
 
-  /** The request broke off in its body; no response that was passed over fits it any more. */
+  /** The request body broke off; a refusal kept from an earlier attempt no longer applies. */
   protected failBody(attempt: A, failure: GatewayError | undefined): void {
     attempt.stop.credential.breaker.leave()
     this.#kept = undefined
@@ -192,10 +192,10 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     else this.fail(failure)
   }
 
-  /** Nothing was sent: the next way out, else the next provider. */
+  /** Nothing was sent: tries the next egress route, then the next provider. */
   #goOnUnconnected(attempt: A, error: Error, failure: GatewayError): void {
     const { stop, route } = attempt
-    // A connection that stood idle was reset when this request was about to take it: another is made.
+    // An idle connection was reset just before this request used it: the request is sent on a new one.
     const wasReset = !isFailedConnection(error)
     if (!wasReset) route.fail(error)
     if (this.#mayGoOn(stop) && (wasReset || this.#itinerary.hasOtherRoute(stop, route, 2))) {
@@ -208,7 +208,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     if (!this.#goOnUnreached(attempt, failure)) this.fail(failure)
   }
 
-  /** Another credential would not reach the provider either. */
+  /** Goes to the next provider: another credential would not reach this one either. */
   #goOnUnreached(attempt: A, failure: GatewayError): boolean {
     const next = this.#mayGoOn(attempt.stop) ? this.#itinerary.afterNoConnection(attempt.stop) : undefined
     if (next === undefined) return false
@@ -227,7 +227,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     )
   }
 
-  /** From here on the client gets this response. */
+  /** Commits to this response: the client receives it. */
   #pass(attempt: A, isWhole: boolean): void {
     this.isOver = true
     this.#exchange?.set('target', attempt.stop.target)
@@ -235,13 +235,13 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     this.pass(attempt, isWhole)
   }
 
-  /** What was collected of a response that broke off is passed on too. */
+  /** Relays what was collected of a response that broke off. */
   protected passBroken(attempt: A): void {
     this.release()
     if (!this.isOver) this.#pass(attempt, false)
   }
 
-  /** Nothing more is tried: the client gets a response that was passed over, else the error. */
+  /** Ends the attempts: the client receives the refusal that was kept, or else the error. */
   protected fail(failure: GatewayError): void {
     this.release()
     if (this.#kept !== undefined && !this.isOver) {
@@ -252,7 +252,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     this.refuse(failure)
   }
 
-  /** Gives the credential's place free. */
+  /** Frees the slot that the request holds with its credential. */
   protected release(): void {
     this.#stop?.credential.leave(this)
     if (!this.#hasPlace) return

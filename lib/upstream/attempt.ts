@@ -8,38 +8,38 @@ import type { EgressRoute } from './egress-route.ts'
 import type { Stop } from './itinerary.ts'
 import { takeNextSocket, type SocketTaker, StraightBody, type BodySink } from './straight-body.ts'
 
-/** Whoever makes the attempts, and decides what becomes of each. */
+/** Makes the attempts and decides what happens to each. */
 export interface AttemptOwner {
-  /** A connection takes the request. */
+  /** The request has been assigned to a connection. */
   onStarted(): void
-  /** Every byte of the request is on its way: the provider may do all of the work. */
+  /** Every byte of the request has been sent: the provider may do all of the work. */
   onSent(): void
   /** An informational response; headers flat. */
   onInformation(status: number, headers: readonly string[]): void
-  /** Whether the answer is passed on as it comes, or its body looked at first. */
+  /** Decides whether the response is relayed as it arrives, or its body is collected first. */
   onHead(attempt: Attempt, head: ResponseHead): 'relay' | 'collect'
-  /** The body that was to be looked at: whole, or as much of it as may be waited for. */
+  /** The body to be judged: whole, or the part that arrived within the limits of time and size. */
   onCollected(attempt: Attempt, isWhole: boolean): void
   onEnd(attempt: Attempt): void
   onError(attempt: Attempt, error: Error): void
 }
 
-/** How much of an error's body is read before it is passed on, and for how long. */
+/** How much of an error's body is collected before it is passed on, and for how long. */
 const collectedBytesMax = 65_536
 const collectMs = 2_000
-/** A silence is looked for so often while it lasts: a frame that comes sets no timer. */
-const looksInSilence = 8
-/** What is read of a body before all others have their turn: it may be a million values, of which each must be read. */
+/** How often a timeout for silence is checked within its time: checking at intervals avoids a timer per frame. */
+const silenceChecks = 8
+/** How much of a body is read before other exchanges run: it may hold a million values, each of which is parsed. */
 const turnBytes = 65_536
-/** Pieces of at least so many bytes are timed; what took so long to read lets the others have as long before it goes on. */
+/** Pieces of at least this size are timed; after a piece that took longer than `longMs`, reading pauses as long. */
 const timedBytes = 16_384
 const longMs = 1
-/** Each is a sign that the response is worked on, so undici waits anew: one a minute could go on for ever. */
+/** Each informational response restarts undici's timeout: one a minute could go on for ever. */
 const informationsMax = 100
-/** undici reads them as UTF-8, node:http writes latin1. */
+/** undici decodes the reason phrase as UTF-8, and node:http writes it as latin1. */
 const plainWords = /^[\t\x20-\x7e]+$/
 
-/** One request on its way to one provider: undici's handler for it. It can be stopped at any time. */
+/** One request sent to one provider: undici's handler for it. It can be aborted at any time. */
 export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, SocketTaker, BodySink {
   readonly #owner: AttemptOwner
   readonly #sink: ResponseSink
@@ -53,20 +53,20 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   #timer: NodeJS.Timeout | undefined
   /** Bytes of the body still to come; undefined where no length was announced. */
   #remaining: number | undefined
-  /** What came behind the body, as it came. */
+  /** The trailers, as received. */
   trailers: readonly Buffer[] | undefined
   /** A byte of the request may have reached the provider. */
   wasStarted = false
-  /** Who reads the body of a stream; undefined for all else, which undici reads. */
+  /** Reads the body of a stream past undici; undefined for all other responses, which undici reads. */
   #straight: StraightBody | undefined
-  /** How long a stream may say nothing; undefined for all else, of which undici takes the time. */
+  /** How long a stream may stay silent; undefined for all other responses, which undici times. */
   readonly #silenceMs: number | undefined
   #silenceTimer: NodeJS.Timeout | undefined
-  /** How often nothing had come since the look before. */
-  #silentLooks = 0
+  /** How many checks in a row found that nothing had arrived. */
+  #silentChecks = 0
   #isPaused = false
   #bytesToTurn = turnBytes
-  /** The others have their turn before more is read. */
+  /** Reading has paused so that other exchanges run. */
   #isTurnOver = false
   #hasEnded = false
 
@@ -86,21 +86,21 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#silenceMs = (credential.credential.timeouts ?? target.provider.timeouts).silenceMs
   }
 
-  /** Of a stream undici is to time no silence: it does not hear what comes past it. */
+  /** Turns off undici's body timeout for a stream: undici does not see the bytes that are read past it. */
   dispatch(pool: Dispatcher, request: Dispatcher.DispatchOptions): void {
     pool.dispatch(this.#silenceMs === undefined ? request : { ...request, bodyTimeout: 0 }, this)
   }
 
-  /** The words behind the status; undefined where there are none that can be written again as they came. */
+  /** The reason phrase of the status line; undefined when there is none that can be written exactly as received. */
   get reason(): string | undefined {
     const status = this.head?.status ?? 0
-    // Of a line in two segments undici tells the end alone: `K` for `OK`.
+    // When the status line arrives in two segments, undici reports only the end of the phrase: `K` for `OK`.
     if (this.#reason === undefined || nodeHttp.STATUS_CODES[status]?.endsWith(this.#reason) === true)
       return undefined
     return plainWords.test(this.#reason) ? this.#reason : undefined
   }
 
-  /** What was collected of the body. */
+  /** The part of the body that has been collected. */
   body(): Buffer {
     return Buffer.concat(this.#collected ?? [])
   }
@@ -145,7 +145,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.head = head
     this.#watchSilence()
     if (this.#owner.onHead(this, head) === 'relay') {
-      // Framed by chunks, and by nothing else that a parser has to decide on.
+      // Chunked framing with no Content-Length leaves a parser nothing else to decide.
       if (coding?.toLowerCase() === 'chunked' && length === undefined) this.#straight?.read()
       else this.#straight?.leave()
       return
@@ -155,7 +155,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#timer = setTimeout(() => this.#owner.onCollected(this, false), collectMs)
   }
 
-  /** 102, 103 and the like; undici fails a 100 that nobody asked for. */
+  /** 102, 103 and so on; undici itself fails an unrequested 100. */
   #inform(controller: Dispatcher.DispatchController, status: number): void {
     this.#informations += 1
     if (this.#informations > informationsMax)
@@ -171,7 +171,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   }
 
   onBody(chunk: Buffer, isLast: boolean, framed?: Buffer): void {
-    this.#silentLooks = 0
+    this.#silentChecks = 0
     if (this.#remaining !== undefined) this.#remaining -= chunk.length
     if (this.#collected === undefined) {
       const isTimed = chunk.length >= timedBytes
@@ -205,7 +205,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#owner.onError(this, error)
   }
 
-  /** Passes on the head and what was collected; what still comes follows by itself. */
+  /** Passes on the head and the collected body; later chunks follow by themselves. */
   relay(controls: UpstreamControls, headers = this.head?.headers ?? []): void {
     clearTimeout(this.#timer)
     const collected = this.#collected ?? []
@@ -214,23 +214,23 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     for (const chunk of collected) this.#sink.onData(chunk)
   }
 
-  /** Immediates run once in a turn of the event loop, after the sockets were read. */
+  /** Pauses reading; immediates run once per iteration of the event loop, after the sockets were read. */
   #endTurn(tookMs: number): void {
     this.#bytesToTurn = turnBytes
     if (this.#isTurnOver || this.#hasEnded) return
     this.#isTurnOver = true
     this.#stopReading()
-    const goOn = (): void => {
+    const readAgain = (): void => {
       this.#isTurnOver = false
       if (!this.#isPaused) this.#readOn()
     }
-    if (tookMs > longMs) setTimeout(goOn, tookMs)
-    else setImmediate(goOn)
+    if (tookMs > longMs) setTimeout(readAgain, tookMs)
+    else setImmediate(readAgain)
   }
 
   /**
-   * Nothing comes after the last byte, so there is nothing to pause; and undici would take the provider's FIN
-   * for a cut while its parser rests between that byte and the end of the message.
+   * Does nothing after the last byte, since nothing follows it; and undici would mistake the provider's FIN for a cut
+   * while its parser is paused between that byte and the end of the message.
    */
   #stopReading(): void {
     if (this.#straight?.isReading === true) this.#straight.pause()
@@ -249,18 +249,20 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
 
   resume(): void {
     this.#isPaused = false
-    this.#silentLooks = 0
+    this.#silentChecks = 0
     if (!this.#isTurnOver) this.#readOn()
   }
 
-  /** As undici's own timer, which does not hear what comes past it. A client that is waited for is no silence. */
+  /**
+   * Replaces undici's body timeout, which does not see bytes read past it. A pause for a slow client does not count.
+   */
   #watchSilence(): void {
     if (this.#silenceMs === undefined) return
-    const look = (): void => {
-      if (!this.#isPaused) this.#silentLooks += 1
-      if (this.#silentLooks > looksInSilence) this.#controller?.abort(new errors.BodyTimeoutError())
+    const check = (): void => {
+      if (!this.#isPaused) this.#silentChecks += 1
+      if (this.#silentChecks > silenceChecks) this.#controller?.abort(new errors.BodyTimeoutError())
     }
-    this.#silenceTimer = setInterval(look, Math.ceil(this.#silenceMs / looksInSilence)).unref()
+    this.#silenceTimer = setInterval(check, Math.ceil(this.#silenceMs / silenceChecks)).unref()
   }
 
   abort(reason: Error): void {

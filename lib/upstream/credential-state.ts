@@ -3,7 +3,7 @@ import type { Credential, ProviderLimits } from '../config/config.ts'
 import type { EgressRoute } from './egress-route.ts'
 import type { CredentialHealth } from './provider-health.ts'
 
-/** Somebody who waits for a connection: told exactly one of the two, later. */
+/** A request that waits for a connection: exactly one of the two is called, later. */
 export interface Waiting {
   onAdmitted(): void
   onWaitedTooLong(): void
@@ -15,13 +15,13 @@ interface Place {
 }
 
 /**
- * Bounds how many requests are with a provider at once, and how many wait to be. Accounts that wait go by
- * turns, so that one with a thousand requests keeps nobody else waiting behind them all.
+ * Limits how many requests a provider has at once, and how many wait. Accounts that wait are served in turns, so that
+ * one account with a thousand requests does not block all the others.
  */
 export class Admission {
   readonly #limits: ProviderLimits
   readonly #places = new Map<Waiting, Place>()
-  /** Who waits for each account, those first whose turn is next. */
+  /** The requests that wait, by account; the account whose turn is next comes first. */
   readonly #lines = new Map<string | undefined, Set<Waiting>>()
   requests = 0
 
@@ -42,7 +42,7 @@ export class Admission {
     return this.#places.size
   }
 
-  /** `now`: go, and call `leave` at the end. `later`: one of the calls comes. `no`: too many wait. */
+  /** `now`: send it, and call `leave` at the end. `later`: one of the callbacks follows. `no`: too many wait. */
   enter(waiting: Waiting, accountId?: string): 'now' | 'later' | 'no' {
     if (!this.isBusy) {
       this.requests += 1
@@ -60,7 +60,7 @@ export class Admission {
     return 'later'
   }
 
-  /** Whoever waits does no longer want to; true when it was waiting. */
+  /** Removes a request from the queue; true when it was waiting. */
   giveUp(waiting: Waiting): boolean {
     const place = this.#places.get(waiting)
     if (place === undefined) return false
@@ -72,12 +72,12 @@ export class Admission {
     return true
   }
 
-  /** A request is over; its place goes to whom has waited longest of the account whose turn it is. */
+  /** A request is over; its slot goes to the oldest waiting request of the account whose turn it is. */
   leave(): void {
     for (const [accountId, line] of this.#lines) {
       for (const next of line) {
         this.giveUp(next)
-        // The others come first now.
+        // The other accounts come first now.
         if (this.#lines.delete(accountId)) this.#lines.set(accountId, line)
         next.onAdmitted()
         return
@@ -87,14 +87,14 @@ export class Admission {
   }
 }
 
-/** Failures in a row after which nothing is sent for a while. */
+/** How many failures in a row stop requests for a while. */
 const failuresMax = 5
 const openMsMin = 2_000
 const openMsMax = 60_000
 
 /**
- * Keeps requests from a provider that cannot be reached. When its time is over one real request is let
- * through: it closes the breaker or opens it for longer.
+ * Keeps requests from a provider that cannot be reached. When the pause is over, one real request is let through: it
+ * closes the breaker or opens it for longer.
  */
 export class Breaker {
   #failures = 0
@@ -103,7 +103,7 @@ export class Breaker {
   #isProbing = false
   #lastAccountId: string | undefined
 
-  /** Whether a request may go now; `enter` must follow when it does. */
+  /** Whether a request may be sent now; call `enter` when it is. */
   allows(now: number): boolean {
     return this.#openMs === 0 || (!this.#isProbing && now >= this.#openUntil)
   }
@@ -117,17 +117,17 @@ export class Breaker {
     return this.#openMs > 0
   }
 
-  /** How long nothing is sent yet. */
+  /** For how much longer nothing is sent. */
   restMs(now: number): number {
     return Math.max(0, this.#openUntil - now)
   }
 
-  /** The next request may find out whether it can be reached. */
+  /** Lets the next request find out whether the provider can be reached. */
   tryNow(): void {
     this.#openUntil = 0
   }
 
-  /** It answered, whatever it said. */
+  /** The provider responded, with any status. */
   succeed(): void {
     this.#failures = 0
     this.#openMs = 0
@@ -135,12 +135,12 @@ export class Breaker {
     this.#lastAccountId = undefined
   }
 
-  /** The request ended without telling anything of the provider, as when its client left. */
+  /** The request ended without showing anything about the provider, for example because its client left. */
   leave(): void {
     this.#isProbing = false
   }
 
-  /** It could not be reached; no client has a part in that. */
+  /** The provider could not be reached; no client can cause that. */
   fail(now: number): void {
     this.#failures += 1
     const wasOpen = this.#openMs > 0
@@ -151,8 +151,8 @@ export class Breaker {
   }
 
   /**
-   * It has the request and did not answer. A request can be made such that a provider does that, so the
-   * failures of one account in a row count once: nobody switches a provider off for the others.
+   * The provider received the request and did not respond. A client can craft a request that has this effect, so
+   * failures in a row from one account count once: no account can cut a provider off for the others.
    */
   failAfterSending(now: number, accountId: string | undefined): void {
     if (this.#openMs === 0 && this.#failures > 0 && accountId === this.#lastAccountId) return
@@ -163,31 +163,31 @@ export class Breaker {
 
 const suspendMsMin = 300_000
 const suspendMsMax = 3_600_000
-/** More models than this are not cooled down at once: names come from requests. */
+/** At most this many models cool down at once: model names come from requests. */
 const coolingModelsMax = 1000
 
 /**
- * `paused`: an operator keeps clients' requests from it. `suspended`: refused by its provider. `resting`: the provider
+ * `paused`: an operator keeps clients' requests from it. `suspended`: its provider refuses it. `resting`: the provider
  * could not be reached with it.
  */
 export type CredentialReading = 'ready' | 'resting' | 'suspended' | 'paused'
 
-/** What is known of one key of a provider while the process lives. */
+/** What is known about one key of a provider; kept in memory while the process lives. */
 export class CredentialState {
   readonly credential: Credential
   readonly breaker = new Breaker()
   readonly admission: Admission
   /** An operator keeps clients' requests from it. */
   isPaused = false
-  /** Connections are never shared between two credentials, nor between two ways out. */
+  /** Connections are never shared between two credentials, nor between two egress routes. */
   readonly pools = new Map<EgressRoute, Pool>()
   readonly #coolingUntil = new Map<string, number>()
   #suspendedUntil = 0
-  /** 0 until it is suspended, and again when a request that was let through after that was served. */
+  /** 0 until it is suspended, and again once a later probe request has succeeded. */
   #suspendMs = 0
-  /** Somebody was told that it is refused, perhaps under the config before, and not yet that it is good. */
+  /** An alarm says that it is refused, perhaps raised under an earlier config, and has not been cleared yet. */
   isAlarmed = false
-  /** The one request that finds out whether the key is good again. */
+  /** The one request that finds out whether the key works again. */
   #probe: object | undefined
 
   constructor(credential: Credential, limits: ProviderLimits) {
@@ -195,18 +195,18 @@ export class CredentialState {
     this.admission = new Admission(limits)
   }
 
-  /** When the time of a suspension is over, it goes on for all but one request until that one was served. */
+  /** After the time of a suspension is over, it still holds for all requests but one until that one succeeds. */
   isSuspended(now: number): boolean {
     return now < this.#suspendedUntil || this.#probe !== undefined
   }
 
-  /** A request takes it, which it may while it is not suspended; `leave` must follow in the end. */
+  /** Uses the credential for a request, which is allowed while it is not suspended; call `leave` in the end. */
   enter(request: object): void {
     this.breaker.enter()
     if (this.#suspendMs > 0) this.#probe = request
   }
 
-  /** A request is over, or is tried elsewhere. If it was to find something out, another one may. */
+  /** A request is over, or is tried elsewhere. If it was the probe, another request may become it. */
   leave(request: object): void {
     if (this.#probe === request) this.#probe = undefined
   }
@@ -219,9 +219,9 @@ export class CredentialState {
     return false
   }
 
-  /** The provider says that this key, or who pays for it, is no good. It is tried again after a while. */
+  /** The provider refuses this key or its billing. It is tried again after a while. */
   suspend(now: number): void {
-    // What other requests that were on their way are told is no news.
+    // Refusals of other requests that were already under way add nothing.
     if (now < this.#suspendedUntil) return
     this.isAlarmed = true
     this.#suspendMs = Math.min(suspendMsMax, Math.max(suspendMsMin, this.#suspendMs * 2))
@@ -229,8 +229,8 @@ export class CredentialState {
   }
 
   /**
-   * The key was good for an answer, though somebody was told that it is refused. One that was on its way before a
-   * suspension says nothing of it.
+   * The key worked although an alarm says that it is refused. A request that was under way before a suspension shows
+   * nothing about it.
    * @returns whether that ends a suspension
    */
   serve(request: object): boolean {
@@ -241,14 +241,14 @@ export class CredentialState {
     return true
   }
 
-  /** What is known of it now: a suspension lasts until it was good for an answer. */
+  /** The current state: a suspension lasts until a request succeeds. */
   get state(): CredentialReading {
     if (this.isPaused) return 'paused'
     if (this.#suspendMs > 0) return 'suspended'
     return this.breaker.isOpen ? 'resting' : 'ready'
   }
 
-  /** Ends all rests: the next request finds out whether it works. */
+  /** Ends all pauses: the next request finds out whether it works. */
   tryNow(): void {
     this.#suspendedUntil = 0
     this.#coolingUntil.clear()

@@ -1,6 +1,6 @@
 import { errorWords } from '../platform/log.ts'
 
-/** A way out could not be used: nothing reached the provider. Messages hold no password. */
+/** An egress could not be used: nothing reached the provider. Messages contain no password. */
 export class EgressError extends Error {
   readonly code = 'EGRESS_FAILED'
 
@@ -10,14 +10,14 @@ export class EgressError extends Error {
   }
 }
 
-/** What Node and OpenSSL call a certificate that is not accepted. */
+/** The codes of Node and OpenSSL for a certificate that is not accepted. */
 const certificateCode = /CERT|SIGNED|ISSUER|SIGNATURE|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH/
-/** What is no TLS, or none that could be spoken. */
+/** The codes for bytes that are not TLS, or for a failed handshake. */
 const protocolCode = /^(?:EPROTO|ERR_SSL_)/
 
 /**
- * A tunnel was opened, and TLS with the provider did not come about in it: nothing of a request was sent. That the proxy
- * opens tunnels says nothing of whether this is over. Keeps the code of what happened.
+ * A tunnel was opened, but TLS with the provider failed inside it: nothing of a request was sent. That the proxy opens
+ * tunnels does not show that the failure is over. Keeps the code of the cause.
  */
 export class BehindTunnelError extends Error {
   readonly code: string
@@ -25,10 +25,10 @@ export class BehindTunnelError extends Error {
   constructor(egress: string, hostname: string, cause: Error) {
     const code = codeOf(cause)
     const found = certificateCode.test(code)
-      ? `what answers at its end has no certificate of ${hostname} (${code}): somebody reads what passes, or the provider's own is no good`
+      ? `the server at its end has no valid certificate of ${hostname} (${code}): someone intercepts the traffic, or the provider's certificate is invalid`
       : protocolCode.test(code)
-        ? `what came out of it is no TLS (${code})`
-        : `TLS with ${hostname} did not come about: ${connectionWords(cause)}`
+        ? `the bytes that came back are not TLS (${code})`
+        : `TLS with ${hostname} failed: ${connectionWords(cause)}`
     super(`The egress ${egress} opened a tunnel, but ${found}. Nothing was sent.`, { cause })
     this.name = 'BehindTunnelError'
     this.code = code
@@ -39,10 +39,10 @@ function codeOf(error: Error): string {
   return String((error as NodeJS.ErrnoException).code ?? '')
 }
 
-/** Why there is no connection to a proxy; of one by TLS, what is wrong with that. */
+/** Why there is no connection to a proxy; for a TLS error, what is wrong with the handshake. */
 export function connectionWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // A name with several addresses, none of which could be reached: the error itself says nothing.
+  // The name has several addresses, none of which could be reached: the message of the error itself is empty.
   if (error instanceof AggregateError && error.errors.length > 0)
     return [...new Set(error.errors.map(errorWords))].join('; ')
   const code = codeOf(error)

@@ -7,9 +7,9 @@ import type { RouteHealth } from './provider-health.ts'
 
 const downMsMin = 1_000
 const downMsMax = 60_000
-/** A country that a provider does not serve is not served a minute later either. */
+/** A provider that does not serve a country will not serve it a minute later either. */
 const barredMs = 600_000
-/** How often a proxy that is in use is looked at. */
+/** How often a proxy that is in use is checked. */
 const checkMs = 30_000
 
 export interface EgressRouteOptions {
@@ -17,20 +17,21 @@ export interface EgressRouteOptions {
   readonly weight: number
   /** Absent for `direct`. */
   readonly proxy: Proxy | undefined
-  /** Finds the provider's address on the way without a proxy; absent: the system. */
+  /** Resolves the provider's address for the direct route; absent: the system resolver. */
   readonly lookup?: LookupFunction | undefined
-  /** The provider, as the active check asks the proxy for it. */
+  /** The provider's address, for which the active check requests a tunnel. */
   readonly end: TunnelEnd
   readonly connectMs: number
   readonly clock: Clock
-  /** Told when the way becomes unusable, and when it is usable again. */
+  /** Called when the route becomes unusable, and when it is usable again. */
   readonly onChange: (route: EgressRoute, isUp: boolean, reason: string) => void
 }
 
 /**
- * One way to one provider, and whether it works. Failures of connections take it out of use. A proxy that opened no tunnel
- * comes back when it opens one again, which is closed at once: no check sends a byte to the provider. So where the tunnel
- * was opened and nothing came of it, and for `direct`, one request finds out after a time.
+ * One egress route to one provider, and whether it works. Connection failures take it out of use. A proxy that opened
+ * no tunnel is usable again once a check opens one; the check closes the tunnel at once and sends no byte to the
+ * provider. A check shows nothing where the failure is behind the tunnel, or for `direct`: after a pause, one request
+ * finds out.
  */
 export class EgressRoute {
   readonly name: string
@@ -41,15 +42,15 @@ export class EgressRoute {
   #downMs = 0
   #downUntil = 0
   #barredUntil = 0
-  /** A request is finding out whether it works; the others do not wait for it longer than that. */
+  /** Until when a request is finding out whether it works; the other requests wait no longer than that. */
   #triedUntil = 0
-  /** Its proxy opened the tunnel, so that another tunnel would show nothing. */
+  /** The proxy opened the tunnel and the failure is behind it, so another tunnel would show nothing. */
   #failsBehind = false
-  /** Somebody was told that it does not work, perhaps under the config before, and not yet that it does. */
+  /** An alarm says that it does not work, perhaps raised under an earlier config, and has not been cleared yet. */
   isAlarmed = false
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
-  /** For the choice by turns: the more it has been passed over the higher. */
+  /** For the weighted round robin: the longer the route has been passed over, the higher. */
   credit = 0
 
   constructor(options: EgressRouteOptions) {
@@ -60,7 +61,7 @@ export class EgressRoute {
     this.#options = options
   }
 
-  /** As the last connection, or the check of its proxy, found it. */
+  /** According to the last connection or the last check of its proxy. */
   isUp(now: number): boolean {
     return this.#downMs === 0 && now >= this.#barredUntil
   }
@@ -69,23 +70,23 @@ export class EgressRoute {
   score(now: number): 0 | 1 | 2 {
     if (now < this.#barredUntil) return 2
     if (this.#downMs === 0) return 0
-    const isTold = this.proxy !== undefined && !this.#failsBehind
-    return isTold || now < this.#downUntil || now < this.#triedUntil ? 1 : 0
+    const isChecked = this.proxy !== undefined && !this.#failsBehind
+    return isChecked || now < this.#downUntil || now < this.#triedUntil ? 1 : 0
   }
 
-  /** A request goes out by it. */
+  /** A request uses the route. */
   take(now: number): void {
     if (this.#downMs === 0 || now < this.#downUntil || now < this.#triedUntil) return
     // For each of the two steps of a connection.
     this.#triedUntil = now + 2 * this.#options.connectMs
   }
 
-  /** It is in use from now on, so its proxy is looked at from time to time. */
+  /** The route is in use from now on, so its proxy is checked at intervals. */
   watch(): void {
     if (this.proxy !== undefined && this.#timer === undefined) this.#checkIn(checkMs)
   }
 
-  /** It works, though somebody was told that it does not. */
+  /** It works although an alarm says that it does not. */
   succeed(): void {
     this.isAlarmed = false
     this.#downMs = 0
@@ -100,7 +101,7 @@ export class EgressRoute {
     this.#failsBehind = this.proxy !== undefined && !(error instanceof EgressError)
     this.isAlarmed = true
     const now = this.#options.clock.now()
-    // Of requests that fail together the first says all: the others do not make its rest longer.
+    // When several requests fail together, only the first counts: the others do not extend the pause.
     if (wasUp || now >= this.#downUntil) this.#rest(now)
     if (wasUp) this.#options.onChange(this, false, errorWords(error))
   }
@@ -118,7 +119,7 @@ export class EgressRoute {
     this.#options.onChange(this, false, reason)
   }
 
-  /** Ends its rest: a proxy is checked at once, and what is direct is used again. */
+  /** Ends the pause: a proxy is checked at once, and the direct route is used again. */
   tryNow(): void {
     this.#barredUntil = 0
     this.#downUntil = 0
@@ -135,7 +136,7 @@ export class EgressRoute {
     }
   }
 
-  /** It begins anew under another config, but for the alarm that is open. */
+  /** Carries over an open alarm from an earlier config; everything else starts fresh. */
   inherit(route: EgressRoute): void {
     if (!route.isAlarmed || this.isAlarmed) return
     this.isAlarmed = true
@@ -165,7 +166,7 @@ export class EgressRoute {
       if (this.isAlarmed && !this.#failsBehind) this.succeed()
       this.watch()
     } catch (error) {
-      // Its rest is over, whatever the clock says of the last millisecond.
+      // The pause is over, even if the timer fired a millisecond before the clock says so.
       this.#downUntil = 0
       this.fail(error instanceof Error ? error : new Error(String(error)))
     }

@@ -2,13 +2,13 @@ import type { buildConnector } from 'undici'
 
 const failures = new WeakSet<Error>()
 
-/** Whether an error is that no connection came about; else it is the end of one that stood. */
+/** Whether an error means that no connection was established, and not that an established one ended. */
 export function isFailedConnection(error: Error): boolean {
   return failures.has(error)
 }
 
-/** undici tells the requests that wait for a connection the same error. */
-export function noting(callback: buildConnector.Callback): buildConnector.Callback {
+/** Records connection errors; undici passes the same error to every request that waits for the connection. */
+export function recordingFailure(callback: buildConnector.Callback): buildConnector.Callback {
   return (...[error, socket]) => {
     if (error === null) {
       callback(null, socket)

@@ -6,14 +6,14 @@ import type { EgressRoute } from './egress-route.ts'
 import { isServing, takesClients, type ProviderState } from './provider-state.ts'
 import type { Upstreams } from './upstreams.ts'
 
-/** Where a request may be sent: a provider, and a credential there that can take it. */
+/** Where a request may be sent: a provider, and one of its credentials that can carry the request. */
 export interface Stop {
   readonly target: Target
   readonly provider: ProviderState
   readonly credential: CredentialState
 }
 
-/** How an exchange went out, for the log. */
+/** How an exchange was sent, for the log. */
 export interface UpstreamFacts {
   readonly attemptCount: number
   readonly egressName: string | undefined
@@ -25,7 +25,7 @@ declare module '../pipeline/exchange.ts' {
   }
 }
 
-/** The places where one request is tried, in order, none of them twice. */
+/** The stops at which one request is tried, in order, none of them twice. */
 export class Itinerary {
   readonly #exchange: Exchange | undefined
   readonly #upstreams: Upstreams
@@ -44,7 +44,7 @@ export class Itinerary {
     return this.from(target)
   }
 
-  /** After no way led there: the next provider, since another credential would not reach it either. */
+  /** After no route reached the provider: the next provider, since another credential would not reach it either. */
   afterNoConnection({ target }: Stop): Stop | undefined {
     const next = target.next?.()
     if (next === undefined) return undefined
@@ -52,17 +52,17 @@ export class Itinerary {
     return stop instanceof GatewayError ? undefined : stop
   }
 
-  /** The way out to a place: by weight in turns, those that fail last. */
+  /** The egress route to a stop: weighted round robin, failing routes last. */
   route({ provider, target }: Stop): EgressRoute {
     const routes = provider.routesTo(target.baseUrl)
     const now = this.#upstreams.now()
     const route = chooseEgress(routes, this.#triedRoutes, now) ?? routes[0]
-    if (route === undefined) throw new Error(`${target.provider.name} has no way out.`)
+    if (route === undefined) throw new Error(`${target.provider.name} has no egress route.`)
     route.take(now)
     return route
   }
 
-  /** Whether there is a way that was not tried yet and is not worse than this (see EgressRoute). */
+  /** Whether there is an untried route whose score (see EgressRoute) is at most this. */
   hasOtherRoute({ provider, target }: Stop, tried: EgressRoute, scoreMax: number): boolean {
     this.#triedRoutes ??= new Set()
     this.#triedRoutes.add(tried)
@@ -72,7 +72,7 @@ export class Itinerary {
       .some(route => this.#triedRoutes?.has(route) !== true && route.score(now) <= scoreMax)
   }
 
-  /** The first place from a target on, or why there is none. */
+  /** The first usable stop, starting at a target, or the error that says why there is none. */
   from(target: Target): Stop | GatewayError {
     let problem: GatewayError | undefined
     for (let next: Target | undefined = target; next !== undefined; next = next.next?.()) {
@@ -101,8 +101,8 @@ export class Itinerary {
 }
 
 /**
- * The next way out: by weight in turns among those that work and were not tried, else the least bad one.
- * Never a way that the provider does not name.
+ * The next egress route: weighted round robin among working routes that were not tried, else the one with the best
+ * score. Only routes that the provider's config names are used.
  */
 export function chooseEgress(
   routes: readonly EgressRoute[],

@@ -9,17 +9,17 @@ import { GatewayError } from '../pipeline/errors.ts'
 
 const unreachedInTime = 'could not be reached in time; nothing was sent.'
 
-/** What a provider did that took too long, by the code of the error. */
+/** What a provider did not do in time, by the code of the error. */
 const timeouts: ReadonlyMap<string, string> = new Map([
-  ['UND_ERR_HEADERS_TIMEOUT', 'did not begin to answer in time.'],
-  ['UND_ERR_BODY_TIMEOUT', 'fell silent in the middle of its answer.'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'did not begin its response in time.'],
+  ['UND_ERR_BODY_TIMEOUT', 'stopped sending in the middle of its response.'],
   ['UND_ERR_CONNECT_TIMEOUT', unreachedInTime],
   ['ETIMEDOUT', unreachedInTime],
 ])
 
 /**
- * Says what an upstream's failure means to the caller. undici's and the system's error codes are known here
- * and nowhere else.
+ * Translates an upstream failure into the error for the caller. The error codes of undici and of the system are known
+ * here and nowhere else.
  * @param wasStarted whether a byte of the request may have reached the provider
  */
 export function upstreamError(error: Error, wasStarted: boolean, provider: ProviderConfig): GatewayError {
@@ -41,8 +41,8 @@ export function upstreamError(error: Error, wasStarted: boolean, provider: Provi
 }
 
 /**
- * What it means to the caller that its request broke off in its body; undefined when it has left, of which
- * the exchange hears by itself.
+ * Translates a failure of the request body into the error for the caller; undefined when the client has left, which the
+ * exchange notices by itself.
  */
 export function bodyError({ cause }: BodyFailedError): GatewayError | undefined {
   if (cause instanceof GatewayError) return cause
@@ -52,38 +52,38 @@ export function bodyError({ cause }: BodyFailedError): GatewayError | undefined 
   })
 }
 
-/** Errors that are of our own making and say nothing of whether a provider can be reached. */
+/** Errors that the gateway causes itself and that say nothing about whether a provider can be reached. */
 const ownCodes: ReadonlySet<string> = new Set(
   `UND_ERR_ABORTED UND_ERR_CLOSED UND_ERR_DESTROYED UND_ERR_INVALID_ARG UND_ERR_NOT_SUPPORTED
     UND_ERR_REQ_CONTENT_LENGTH_MISMATCH`.split(/\s+/),
 )
 
-/** Whether an error before anything was sent means that no connection came about. */
+/** Whether an error before anything was sent means that no connection was established. */
 export function isConnectionFailure(error: Error): boolean {
   return !ownCodes.has((error as NodeJS.ErrnoException).code ?? '') && error.name !== 'AbortError'
 }
 
-/** What an error answer means to whoever chooses where the next request goes. */
+/** What an error response means for the choice of the next stop. */
 export type Verdict =
   | { readonly about: 'credential'; readonly code: string }
   | { readonly about: 'country'; readonly code: string }
   | { readonly about: 'rate'; readonly waitMs: number }
   | { readonly about: 'request' }
 
-/** How long a credential rests after a 429 that says nothing of it. */
+/** How long a credential pauses after a 429 that gives no wait. */
 const waitMsDefault = 5_000
 const waitMsMax = 600_000
 
 const aboutRequest: Verdict = { about: 'request' }
 
-/** Statuses whose body is read before it is passed on; the others go through as they come. */
+/** Statuses whose body is read before it is relayed; other responses are relayed as they arrive. */
 const judgedStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 429])
 
 export function isJudged(status: number): boolean {
   return judgedStatuses.has(status)
 }
 
-/** What an error's body may unfold to. */
+/** The most that an error's body may decompress to. */
 const decodedBytesMax = 262_144
 
 type Decode = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer
@@ -95,23 +95,23 @@ const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['zstd', zstdDecompressSync],
 ])
 
-/** Whether an error is about our key at the provider or who pays for it. */
+/** Whether an error is about our key at the provider or its billing. */
 function isAboutCredential(providerKind: string, fields: ErrorFields): boolean {
   const refusals = knownProvider(providerKind).credentialRefusals ?? anyRefusals
   return refusals.some(isRefusal => isRefusal(fields))
 }
 
-/** Whether an error is about the country that our request came from. */
+/** Whether an error is about the country from which our request came. */
 function isAboutCountry({ status, code, type, state, message }: ErrorFields): boolean {
   if (status === 403 && code === 'unsupported_country_region_territory') return true
-  // Anthropic's edge, before any key is looked at; its API calls what a key may not do a permission_error.
+  // Anthropic's edge, before it checks any key; its API reports a key's missing permission as permission_error.
   if (status === 403 && type === 'forbidden' && message === 'Request not allowed') return true
   return (
     status === 400 && state === 'FAILED_PRECONDITION' && message.startsWith('User location is not supported')
   )
 }
 
-/** What an error answer says; of one that is no JSON, its status only. */
+/** The fields of an error response; for one that is not JSON, its status only. */
 function errorFields(status: number, whole: Fields): ErrorFields {
   const error = typeof whole['error'] === 'object' ? objectOf(whole['error']) : whole
   const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
@@ -142,7 +142,7 @@ function parse(body: Buffer, encoding: string | undefined): unknown {
     const bytes = decoder === undefined ? body : decoder(body, { maxOutputLength: decodedBytesMax })
     return JSON.parse(bytes.toString())
   } catch (error) {
-    // A page of HTML, a cut body, an encoding that is not known: the status has to do.
+    // An HTML page, a truncated body or an unknown encoding: only the status is used.
     if (error instanceof Error) return undefined
     throw error
   }
@@ -158,11 +158,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Reads an error answer with its whole body. */
+/** Judges an error response from its whole body. */
 export function judgeRefusal(providerKind: string, { status, headers }: ResponseHead, body: Buffer): Verdict {
   if (!isJudged(status)) return aboutRequest
   const parsed = parse(body, headerValue(headers, 'content-encoding'))
-  // Google's streams answer with an array of one.
+  // Google's streams respond with an array that has one element.
   const whole = objectOf(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed)
   const fields = errorFields(status, whole)
   const code = fields.code || fields.reasons[0] || fields.type || String(status)

@@ -13,11 +13,11 @@ import { connectionWords, EgressError } from './egress-error.ts'
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 const socksPort = 1080
 
-/** A proxy, by its name in the config and its address. */
+/** A proxy: its name in the config and its address. */
 export interface Proxy {
   readonly name: string
   readonly url: URL
-  /** Finds the proxy's own address; the system does unless said. */
+  /** Resolves the proxy's own address; absent: the system resolver. */
   readonly lookup?: LookupFunction | undefined
 }
 
@@ -39,21 +39,22 @@ const replies: readonly string[] = [
 
 const headBytesMax = 16_384
 
-const wantsUser = 'It wants a user and a password, and its url has none'
+const wantsUser = 'It requires a user and a password, and its URL has none'
 
-/** Some take a password alone. */
-function signsIn({ username, password }: URL): boolean {
+/** Whether the URL has credentials; some proxies accept a password alone. */
+function hasCredentials({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }
 
-/** An address as the proxy is to reach it; a name is resolved there. */
+/** The address that the proxy connects to; the proxy resolves a host name. */
 export interface TunnelEnd {
   readonly hostname: string
   readonly port: number
 }
 
 /**
- * Asks a SOCKS5 proxy for a tunnel (RFC 1928, RFC 1929). Names are sent as names and resolved there.
+ * Requests a tunnel from a SOCKS5 proxy (RFC 1928, RFC 1929). Host names are sent unresolved, and the proxy resolves
+ * them.
  * @throws EgressError when it refuses
  */
 async function socks5Connect(
@@ -62,20 +63,20 @@ async function socks5Connect(
   reader: SocketReader,
   end: TunnelEnd,
 ): Promise<void> {
-  const hasUser = signsIn(proxy)
+  const hasUser = hasCredentials(proxy)
   socket.write(Buffer.from(hasUser ? [5, 2, noAuthentication, userAndPassword] : [5, 1, noAuthentication]))
   const [version, method] = await reader.read(2)
   if (version !== 5) throw new EgressError('It does not speak SOCKS5.')
   if (method === userAndPassword && hasUser) await authenticate(proxy, socket, reader)
   else if (method !== noAuthentication)
-    throw new EgressError(hasUser ? 'It wants another kind of authentication.' : `${wantsUser}.`)
+    throw new EgressError(hasUser ? 'It requires another kind of authentication.' : `${wantsUser}.`)
 
   const port = Buffer.alloc(2)
   port.writeUInt16BE(end.port)
   socket.write(Buffer.concat([Buffer.from([5, 1, 0]), addressBytes(end.hostname), port]))
   const [, reply = 255, , type] = await reader.read(4)
   if (reply !== 0) throw new EgressError(`It refused the connection: ${replies[reply] ?? `code ${reply}`}.`)
-  // The address it is bound to is of no use, and must be read away.
+  // The bound address is unused, but its bytes must be read off the socket.
   const length = type === 1 ? 4 : type === 4 ? 16 : ((await reader.read(1))[0] ?? 0)
   await reader.read(length + 2)
 }
@@ -111,9 +112,8 @@ function ipv6Bytes(address: string): Buffer {
 }
 
 /**
- * Opens a connection through a proxy. Nothing of a request is sent, and no name is resolved here but the
- * proxy's own.
- * @throws EgressError when the proxy cannot be reached, refuses, or takes longer than this
+ * Opens a connection through a proxy. It sends nothing of a request, and resolves no name here but the proxy's own.
+ * @throws EgressError when the proxy cannot be reached, refuses, or exceeds the timeout
  */
 export async function openTunnel(proxy: Proxy, end: TunnelEnd, timeoutMs: number): Promise<Socket> {
   const { url } = proxy
@@ -131,7 +131,7 @@ export async function openTunnel(proxy: Proxy, end: TunnelEnd, timeoutMs: number
     reader.release()
     return socket
   } catch (error) {
-    // The reader listens on, so that an error of the dying socket has somebody to go to.
+    // The reader keeps its listeners, so that an error of the destroyed socket is not unhandled.
     socket.destroy()
     const reason = hasTimedOut ? `It did not answer in ${timeoutMs} ms.` : connectionWords(error)
     throw new EgressError(`The egress ${proxy.name} failed. ${reason}`, { cause: error })
@@ -145,19 +145,19 @@ function connectTo({ url, lookup }: Proxy): Socket {
   const port = url.port === '' ? (defaultPorts[url.protocol] ?? socksPort) : Number(url.port)
   const found = lookup === undefined ? {} : { lookup }
   if (url.protocol !== 'https:') return connectTcp({ host, port, ...found })
-  // RFC 6066: the name of a server is no address.
+  // RFC 6066 section 3: a server name is not an IP address.
   const named = isIP(host) === 0 ? { servername: host } : {}
   return connectTls({ host, port, ...found, ...named, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] })
 }
 
 /**
- * Asks an HTTP proxy for a tunnel (RFC 9110 section 9.3.6).
- * @throws EgressError when it says anything but 2xx
+ * Requests a tunnel from an HTTP proxy (RFC 9110 section 9.3.6).
+ * @throws EgressError when the status is not 2xx
  */
 async function httpConnect(proxy: URL, socket: Socket, reader: SocketReader, end: TunnelEnd): Promise<void> {
   const authority = `${end.hostname.includes(':') ? `[${end.hostname}]` : end.hostname}:${end.port}`
   const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`]
-  if (signsIn(proxy)) {
+  if (hasCredentials(proxy)) {
     const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
     lines.push(`Proxy-Authorization: Basic ${Buffer.from(pair).toString('base64')}`)
   }
@@ -165,13 +165,15 @@ async function httpConnect(proxy: URL, socket: Socket, reader: SocketReader, end
   const head = await reader.readThrough('\r\n\r\n', headBytesMax)
   const status = /^HTTP\/1\.[01] (\d{3})[ \r]/.exec(head.toString('latin1'))?.[1]
   if (status === undefined) throw new EgressError('It does not speak HTTP.')
-  // 401 is what tinyproxy says.
+  // tinyproxy responds with 401.
   if (status === '407' || status === '401')
-    throw new EgressError(`${signsIn(proxy) ? 'It refused its user and password' : wantsUser} (${status}).`)
+    throw new EgressError(
+      `${hasCredentials(proxy) ? 'It refused its user and password' : wantsUser} (${status}).`,
+    )
   if (!status.startsWith('2')) throw new EgressError(`It answered CONNECT with ${status}.`)
 }
 
-/** Reads a handshake from a socket piece by piece, and gives the socket back as it was. */
+/** Reads a handshake from a socket piece by piece, then releases the socket unchanged. */
 export class SocketReader {
   readonly #socket: Socket
   #bytes: Buffer = Buffer.alloc(0)
@@ -195,17 +197,17 @@ export class SocketReader {
     return this.#take(byteCount)
   }
 
-  /** Everything up to the delimiter and with it. */
+  /** Everything up to and including the delimiter. */
   async readThrough(delimiter: string, bytesMax: number): Promise<Buffer> {
     for (;;) {
       const found = this.#bytes.indexOf(delimiter)
       if (found !== -1) return this.#take(found + delimiter.length)
-      if (this.#bytes.length > bytesMax) throw new Error(`The answer is over ${bytesMax} bytes.`)
+      if (this.#bytes.length > bytesMax) throw new Error(`The response is over ${bytesMax} bytes.`)
       await this.#more()
     }
   }
 
-  /** Hands the socket on; what came after the handshake stays in it. */
+  /** Releases the socket; bytes after the handshake stay in it. */
   release(): void {
     this.#socket.off('data', this.#onData).off('error', this.#onError).off('end', this.#onClose)
     this.#socket.off('close', this.#onClose)

@@ -5,7 +5,7 @@ import { egressConnector, nameLookup } from './upstream-pools.ts'
 
 interface OutsideCallOptions {
   readonly config: Pick<Config, 'egress' | 'dns'>
-  /** `direct`, or the name of an egress; unless said the first that there is. */
+  /** `direct`, or the name of an egress; the first configured egress by default. */
   readonly egress?: string | undefined
   readonly timeoutMs: number
   readonly bytesMax: number
@@ -15,9 +15,9 @@ interface OutsideCallOptions {
 }
 
 /**
- * Asks somebody who is no provider, over the same ways out as requests use: with an egress configured nothing goes out
- * another way unless it says `direct`. Redirects are answers as any other.
- * @throws Error when no whole answer comes within time and size
+ * Sends a request to a service that is not a provider, through the same egresses as other requests: when one is
+ * configured, nothing goes out directly unless the option is `direct`. Redirects are not followed.
+ * @throws Error when no complete response arrives within the limits of time and size
  */
 export async function outsideCall(
   url: URL,
@@ -50,8 +50,8 @@ export async function outsideCall(
 }
 
 /**
- * Gets a file.
- * @throws Error when it does not come whole, with 200, within time and size
+ * Downloads a file.
+ * @throws Error when it does not arrive whole, with 200, within the limits of time and size
  */
 export async function download(url: URL, options: Omit<OutsideCallOptions, 'method'>): Promise<Buffer> {
   const { status, body } = await outsideCall(url, { ...options, headers: { accept: '*/*' } })

@@ -1,55 +1,55 @@
-/** What an operator has switched; the latest of each provider and credential. */
+/** A switch set by an operator: the latest state for each provider and credential. */
 export interface ProviderSwitch {
   readonly provider: string
   /** `openai#1`; empty: the whole provider. */
   readonly credential: string
   /** Clients' requests are not sent there. */
   readonly isPaused: boolean
-  /** When rests were ended last, in milliseconds since the epoch; 0: never. */
+  /** When pauses were last ended, in milliseconds since the epoch; 0: never. */
   readonly triedAt: number
 }
 
-/** A credential as one process knows it. */
+/** A credential as one process sees it. */
 export interface CredentialHealth {
   /** Its name in logs, never its value. */
   readonly name: string
   readonly isPaused: boolean
-  /** `unreachable`: its breaker is open. `refused`: the provider does not take it, or who pays for it. */
+  /** `unreachable`: its breaker is open. `refused`: the provider refuses it or its billing. */
   readonly state: 'works' | 'unreachable' | 'refused'
-  /** In so many milliseconds it is tried again; 0 where it works, or the next request tries it. */
+  /** Milliseconds until it is tried again; 0 where it works, or the next request tries it. */
   readonly restMs: number
-  /** Models that the provider asked to leave alone for a while. */
+  /** How many models pause because the provider's rate limit was reached. */
   readonly coolingModels: number
   readonly requests: number
   readonly waiting: number
 }
 
-/** A way to one of a provider's addresses, as one process knows it. */
+/** A route to one of a provider's addresses, as one process sees it. */
 export interface RouteHealth {
   readonly egress: string
   readonly origin: string
-  /** `barred`: the provider does not serve the country of this way out. */
+  /** `barred`: the provider does not serve the country of this egress. */
   readonly state: 'works' | 'fails' | 'barred'
   readonly restMs: number
 }
 
-/** A provider as one process knows it. */
+/** A provider as one process sees it. */
 export interface ProviderHealth {
   readonly name: string
-  /** No credential of it is set. */
+  /** None of its credentials is set. */
   readonly isOff: boolean
   readonly credentials: readonly CredentialHealth[]
-  /** Those that were used. */
+  /** The routes that have been used. */
   readonly routes: readonly RouteHealth[]
 }
 
-/** In how many processes something does not work, of how many that know it. */
+/** In how many processes something does not work, out of those that know it. */
 interface Affected {
   readonly affected: number
   readonly processes: number
 }
 
-/** A provider as all processes together know it: of states the worst, of rests the longest, of requests the sum. */
+/** A provider merged over all processes: the worst state, the longest pause, the sum of requests. */
 export interface MergedProvider {
   readonly name: string
   readonly isOff: boolean
@@ -98,7 +98,7 @@ function mergeRoutes(all: readonly RouteHealth[]): RouteHealth & Affected {
   return { egress, origin, state, restMs: Math.max(...all.map(one => one.restMs)), ...affectedOf(all) }
 }
 
-/** One view of what each process knows of every provider. */
+/** Merges what each process knows about every provider. */
 export function mergeHealth(processes: readonly (readonly ProviderHealth[])[]): readonly MergedProvider[] {
   const byName = Map.groupBy(processes.flat(), one => one.name)
   return [...byName].map(([name, known]) => {

@@ -15,7 +15,7 @@ import type { ProviderHealth, ProviderSwitch } from './provider-health.ts'
 import { rendezvousScore, hashText } from './rendezvous.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
-/** What is known of a provider now. Its credentials go by their names, never by their secrets. */
+/** The current state of a provider. Credentials appear by name, never by secret. */
 export interface ProviderReading {
   readonly name: string
   /** A credential and an egress are ready. */
@@ -34,7 +34,7 @@ export interface ProviderStateOptions {
   ) => void
 }
 
-/** Headers by which coding tools tell their sessions apart: Claude Code, Codex. */
+/** Headers in which coding tools identify their sessions: Claude Code, Codex. */
 const sessionHeaders = [
   'x-claude-code-session-id',
   'session_id',
@@ -44,8 +44,8 @@ const sessionHeaders = [
 ] as const
 
 /**
- * Where the part of a body begins that stays the same while a conversation grows. Providers cache prompts of
- * a thousand tokens and more, so its first thousand bytes are enough to know it again.
+ * The members with which the part of a body starts that stays the same while a conversation grows. Providers cache
+ * prompts of a thousand tokens and more, so the first thousand bytes of that part are enough to recognise it.
  */
 const beginnings = `"system" "systemInstruction" "system_instruction"
     "instructions" "messages" "contents" "input"`.split(/\s+/)
@@ -53,13 +53,13 @@ const prefixBytes = 1024
 const keyTextMax = 512
 
 /**
- * What should stay with one credential, since a provider's cache of prompts belongs to an account there: the
- * same `prompt_cache_key`, session, `metadata.user_id` or beginning of a conversation. It is a preference
- * and nothing more, so the body is searched and not parsed.
+ * Hashes what should stay with one credential, since a provider's prompt cache belongs to an account there: the same
+ * `prompt_cache_key`, session, `metadata.user_id` or start of a conversation. It is only a preference, so the body is
+ * searched and not parsed.
  */
 function affinityHash(exchange: Exchange): number {
   const account = exchange.find('key')?.accountId ?? ''
-  // Of a body in a file, its first bytes: what tells conversations apart stands there nearly always.
+  // For a body in a file, only its first bytes: what distinguishes conversations is nearly always in them.
   const body = exchange.find('body')?.head
   const { headers } = exchange.request
   const cacheKey = body === undefined ? undefined : stringMember(body, '"prompt_cache_key"')
@@ -92,7 +92,7 @@ function stringMember(body: Buffer, quotedName: string): string | undefined {
   return /^\s*:\s*"((?:[^"\\]|\\.)+)/.exec(text)?.[1]
 }
 
-/** What is known of a provider while the process lives: its keys, and the ways to it. */
+/** What is known about a provider while the process lives: its credentials and its egress routes. */
 export class ProviderState {
   readonly provider: ProviderConfig
   readonly #options: ProviderStateOptions
@@ -106,12 +106,12 @@ export class ProviderState {
     this.#credentials = credentials.map(credential => new CredentialState(credential, provider.limits))
   }
 
-  /** The state of the one credential that may be used. */
+  /** The state of a credential by its name. */
   named(name: string): CredentialState | undefined {
     return this.#credentials.find(({ credential }) => credential.name === name)
   }
 
-  /** The credential for a request: its own while that is healthy, else the next best one. */
+  /** The credential for a request: its preferred one while that is healthy, else the next best. */
   choose(
     exchange: Exchange,
     model: string,
@@ -127,7 +127,7 @@ export class ProviderState {
     const affinity = affinityHash(exchange)
     for (const state of this.#credentials) {
       if (tried?.has(state) === true || !takesClients(state, now) || state.admission.isFull) continue
-      // One that is cooling or busy is better than none.
+      // A credential that is cooling down or busy is better than none.
       const isFree = !state.isCooling(model, now) && !state.admission.isBusy
       const score = rendezvousScore(affinity, state.credential.name, state.credential.weight ?? 1)
       if (bestIsFree && !isFree) continue
@@ -146,7 +146,7 @@ export class ProviderState {
     )
   }
 
-  /** Why no credential, or not this one, can take a request. */
+  /** Why no credential, or not the named one, can carry a request. */
   problem(credentialName: string | undefined): GatewayError {
     const now = this.#options.clock.now()
     const wanted = this.#credentials.filter(
@@ -158,11 +158,11 @@ export class ProviderState {
       return overloaded(this.provider)
     return new GatewayError(
       'upstream_unreachable',
-      `${toldProviderFirst(this.provider)} could not be reached a moment ago and is left alone for now; nothing was sent.`,
+      `${toldProviderFirst(this.provider)} could not be reached a moment ago and is paused for now; nothing was sent.`,
     )
   }
 
-  /** What is known of it now; what was not used yet counts as well. */
+  /** The current state; credentials and routes that were not used yet are included. */
   reading(now: number): ProviderReading {
     const { name, egress: ways } = this.provider
     const credentials = this.#credentials.map(({ credential, state }) => ({ name: credential.name, state }))
@@ -175,7 +175,7 @@ export class ProviderState {
     return { name, isUp, credentials, egress }
   }
 
-  /** Acts by what operators have switched. @param tried credentials whose rests end, and the routes' with them */
+  /** Applies the operators' switches. @param tried credentials whose pauses end, and the routes' with them */
   apply(switches: readonly ProviderSwitch[], tried: readonly ProviderSwitch[]): void {
     const isOf =
       (name: string) =>
@@ -190,7 +190,7 @@ export class ProviderState {
     for (const routes of this.#routes.values()) for (const route of routes) route.tryNow()
   }
 
-  /** What is known of it now. */
+  /** The current health, by credential and route. */
   health(now: number): ProviderHealth {
     const { name, isOff } = this.provider
     const routes = [...this.#routes].flatMap(([origin, all]) =>
@@ -199,7 +199,7 @@ export class ProviderState {
     return { name, isOff, credentials: this.#credentials.map(state => state.health(now)), routes }
   }
 
-  /** The ways to one of its addresses. */
+  /** The egress routes to one of its addresses. */
   routesTo({ origin, hostname, port, protocol }: URL): readonly EgressRoute[] {
     let routes = this.#routes.get(origin)
     if (routes === undefined) {
@@ -236,7 +236,7 @@ export class ProviderState {
     return pool
   }
 
-  /** Begins anew under another config, but for alarms that are open: what works from now on ends them. */
+  /** Carries over open alarms from an earlier config, so that the next success ends them; the rest starts fresh. */
   inherit(earlier: ProviderState): void {
     for (const { credential, isAlarmed } of earlier.#credentials) {
       const state = this.named(credential.name)
@@ -259,7 +259,7 @@ export function isServing(state: CredentialState, now: number): boolean {
   return !state.isSuspended(now) && state.breaker.allows(now)
 }
 
-/** Whether a client's request may go there; what the gateway asks for itself is not paused. */
+/** Whether a client's request may use it; the gateway's own requests ignore a pause. */
 export function takesClients(state: CredentialState, now: number): boolean {
   return !state.isPaused && isServing(state, now)
 }
@@ -274,14 +274,14 @@ function paused(provider: ProviderConfig): GatewayError {
 export function exhausted(provider: ProviderConfig): GatewayError {
   return new GatewayError(
     'credentials_exhausted',
-    `The gateway has no working credential for ${toldProvider(provider)} now. Your own key is fine; its operator has been told.`,
+    `The gateway has no working credential for ${toldProvider(provider)} now. Your own key is fine; its operator has been notified.`,
   )
 }
 
 export function overloaded(provider: ProviderConfig): GatewayError {
   return new GatewayError(
     'overloaded',
-    `As many requests wait for ${toldProvider(provider)} as may. Try again soon; nothing was sent.`,
+    `Too many requests are waiting for ${toldProvider(provider)}. Try again soon; nothing was sent.`,
     { retryAfterSeconds: 1 },
   )
 }

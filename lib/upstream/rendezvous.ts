@@ -1,4 +1,4 @@
-/** A 32-bit FNV-1a hash whose bits are mixed once more, so that names that differ in a letter lie far apart. */
+/** A 32-bit FNV-1a hash with a final mix, so that names that differ in one letter hash far apart. */
 export function hashText(text: string, seed = 0x811c9dc5): number {
   let hash = seed
   for (let index = 0; index < text.length; index++) {
@@ -10,8 +10,8 @@ export function hashText(text: string, seed = 0x811c9dc5): number {
 }
 
 /**
- * How much a choice suits a key: the choice with the highest score is the key's own (weighted rendezvous
- * hashing). When one falls away only its keys move, and they come back when it does.
+ * The weighted rendezvous score of a choice for a key: the choice with the highest score is the key's. When a choice is
+ * removed, only its keys move, and they return when it does.
  */
 export function rendezvousScore(keyHash: number, choice: string, weight: number): number {
   const share = (hashText(choice, keyHash) + 1) / 4_294_967_297

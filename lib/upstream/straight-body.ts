@@ -1,18 +1,18 @@
 import { Socket } from 'node:net'
 import { subscribe } from 'node:diagnostics_channel'
 
-/** Takes what comes of a body, in order. */
+/** Receives the bytes of a body, in order. */
 export interface BodySink {
   /**
-   * @param isLast nothing more of the body came in the same read
-   * @param framed the same as a whole chunk (RFC 9112 section 7.1), where a read was that and nothing else
+   * @param isLast no more of the body came in the same read
+   * @param framed the same bytes as a whole chunk (RFC 9112 section 7.1), when the read was exactly one chunk
    */
   onBody(bytes: Buffer, isLast: boolean, framed?: Buffer): void
 }
 
 /**
- * Of the bytes that come: `head` until the head of the response is whole, `waiting` until it is decided who reads the
- * body, `body` while that is here, `passed` when undici reads all there is.
+ * `head` until the head of the response is complete; `waiting` until it is decided who reads the body; `body` while
+ * this class reads it; `passed` when undici reads everything.
  */
 type Phase = 'head' | 'waiting' | 'body' | 'passed'
 
@@ -20,58 +20,58 @@ const carriageReturn = 0x0d
 const lineFeed = 0x0a
 const headEnd = Buffer.from('\r\n\r\n')
 const noBytes = Buffer.alloc(0)
-/** Of a length below 256 MB and the first byte of its line end; longer chunks are left to undici. */
+/** A length below 256 MB and the first byte of its line end; longer chunks are left to undici. */
 const lineBytesMax = 8
 const digitsMax = 7
-/** What undici's parser takes for no length of a chunk. */
+/** A byte that undici's parser rejects as a chunk length. */
 const noLength = Buffer.from('!')
 
 /**
- * Reads the chunked body of a response (RFC 9112 section 7.1) from its socket in place of undici, which is told the
- * head and the end of an empty body: its parser, and the stream that it reads from, cost more than all else that is
- * done with a frame. What is no plain chunk, such as one with an extension, is left to undici from there on, as are
- * trailers, the end of the connection and its errors.
+ * Reads the chunked body of a response (RFC 9112 section 7.1) from its socket instead of undici, which sees only the
+ * head and the end of an empty body: undici's parser and the stream that it reads from cost more than everything else
+ * that is done with a frame. Anything but a plain chunk, such as a chunk with an extension, is left to undici from
+ * there on, and so are trailers, the end of the connection and its errors.
  */
 export class StraightBody {
   readonly #socket: Socket
   readonly #sink: BodySink
   #phase: Phase = 'head'
-  /** The last bytes of the head that has come: its end may lie between two reads. */
+  /** The last bytes of the head so far: its end may be split between two reads. */
   #headTail: Buffer = noBytes
-  /** What came behind the head before it was decided who reads it. */
+  /** Bytes received after the head before it was decided who reads them. */
   #held: Buffer[] = []
-  /** Bytes still to come of the chunk under way and its line end; 0 where a length comes next. */
+  /** Bytes left of the current chunk and its line end; 0 where a length comes next. */
   #rest = 0
-  /** Where the data begins of a chunk with which a read begins; 0 for all others. */
+  /** Where the data starts of a chunk that begins at the start of a read; 0 for all other chunks. */
   #framedStart = 0
-  /** What has come of a length's line. */
+  /** The part received of the line with the length. */
   #line = ''
   #isPaused = false
 
   constructor(socket: Socket, sink: BodySink) {
     this.#socket = socket
     this.#sink = sink
-    // Node's sockets push what they have read; a method of the object comes before the prototype's.
+    // Node's sockets push what they read; an own property takes precedence over the prototype's method.
     socket.push = bytes => this.#push(bytes as Buffer | null)
   }
 
-  /** Whether the body, or the rest of it, does not come from undici. */
+  /** Whether this class, and not undici, reads the body or the rest of it. */
   get isReading(): boolean {
     return this.#phase === 'body'
   }
 
-  /** The head was of an interim response (RFC 9110 section 15.2): another follows. */
+  /** The head belongs to an interim response (RFC 9110 section 15.2): another head follows. */
   awaitNextHead(): void {
     if (this.#phase === 'waiting') this.#go('head')
   }
 
-  /** The head announced a chunked body: it goes to the sink. */
+  /** The head announces a chunked body: it goes to the sink. */
   read(): void {
     if (this.#phase === 'waiting') this.#go('body')
     else this.leave()
   }
 
-  /** undici reads the body. */
+  /** Leaves the body to undici. */
   leave(): void {
     if (this.#phase !== 'passed') this.#go('passed')
   }
@@ -84,7 +84,7 @@ export class StraightBody {
     if (!this.#isPaused) return
     this.#isPaused = false
     if (this.#phase !== 'body') return
-    // The first ends the read that the stream takes to be under way, so that the second begins another.
+    // The first call ends the read that the stream considers under way, so that the second starts another.
     this.#pass(noBytes)
     this.#socket.read(0)
   }
@@ -124,7 +124,7 @@ export class StraightBody {
     return this.#pass(bytes.subarray(0, end))
   }
 
-  /** A sink that throws ends its own response, as with undici. */
+  /** A sink that throws ends its own response, as it does with undici. */
   #tryBody(bytes: Buffer): boolean {
     try {
       return this.#readBody(bytes)
@@ -141,14 +141,14 @@ export class StraightBody {
       else if (this.#rest > 0) at = this.#readLineEnd(bytes, at)
       else at = this.#readPlainLength(bytes, at) || this.#readLength(bytes, at)
     }
-    // The sink may have had the connection closed, and undici wants nothing of it then.
+    // The sink may have closed the connection, and undici accepts nothing more then.
     return !this.#isPaused
   }
 
   #readData(bytes: Buffer, start: number): number {
     const end = Math.min(bytes.length, start + this.#rest - 2)
     this.#rest -= end - start
-    // Behind a chunk is its line end.
+    // A chunk's data is followed by its line end.
     const isLast = end + 2 >= bytes.length
     const isFramed = isLast && start > 0 && start === this.#framedStart && isLineEnd(bytes, end)
     this.#framedStart = 0
@@ -157,14 +157,14 @@ export class StraightBody {
   }
 
   #readLineEnd(bytes: Buffer, at: number): number {
-    if (bytes[at] !== (this.#rest === 2 ? carriageReturn : lineFeed)) return this.#handOver(noLength, bytes)
+    if (bytes[at] !== (this.#rest === 2 ? carriageReturn : lineFeed)) return this.#leaveRest(noLength, bytes)
     this.#rest -= 1
     return at + 1
   }
 
   /**
-   * Reads a length that is here in one piece, as nearly all are.
-   * @returns where the chunk begins, or 0 for all else
+   * Reads a length that arrived in one piece, as nearly all do.
+   * @returns where the chunk's data starts, or 0 for anything else
    */
   #readPlainLength(bytes: Buffer, start: number): number {
     if (this.#line !== '') return 0
@@ -181,39 +181,39 @@ export class StraightBody {
     return at + 2
   }
 
-  /** @returns where the chunk begins, or where the bytes end */
+  /** @returns where the chunk's data starts, or where the bytes end */
   #readLength(bytes: Buffer, start: number): number {
     let at = start
     for (; at < bytes.length; at += 1) {
       const byte = bytes[at] as number
       if (byte === lineFeed && this.#line.endsWith('\r')) break
       if (this.#line.length >= lineBytesMax || !isOfLength(byte, this.#line))
-        return this.#handOver(Buffer.from(this.#line, 'latin1'), bytes, at)
+        return this.#leaveRest(Buffer.from(this.#line, 'latin1'), bytes, at)
       this.#line += String.fromCharCode(byte)
     }
     if (at === bytes.length) return at
     const length = Number.parseInt(this.#line, 16)
-    if (!(length > 0)) return this.#handOver(Buffer.from(this.#line, 'latin1'), bytes, at)
+    if (!(length > 0)) return this.#leaveRest(Buffer.from(this.#line, 'latin1'), bytes, at)
     this.#line = ''
     this.#rest = length + 2
     return at + 1
   }
 
-  /** undici reads what comes from here on: it is where a length begins. */
-  #handOver(before: Buffer, bytes: Buffer, at = bytes.length): number {
+  /** Leaves the rest to undici, starting where a chunk length begins. */
+  #leaveRest(before: Buffer, bytes: Buffer, at = bytes.length): number {
     this.leave()
     this.#socket.push(Buffer.concat([before, bytes.subarray(at)]))
     return bytes.length
   }
 }
 
-/** A digit, or the line end behind one. */
+/** A hexadecimal digit, or the first byte of the line end after one. */
 function isOfLength(byte: number, line: string): boolean {
   if (byte === carriageReturn) return line !== '' && !line.endsWith('\r')
   return hexDigit(byte) !== -1 && !line.endsWith('\r')
 }
 
-/** -1 for a byte that is none, or is not there. */
+/** -1 for a byte that is not a digit, or is missing. */
 function hexDigit(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   const letter = byte | 0x20
@@ -224,23 +224,23 @@ function isLineEnd(bytes: Buffer, at: number): boolean {
   return bytes[at] === carriageReturn && bytes[at + 1] === lineFeed
 }
 
-/** Whoever sends a request. */
+/** Receives the socket on which its request is sent. */
 export interface SocketTaker {
   onSocket(socket: Socket): void
 }
 
 let taker: SocketTaker | undefined
 
-// undici names the connection of a request in this channel alone, between onRequestStart and the request's first byte.
+// undici exposes the connection of a request only in this channel, between onRequestStart and the request's first byte.
 subscribe('undici:client:sendHeaders', message => {
-  const told = taker
+  const receiver = taker
   taker = undefined
-  told?.onSocket((message as { readonly socket: Socket }).socket)
+  receiver?.onSocket((message as { readonly socket: Socket }).socket)
 })
 
 /**
- * Tells the connection on which a request is sent. Called in its onRequestStart, behind which undici sends it in the
- * same call; undefined for a request that does not ask, so that it is told nothing of another's.
+ * Registers who receives the socket of the next request. Called in onRequestStart, after which undici sends the request
+ * in the same call; undefined for a request that needs no socket, so that it does not receive another request's.
  */
 export function takeNextSocket(next: SocketTaker | undefined): void {
   taker = next

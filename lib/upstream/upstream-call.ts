@@ -13,12 +13,12 @@ import { ownAddresses } from './upstream-headers.ts'
 import { bodyError, upstreamError } from './judge-refusal.ts'
 import type { Upstreams } from './upstreams.ts'
 
-/** What is sent to a target. */
+/** Builds the request for a target. */
 export type RequestFor = (exchange: Exchange, target: Target) => Dispatcher.DispatchOptions
 
 /**
- * What is done with an answer whose client has left. Work that its provider goes on with, and what it keeps
- * for money or in the account's room, must be known by its name, whoever is still there to hear it.
+ * Decides what happens to a response whose client has left. It is read to its end where the provider goes on with work,
+ * or stores something at a cost or in the account's storage: the gateway must learn its id.
  */
 function clientLeftPolicy(exchange: Exchange, { provider }: Target): Exchange['onClientLeft'] {
   const { startsJob, units } = exchange.get('request')
@@ -42,7 +42,7 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
     this.#requestFor = requestFor
   }
 
-  /** @throws GatewayError when there is nobody to send the request to */
+  /** @throws GatewayError when no provider or credential can receive the request */
   start(): void {
     this.begin(this.#exchange.get('target'))
   }
@@ -81,7 +81,7 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
     if (error instanceof BodyFailedError && attempt.head === undefined) {
       this.failBody(attempt, bodyError(error))
     } else if (attempt.head !== undefined) {
-      // It was cut in what was passed on of it, or in what was looked at first.
+      // The response broke off while it was relayed or collected.
       this.passBroken(attempt)
       this.#sink.onError(upstreamError(error, attempt.wasStarted, attempt.stop.target.provider))
     } else {
@@ -89,7 +89,7 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
     }
   }
 
-  /** The head, what was looked at, and what still comes. */
+  /** Passes on the head and the collected body; the rest follows. */
   protected pass(attempt: Attempt, isWhole: boolean): void {
     const route = this.#exchange.get('route')
     const { publicUrl } = this.upstreams

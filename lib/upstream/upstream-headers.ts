@@ -4,18 +4,18 @@ import { hash } from 'node:crypto'
 import type { Route } from '../routes/route.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** What of a target decides on headers. */
+/** The parts of a target that decide its headers. */
 type HeaderTarget = Pick<
   Target,
   'provider' | 'credential' | 'dialectName' | 'isUsageInjected' | 'isBodyDecoded' | 'body'
 >
 
 /**
- * Headers in which providers name a request, those first that their own bills and support ask for. Google has
- * none: its answers say `responseId`.
+ * Headers in which providers identify a request, those first that their own bills and support use. Google has none: its
+ * responses have `responseId`.
  */
 const requestIdHeaders: readonly string[] = [
-  // OpenRouter's: `GET /generation?id=` tells what it has cost.
+  // OpenRouter: `GET /generation?id=` returns the cost.
   'x-generation-id',
   'request-id',
   'x-request-id',
@@ -26,14 +26,14 @@ const requestIdHeaders: readonly string[] = [
   'cf-ray',
 ]
 
-/** Ids longer than any provider sends are not kept. */
+/** Longer ids are dropped: no provider sends them. */
 const requestIdLengthMax = 128
 
 const repeatHeaders: ReadonlySet<string> = new Set(['idempotency-key', 'x-idempotency-key'])
 
 /**
- * The headers a provider gets: the client's less its credentials and what belongs to the connection, plus
- * the provider's credential. Names, order and duplicates stay as they came.
+ * The headers a provider receives: the client's without its credentials and the connection headers, plus the provider's
+ * credential. Names, order and duplicates are kept.
  */
 export function upstreamHeaders(
   rawHeaders: readonly string[],
@@ -42,39 +42,39 @@ export function upstreamHeaders(
 ): string[] {
   let headers = requestHeaders(rawHeaders)
   if (target.isUsageInjected || isResponseRewritten) {
-    // The answer will be changed in places that compression would hide.
+    // The response will be rewritten in places, which compression would hide.
     headers = withoutHeader(headers, 'accept-encoding')
     headers.push('accept-encoding', 'identity')
   } else headers = withReadableCodings(headers)
   if (target.isBodyDecoded) headers = withoutHeader(headers, 'content-encoding')
   if (target.dialectName === 'anthropic') headers = withAnthropicVersion(headers)
-  // A body that is sent piece by piece is announced here; undici measures one that is at hand.
+  // The length of a streamed body is declared here; undici measures a body in memory.
   const { body } = target
   if (body !== undefined && !Buffer.isBuffer(body) && body.length !== undefined)
     headers.push('content-length', String(body.length))
-  // A server that needs no key gets none.
+  // A server that needs no key receives none.
   if (target.credential.value !== '') headers.push(...credentialHeader(target))
   return headers
 }
 
-/** The codings that usage can be read from; `identity` needs no word. */
+/** The codings from which usage can be read; `identity` is always acceptable. */
 const readable = /^(?:gzip|x-gzip|br|zstd|deflate|identity)$/i
-/** The same with a weight behind it. */
+/** The same with an optional weight. */
 const weighed = String.raw`\s*(?:gzip|x-gzip|br|zstd|deflate|identity)\s*(?:;[^,]*)?`
 const allReadable = new RegExp(`^${weighed}(?:,${weighed})*$`, 'i')
 
-/** A response in a coding that nobody here can undo would hide its usage, so only others are asked for. */
+/** Requests only codings that the gateway can decode: in any other the usage could not be read. */
 function withReadableCodings(headers: string[]): string[] {
-  const asked = headerValues(headers, 'accept-encoding')
-  const [only] = asked
-  if (only === undefined || (asked.length === 1 && allReadable.test(only))) return headers
-  const codings = asked.flatMap(value => value.split(',')).map(coding => coding.trim())
+  const accepted = headerValues(headers, 'accept-encoding')
+  const [only] = accepted
+  if (only === undefined || (accepted.length === 1 && allReadable.test(only))) return headers
+  const codings = accepted.flatMap(value => value.split(',')).map(coding => coding.trim())
   const kept = codings.filter(coding => readable.test(coding.split(';', 1)[0]?.trim() ?? ''))
   if (kept.length === codings.length) return headers
   return [...withoutHeader(headers, 'accept-encoding'), 'accept-encoding', kept.join(', ') || 'identity']
 }
 
-/** `provider-version` is the service's own name for the version header of the messages format. */
+/** Some clients send `provider-version` instead of the messages format's version header. */
 function withAnthropicVersion(headers: string[]): string[] {
   const named = headerValue(headers, 'provider-version')
   const rest = named === undefined ? headers : withoutHeader(headers, 'provider-version')
@@ -99,7 +99,7 @@ function withoutHeader(headers: readonly string[], name: string): string[] {
   return kept
 }
 
-/** By which the provider knows a request, from the head of its response; flat headers. */
+/** The id by which the provider knows a request, from the head of its response; flat headers. */
 export function providerRequestId(headers: readonly string[]): string | undefined {
   for (const name of requestIdHeaders) {
     const id = headerValue(headers, name)
@@ -109,8 +109,8 @@ export function providerRequestId(headers: readonly string[]): string | undefine
 }
 
 /**
- * Request headers in which an idempotency key is the account's own. A provider gives the response to one request to
- * whoever repeats its key, and all accounts are one customer there.
+ * Request headers with the idempotency key made specific to the account. A provider returns the response of the first
+ * request to any caller that repeats its key, and all accounts are one customer there.
  */
 export function withOwnRepeats(headers: readonly string[], accountId: string | undefined): readonly string[] {
   if (accountId === undefined || !headers.some(isRepeatName)) return headers
@@ -127,7 +127,7 @@ function isRepeatName(text: string, index: number): boolean {
   )
 }
 
-/** Headers in which a provider says where to go next (wire.md 2.5, 3.4). */
+/** Headers in which a provider gives the next address (wire.md 2.5, 3.4). */
 const addressHeaders: ReadonlySet<string> = new Set([
   'location',
   'content-location',
@@ -135,12 +135,12 @@ const addressHeaders: ReadonlySet<string> = new Set([
   'x-goog-upload-control-url',
 ])
 
-/** What the client asked below: `/v1`, or `/<provider>/v1`, which its next request must begin with too. */
+/** The prefix of the client's request, `/v1` or `/<provider>/v1`, which its next request must have too. */
 type AddressedRoute = Pick<Route, 'prefix' | 'providerName'>
 
 /**
- * An answer's headers with the provider's addresses made into ours, so that the client does not go on past
- * the gateway with a key that is nobody's there. An address elsewhere is dropped: it is not ours to vouch for.
+ * A response's headers with the provider's addresses replaced by ours, so that the client does not bypass the gateway
+ * with a key that is invalid at the provider. An address on another host is dropped: the gateway cannot vouch for it.
  * @returns the same array when there is no such header
  */
 export function ownAddresses(
@@ -165,7 +165,7 @@ export function ownAddresses(
 }
 
 /**
- * An address of the provider as ours; undefined for one elsewhere.
+ * Translates an address of the provider into ours; undefined for one on another host.
  * @param address absolute, or relative to the base URL
  */
 export function ownAddress(
@@ -179,7 +179,7 @@ export function ownAddress(
   if (origin !== baseUrl.origin) return undefined
   const base = baseUrl.pathname.replace(/\/$/, '')
   const isBelow = pathname === base || pathname.startsWith(`${base}/`)
-  // Google's uploads and downloads stand beside the base, at the same paths as with us.
+  // Google's uploads and downloads are next to the base path, at the same paths as in the gateway.
   const beside = (providerName === undefined ? '' : `/${providerName}`) + pathname
   const path = isBelow ? prefix + pathname.slice(base.length) : beside
   return publicUrl.origin + publicUrl.pathname.replace(/\/$/, '') + path + search + hash

@@ -1,29 +1,29 @@
 import type { LookupFunction } from 'node:net'
 import { buildConnector, Pool } from 'undici'
 import { BehindTunnelError, EgressError } from './egress-error.ts'
-import { noting } from './failed-connection.ts'
+import { recordingFailure } from './failed-connection.ts'
 import { openTunnel, type Proxy } from './open-tunnel.ts'
 import { Resolver } from 'node:dns/promises'
 import type { LookupAddress } from 'node:dns'
 import { callbackify } from 'node:util'
 import type { Config, Credential, ProviderConfig } from '../config/config.ts'
 
-/** A provider may answer with many and long headers. */
+/** A provider may send many long headers. */
 const headerBytesMax = 65_536
-/** Below the 30 s after which providers close idle connections, so that a reused one is rarely a dead one. */
+/** Below the 30 s after which providers close idle connections, so that a reused connection is rarely closed. */
 const keepAliveMs = 20_000
 
-/** Connections to providers, never shared between two credentials, nor between two ways out. */
+/** Connections to providers, never shared between two credentials, nor between two egress routes. */
 export class UpstreamPools {
   readonly #pools = new Map<string, Pool>()
-  /** Finds addresses; the system does where it is undefined. */
+  /** Resolves addresses; undefined: the system resolver. */
   readonly lookup: LookupFunction | undefined
 
   constructor({ dns }: Pick<Config, 'dns'>) {
     this.lookup = dns === undefined ? undefined : nameLookup(dns.servers)
   }
 
-  /** The pool for a provider's origin, one of its credentials, and one way out (absent: direct). */
+  /** The pool for a provider's origin, one of its credentials, and one egress (absent: direct). */
   get(provider: ProviderConfig, origin: string, credential: Credential, proxy?: Proxy): Pool {
     const { limits } = provider
     const { connectMs, firstByteMs, silenceMs } = credential.timeouts ?? provider.timeouts
@@ -55,18 +55,18 @@ export class UpstreamPools {
   }
 }
 
-/** For one server and one try; a connection's own timeout ends it sooner where it is shorter. */
-const resolver = { timeout: 2_000, tries: 2 }
+/** Per server and try; a connection's own timeout ends the lookup sooner where it is shorter. */
+const resolverOptions = { timeout: 2_000, tries: 2 }
 
 /**
- * Finds addresses by asking these DNS servers and not the system, which may keep answers for longer than they
- * say. Each new connection asks; connections that are open go on.
- * @returns what `net.connect` takes as its `lookup`
+ * Resolves addresses at these DNS servers instead of the system resolver, which may cache records for longer than their
+ * TTL. Each new connection resolves again; open connections are unaffected.
+ * @returns a `lookup` function for `net.connect`
  */
 export function nameLookup(servers: readonly string[]): LookupFunction {
-  const asked = new Resolver(resolver)
-  asked.setServers([...servers])
-  const find = callbackify((hostname: string) => addressesOf(asked, hostname))
+  const resolver = new Resolver(resolverOptions)
+  resolver.setServers([...servers])
+  const find = callbackify((hostname: string) => addressesOf(resolver, hostname))
   return (hostname, options, callback) => {
     find(hostname, (error, addresses) => {
       const [first] = addresses ?? []
@@ -77,11 +77,11 @@ export function nameLookup(servers: readonly string[]): LookupFunction {
   }
 }
 
-async function addressesOf(asked: Resolver, hostname: string): Promise<LookupAddress[]> {
-  // RFC 6761 section 6.3: it is this machine, and no server is asked.
+async function addressesOf(resolver: Resolver, hostname: string): Promise<LookupAddress[]> {
+  // RFC 6761 section 6.3: localhost is this machine; no server is queried.
   if (hostname === 'localhost' || hostname.endsWith('.localhost'))
     return [{ address: '127.0.0.1', family: 4 }]
-  const [four, six] = await Promise.allSettled([asked.resolve4(hostname), asked.resolve6(hostname)])
+  const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
   if (four.status === 'rejected' && six.status === 'rejected') throw four.reason
   return [
     ...(four.status === 'fulfilled' ? four.value.map(address => ({ address, family: 4 })) : []),
@@ -96,10 +96,10 @@ function notFound(hostname: string): NodeJS.ErrnoException {
 type Connector = ReturnType<typeof buildConnector>
 
 /**
- * How connections to a provider are made: straight, or through a proxy. TLS is always the provider's own,
- * verified here, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+ * Connects to a provider, directly or through a proxy. TLS is always with the provider itself and verified here,
+ * whatever NODE_TLS_REJECT_UNAUTHORIZED says.
  * @param connectMs for each of the two steps, the tunnel and the TLS handshake
- * @param lookup finds the provider's address where no proxy does; absent: the system
+ * @param lookup resolves the provider's address where no proxy does; absent: the system resolver
  */
 export function egressConnector(
   proxy: Proxy | undefined,
@@ -110,9 +110,10 @@ export function egressConnector(
   const connect = buildConnector({ allowH2: false, timeout: connectMs, rejectUnauthorized: true, ...found })
   if (proxy === undefined)
     return (options, callback) => {
-      connect(options, noting(callback))
+      connect(options, recordingFailure(callback))
     }
-  return (options, callback) => void connectThrough(proxy, connect, connectMs, options, noting(callback))
+  return (options, callback) =>
+    void connectThrough(proxy, connect, connectMs, options, recordingFailure(callback))
 }
 
 async function connectThrough(

@@ -8,14 +8,14 @@ import { ProviderState, type ProviderReading, type ProviderStateOptions } from '
 import type { CredentialState } from './credential-state.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
-/** What ways to providers are made of. */
+/** The dependencies of `Upstreams`. */
 export interface UpstreamsContext {
   readonly pools: UpstreamPools
   readonly bus: PipelineBus
   readonly steadyClock: Clock
 }
 
-/** What goes over the same pools: one process, whose configs follow each other. */
+/** What one process has over the same pools: one `Upstreams` per config. */
 interface OpenUpstreams {
   switches: readonly ProviderSwitch[]
   /** The latest config last. */
@@ -33,10 +33,10 @@ function openOver(pools: UpstreamPools): OpenUpstreams {
   return known
 }
 
-/** What is known of every provider under one config. Another config begins anew, but for the alarms that are open. */
+/** What is known about every provider under one config. A new config starts fresh, except for open alarms. */
 export class Upstreams {
   readonly bus: PipelineBus
-  /** Where clients reach the gateway; Host is not trusted. */
+  /** Where clients reach the gateway; the Host header is not trusted. */
   readonly publicUrl: URL
   readonly #trustedProxies: ReturnType<typeof addressList>
   readonly #options: ProviderStateOptions
@@ -44,7 +44,7 @@ export class Upstreams {
   readonly #states = new Map<string, ProviderState>()
   #users = 0
 
-  /** The same for all plugins of a pipeline; each closes it once. */
+  /** One instance shared by all plugins of a pipeline; each plugin closes it once. */
   static shared(config: Config, context: UpstreamsContext): Upstreams {
     const { byConfig } = openOver(context.pools)
     const upstreams = byConfig.get(config) ?? new Upstreams(config, context)
@@ -53,7 +53,7 @@ export class Upstreams {
     return upstreams
   }
 
-  /** What is known of all providers of a config but those that are off: nothing is sent to them. */
+  /** The state of all providers of a config except those that are off, to which nothing is sent. */
   static readings(config: Config, pools: UpstreamPools): readonly ProviderReading[] {
     const known = open.get(pools)?.byConfig.get(config)
     if (known === undefined) return []
@@ -62,7 +62,7 @@ export class Upstreams {
       .map(provider => known.of(provider).reading(known.now()))
   }
 
-  /** Acts by what operators have switched, now and under every later config. */
+  /** Applies the operators' switches, now and under every later config. */
   static apply(pools: UpstreamPools, switches: readonly ProviderSwitch[]): void {
     const known = openOver(pools)
     const before = known.switches
@@ -77,7 +77,7 @@ export class Upstreams {
     }
   }
 
-  /** What is known of every provider of the latest config. */
+  /** The health of every provider of the latest config. */
   static health(pools: UpstreamPools): readonly ProviderHealth[] {
     const upstreams = [...openOver(pools).byConfig.values()].at(-1)
     if (upstreams === undefined) return []
@@ -111,17 +111,17 @@ export class Upstreams {
     }
   }
 
-  /** Milliseconds that run evenly. */
+  /** The steady clock, in milliseconds. */
   now(): number {
     return this.#options.clock.now()
   }
 
-  /** nginx before 1.29 takes the first informational response for the response, and drops what follows. */
+  /** nginx before 1.29 mistakes the first informational response for the response, and drops what follows. */
   mayInform({ remoteAddress = '' }: Socket): boolean {
     return !isFromProxy(remoteAddress, this.#trustedProxies)
   }
 
-  /** Has a credential left alone for a while, since its provider says that it is of no use; tells of it. */
+  /** Suspends a credential for a while because its provider refuses it, and raises the alarm. */
   suspend(
     { name: provider }: ProviderConfig,
     credential: CredentialState,
@@ -132,7 +132,7 @@ export class Upstreams {
     this.bus.emit('alarm', 'credential_suspended', { provider, credentialName, ...details })
   }
 
-  /** A credential that was of no use was good for a response; tells of it. */
+  /** Clears the alarm when a credential that was refused has worked again. */
   serve(provider: ProviderConfig, credential: CredentialState, request: object): void {
     if (!credential.serve(request)) return
     const details = { provider: provider.name, credentialName: credential.credential.name }
@@ -149,14 +149,14 @@ export class Upstreams {
     return state
   }
 
-  /** Ends the checks when nobody else uses them; connections are the pools' own. */
+  /** Stops the checks when the last user has closed it; the pools close their connections themselves. */
   close(): void {
     this.#users -= 1
     if (this.#users > 0) return
     const { pools } = this.#options
     const { byConfig } = openOver(pools)
     for (const [config, upstreams] of byConfig) if (upstreams === this) byConfig.delete(config)
-    // What its last requests have found.
+    // Passes the alarms that its last requests found to the latest config.
     const latest = [...byConfig.values()].at(-1)
     if (latest !== undefined) latest.#inherit(this)
     for (const state of this.#states.values()) state.close()

@@ -88,7 +88,7 @@ const failures: readonly {
       pieces: [headLines(200, ['content-type', 'application/json', 'content-length', '500'])],
     }),
     code: 'upstream_timeout',
-    message: /The provider fell silent in the middle of its answer/,
+    message: /The provider stopped sending in the middle of its response/,
     provider: { timeouts: { silenceMs: 200 } },
   },
   {
@@ -101,7 +101,7 @@ const failures: readonly {
     when: 'a provider that does not answer',
     answer: silence,
     code: 'upstream_timeout',
-    message: /The provider did not begin to answer in time/,
+    message: /The provider did not begin its response in time/,
     provider: { timeouts: { firstByteMs: 200 } },
   },
 ]

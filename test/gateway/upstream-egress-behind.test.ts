@@ -52,18 +52,18 @@ const rests = (ms: number): Promise<void> => new Promise(resolve => setTimeout(r
 const ends: Readonly<Record<string, readonly [(t: Test) => Promise<number>, RegExp]>> = {
   'somebody who reads TLS': [
     t => intercepting(t, 'self-signed'),
-    /has no certificate of provider\.example \(DEPTH_ZERO_SELF_SIGNED_CERT\): somebody reads what passes/,
+    /has no valid certificate of provider\.example \(DEPTH_ZERO_SELF_SIGNED_CERT\): someone intercepts the traffic/,
   ],
   'another company': [
     t => intercepting(t, 'wrong-host'),
-    /has no certificate of provider\.example \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+    /has no valid certificate of provider\.example \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
   ],
   'a page of the proxy': [
     t => startServer(t, socket => socket.write('HTTP/1.1 200 OK\r\n\r\nBuy more traffic')),
-    /what came out of it is no TLS \(ERR_SSL_/,
+    /the bytes that came back are not TLS \(ERR_SSL_/,
   ],
-  nobody: [t => startServer(t, socket => socket.destroy()), /TLS with provider\.example did not come about/],
-  silence: [t => startServer(t, () => undefined), /TLS with provider\.example did not come about: .*Timeout/],
+  nobody: [t => startServer(t, socket => socket.destroy()), /TLS with provider\.example failed/],
+  silence: [t => startServer(t, () => undefined), /TLS with provider\.example failed: .*Timeout/],
 }
 
 for (const [name, [start, reason]] of Object.entries(ends)) {

@@ -20,7 +20,7 @@ await t.test(
     })
     for (let count = 0; count < 5; count += 1)
       t.match((await askTwo(gateway)).body.toString(), /could not be reached; nothing/)
-    t.match((await askTwo(gateway)).body.toString(), /left alone for now; nothing was sent/)
+    t.match((await askTwo(gateway)).body.toString(), /is paused for now; nothing was sent/)
 
     const server = createServer().listen(Number(new URL(origin).port), '127.0.0.1')
     await once(server, 'listening')

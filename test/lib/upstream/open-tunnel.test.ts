@@ -120,7 +120,7 @@ await t.test('a proxy that wants a user is told from one that refuses it', async
     const url = new URL(`${protocol}://127.0.0.1:${proxy.port}`)
     await t.rejects(
       openTunnel({ name: 'fi-1', url }, end, 1000),
-      /wants a user and a password, and its url has/,
+      /requires a user and a password, and its URL has/,
     )
   }
 })
