@@ -9,55 +9,55 @@ import { bodyPieces, type RequestBody } from './outgoing-body.ts'
 import { countFound } from '../platform/collect-garbage.ts'
 
 interface BodiesOptions {
-  /** All bodies together, in memory and in files. */
+  /** For all bodies together, in memory and in files. */
   readonly bytesMax: number
-  /** All bodies together in memory. */
+  /** For all bodies together, in memory. */
   readonly memoryBytesMax: number
   readonly folder: SpoolFolder
-  /** Told when a file of bodies cannot be written or read, as when the disk is full. */
+  /** Called when a file of bodies cannot be written or read, for example because the disk is full. */
   readonly onFileFailed: (error: Error) => void
 }
 
 interface ReceiveOptions<T> {
   readonly bytesMax: number
-  /** What one body may take up in memory. */
+  /** The most memory that one body may use. */
   readonly memoryBytesMax: number
-  /** How long it may take to come. */
+  /** How long receiving may take. */
   readonly timeMs: number
   /**
-   * Begins the scan, when there is something to scan or the body has ended; undefined: it is not looked at.
-   * `isWhole`: it will get the body as one chunk that is kept. `kept`: told how much memory, all in all,
-   * what it has found takes up; throws when that is too much.
+   * Begins the scan, when the first bytes have arrived or the body has ended; undefined: the body is not scanned.
+   * `isWhole`: the scan gets the body as one chunk, which stays in memory. `kept`: is called with the total memory that
+   * the findings use; throws when that is too much.
    */
   scan(isWhole: boolean, isEmpty: boolean, kept: KeptFindings): BodyScan<T> | undefined
 }
 
-/** Memory that is taken up beside a body, for as long as the body is there. */
+/** Accounts for memory used beside a body, as long as the body is open. */
 export interface KeptFindings {
   /**
-   * How much it is now, all in all.
+   * Reports the total now in use.
    * @throws GatewayError overloaded
    */
   keep(bytes: number): void
 }
 
-/** A body that has been received whole. Whoever has it closes it. */
+/** A body that has been received whole. Its receiver must close it. */
 export interface ReceivedBody<T> {
-  /** As it came. */
+  /** As received. */
   readonly body: RequestBody
-  /** With its content-encoding undone; the same as `body` where it has none. */
+  /** With its content-encoding decoded; the same as `body` where it has none. */
   readonly content: RequestBody
-  /** What the scan of the content said. */
+  /** The result of the scan of the content. */
   readonly found: T | undefined
   close(): void
 }
 
-/** Shorter bodies are scanned in one piece when they are there. */
+/** Bodies up to this size are scanned in one piece when complete. */
 const shortBytesMax = 65_536
-/** Still shorter ones take less time than to wait for it. */
+/** Up to this size a scan takes less time than waiting for a turn. */
 const promptBytesMax = 4096
 
-/** Receives request bodies: scans them as they come, keeps them in memory or in files, all within bounds. */
+/** Receives request bodies: scans them as they arrive, and keeps them in memory or in files, all within limits. */
 export class Bodies {
   readonly #budget: BodyBudget
   readonly #keeping: ConstructorParameters<typeof BodyStore>[0]
@@ -68,14 +68,14 @@ export class Bodies {
     this.#keeping = { budget: this.#budget, folder, onFileFailed }
   }
 
-  /** What all bodies take up now, in memory and in files. */
+  /** The bytes of all open bodies, in memory and in files. */
   get bytes(): number {
     return this.#budget.bytes
   }
 
   /**
-   * Receives a request's whole body. A client that waits for `100 Continue` gets it first: whoever calls this
-   * has let the headers pass.
+   * Receives a request's whole body. A client that waits for `100 Continue` gets it first: callers must have accepted
+   * the headers.
    * @throws GatewayError body_too_large, overloaded, and what the scan throws
    * @throws ClientLeftError
    */
@@ -103,7 +103,7 @@ export class Bodies {
   }
 
   /**
-   * Counts what stands in memory of half-read messages of sessions: bytes more, or fewer.
+   * Counts the memory of half-read session messages: positive to add, negative to subtract.
    * @throws GatewayError overloaded
    */
   holdMessage(bytes: number): void {
@@ -111,7 +111,7 @@ export class Bodies {
     else this.#budget.hold(bytes, 'messages')
   }
 
-  /** Scans a body that was received before, as if it came now. */
+  /** Scans a body that was received before. */
   async scan<T>(content: RequestBody, scan: BodyScan<T>): Promise<T> {
     for await (const piece of bodyPieces(content)) {
       const pending = pushInTurns(scan, piece)
@@ -120,7 +120,7 @@ export class Bodies {
     return await endInTurns(scan)
   }
 
-  /** A body that is so short that its chunks are simply kept, as nearly all come: as one chunk, with their head. */
+  /** Receives a body so short that its chunks are simply kept; nearly all arrive as one chunk, with their head. */
   #receiveShort<T>(
     request: IncomingMessage,
     announced: number,
@@ -136,7 +136,7 @@ export class Bodies {
       }
       const onData = (chunk: Buffer): void => {
         try {
-          // So few bytes are written, where memory is short, when all are there.
+          // When memory is short, so few bytes are written to the file only when complete.
           void receipt.body.append(chunk)
         } catch (error) {
           fail(error)
@@ -157,19 +157,19 @@ export class Bodies {
         }
       }
       const onGone = (): void => fail(new ClientLeftError())
-      // Nearly every body has come with its head and is complete by then: it needs no timer.
+      // Nearly every body has arrived with its head and is complete by then: it needs no timer.
       process.nextTick(() => {
         if (!request.complete) timer = setTimeout(() => fail(tooSlow(options.timeMs)), options.timeMs)
       })
       request.on('data', onData)
       request.once('end', onEnd)
-      // It stays: a late error must not become an uncaught exception.
+      // This listener stays: a late error must not become an uncaught exception.
       request.on('error', onGone)
       request.once('close', onGone)
     })
   }
 
-  /** All bytes are there: they are scanned at once where that is sooner done than waited for. */
+  /** All bytes have arrived: scans them at once where that is faster than waiting for a turn. */
   #finishShort<T>(
     receipt: Receipt<T>,
     options: ReceiveOptions<T>,
@@ -217,12 +217,12 @@ export class Bodies {
   }
 }
 
-/** A body on its way in, and then there. */
+/** A body that is being received, and then the received body. */
 class Receipt<T> implements ReceivedBody<T>, KeptFindings {
   readonly body: BodyStore
   readonly content: BodyStore
   readonly #budget: BodyBudget
-  /** What the findings of the scan take up. */
+  /** The memory that the findings of the scan use. */
   #keptBytes = 0
   #isClosed = false
   found: T | undefined
@@ -244,7 +244,7 @@ class Receipt<T> implements ReceivedBody<T>, KeptFindings {
     this.#keptBytes = bytes
   }
 
-  /** Has all of the body scanned as one chunk. */
+  /** Scans the whole body as one chunk. */
   scanAtOnce(bytes: Buffer, options: ReceiveOptions<T>): this {
     const scan = options.scan(true, bytes.length === 0, this)
     if (bytes.length > 0) scan?.push(bytes)
@@ -260,7 +260,7 @@ class Receipt<T> implements ReceivedBody<T>, KeptFindings {
   }
 }
 
-/** The bytes of a request as they are put into its store. */
+/** The bytes of a request, while they are appended to its store. */
 async function* receivedPieces(
   request: IncomingMessage,
   store: BodyStore,

@@ -8,20 +8,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * The folder of the files that long bodies stand in. A file loses its name as soon as it is open, so the
- * folder is empty but for moments, and whatever becomes of the process nothing stays on the disk. It is made
- * when it is first needed, and only its owner may look into it.
+ * The folder for the files of long bodies. A file is unlinked as soon as it is open, so the folder is nearly always
+ * empty, and nothing stays on the disk however the process ends. It is created on first use, with access for its owner
+ * only.
  */
 export class SpoolFolder {
   readonly #path: string | undefined
   #made: Promise<string> | undefined
 
-  /** @param path nobody else's folder; undefined: one in the system's folder for temporary files */
+  /** @param path a folder used for nothing else; undefined: one in the system's folder for temporary files */
   constructor(path: string | undefined) {
     this.#path = path
   }
 
-  /** A file that goes away with its handle. */
+  /** A file that is deleted when its handle closes. */
   async openFile(): Promise<FileHandle> {
     this.#made ??= this.#make()
     let folder: string
@@ -50,24 +50,24 @@ export class SpoolFolder {
 
   async #make(): Promise<string> {
     if (this.#path === undefined) return mkdtempSync(join(tmpdir(), 'gateway-bodies-'))
-    // What a crash left between making a file and taking its name away.
+    // A crash between creating a file and unlinking it leaves the file behind.
     rmSync(this.#path, { recursive: true, force: true })
     await mkdir(this.#path, { mode: 0o700 })
     return this.#path
   }
 }
 
-/** What a body's bytes are kept in, and within which bounds. */
+/** Where a body's bytes are kept, and within which limits. */
 interface BodyKeeping {
   readonly budget: BodyBudget
   readonly folder: { openFile(): Promise<FileHandle> }
-  /** A body could not be written to its file, as when the disk is full, or not be read from it. */
+  /** A body could not be written to its file, for example because the disk is full, or could not be read from it. */
   onFileFailed(error: Error): void
 }
 
-/** Bytes that gather before they are written to the file. */
+/** How many bytes are buffered before they are written to the file. */
 const writeBytes = 262_144
-/** What stays in memory of a body in a file. */
+/** How much of a body in a file also stays in memory. */
 const headBytesMax = 65_536
 
 /** A body that is being received, and then read. Its bytes count against the budget until it is closed. */
@@ -84,7 +84,7 @@ export class BodyStore implements RequestBody {
   #memoryBytes = 0
   #isClosed = false
 
-  /** @param memoryBytesMax the most that it takes up in memory */
+  /** @param memoryBytesMax the most memory it may use */
   constructor(keeping: BodyKeeping, memoryBytesMax: number) {
     this.#keeping = keeping
     this.#memoryBytesMax = memoryBytesMax
@@ -95,15 +95,15 @@ export class BodyStore implements RequestBody {
   }
 
   /**
-   * Takes the next bytes; returns a promise when they have to be waited for.
-   * @throws GatewayError overloaded when all bodies together are too large, or the disk cannot take it
+   * Appends the next bytes; returns a promise when the caller has to wait.
+   * @throws GatewayError overloaded when all bodies together are too large, or the disk is full
    */
   append(chunk: Buffer): Promise<void> | undefined {
     const { budget } = this.#keeping
     try {
       budget.take(chunk.length)
     } catch (error) {
-      // At once, or all that come at the same pace would be refused in the same turn.
+      // Closes at once: otherwise all bodies that arrive at the same pace would be refused together.
       this.close()
       throw error
     }
@@ -120,7 +120,7 @@ export class BodyStore implements RequestBody {
     return this.#chunkBytes >= writeBytes ? this.#write() : undefined
   }
 
-  /** All bytes were taken: the body can be read. */
+  /** All bytes were appended: the body can be read. */
   finish(): Promise<void> | undefined {
     if (this.#isInFile) return this.#write()
     const chunks = this.#chunks.take()
@@ -143,7 +143,7 @@ export class BodyStore implements RequestBody {
     }
   }
 
-  /** Gives everything back. What still reads is told that the body is closed. */
+  /** Releases everything. A pending read fails, because the body is closed. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -151,12 +151,12 @@ export class BodyStore implements RequestBody {
     this.bytes = undefined
     this.#keeping.budget.give(this.length)
     this.#keeping.budget.giveMemory(this.#memoryBytes)
-    // It waits for reads that are under way, and only then is the descriptor free for another file.
+    // The close waits for reads in progress; only then can the descriptor be reused for another file.
     this.#handle?.close().catch((error: unknown) => this.#keeping.onFileFailed(error as Error))
     this.#handle = undefined
   }
 
-  /** Moves what has gathered to the file. */
+  /** Moves the buffered bytes to the file. */
   async #write(): Promise<void> {
     const chunks = this.#chunks.take()
     const bytes = this.#chunkBytes
@@ -179,7 +179,7 @@ export class BodyStore implements RequestBody {
   }
 }
 
-/** A full disk takes a part of the bytes first, and says so with the next write. */
+/** A full disk accepts part of the bytes first, and fails with the next write. */
 async function writeAll(
   handle: FileHandle,
   chunks: readonly Buffer[],
@@ -209,11 +209,11 @@ function withoutFirst(chunks: readonly Buffer[], bytes: number): Buffer[] {
 interface BodyBudgetOptions {
   /** In memory and in files together. */
   readonly bytesMax: number
-  /** In memory alone: what is beyond goes to a file, however short it is. */
+  /** In memory alone: beyond it a body goes to a file, however short it is. */
   readonly memoryBytesMax: number
 }
 
-/** Bytes of request bodies that all exchanges together hold, bounded. */
+/** Limits the bytes of request bodies that all exchanges together hold. */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions
   /** In memory and in files together. */
@@ -240,7 +240,7 @@ export class BodyBudget {
     this.bytes -= bytes
   }
 
-  /** False when the bytes have to go to a file. */
+  /** False when the bytes must go to a file. */
   takeMemory(bytes: number): boolean {
     if (this.memoryBytes + bytes > this.#options.memoryBytesMax) return false
     this.memoryBytes += bytes
@@ -252,8 +252,8 @@ export class BodyBudget {
   }
 
   /**
-   * Takes memory that nothing else could stand in for.
-   * @param of what it is taken up by
+   * Acquires memory that cannot be moved to a file.
+   * @param of what uses it
    * @throws GatewayError overloaded
    */
   hold(bytes: number, of: string): void {
@@ -265,7 +265,7 @@ export class BodyBudget {
     })
   }
 
-  /** Gives back what `hold` has taken. */
+  /** Releases what `hold` has acquired. */
   release(bytes: number): void {
     this.give(bytes)
     this.giveMemory(bytes)

@@ -5,7 +5,7 @@ import type { UploadWatcher } from '../http/upload-watcher.ts'
 import { countPassed } from '../platform/collect-garbage.ts'
 import { writeInformation } from '../pipeline/write-information.ts'
 
-/** The client closed its connection while its request was being read. Nobody is left to be told. */
+/** The client closed its connection while its request was being read. There is no one to respond to. */
 export class ClientLeftError extends Error {
   constructor() {
     super('The client left while its request was being read.')
@@ -16,17 +16,17 @@ export class ClientLeftError extends Error {
 interface ClientStreamOptions {
   readonly request: IncomingMessage
   readonly watchers?: readonly UploadWatcher[]
-  /** How long the body may take to come; any time unless said. */
+  /** How long the body may take to arrive; unlimited by default. */
   readonly timeMs?: number
-  /** How long the client may send nothing while it is asked to; any time unless said. */
+  /** How long the client may send nothing while the gateway is reading; unlimited by default. */
   readonly silenceMs?: number
-  /** Nothing was asked of the client yet, and now it is. */
+  /** Called just before the first byte is requested from the client. */
   readonly onBegin?: () => void
 }
 
 /**
- * A body could not be sent to its end for a reason of its own, which is the cause: its client left or was too
- * slow, a watcher refused it, its file could not be read. It says nothing of the provider.
+ * A body could not be sent to its end for a reason of its own, which is the cause: its client left or was too slow, a
+ * watcher refused it, its file could not be read. It says nothing about the provider.
  */
 export class BodyFailedError extends Error {
   constructor(cause: Error) {
@@ -36,14 +36,14 @@ export class BodyFailedError extends Error {
 }
 
 /**
- * The bytes of a body as its client sends them, not faster than they are read. It ends with a BodyFailedError
- * when the client leaves or is too slow, or a watcher refuses what it sees. The request itself is not
- * destroyed with it, so that an answer can still be written.
+ * The bytes of a body as its client sends them, no faster than they are read. The stream fails with a BodyFailedError
+ * when the client leaves or is too slow, or a watcher refuses what it sees. The request itself is not destroyed, so
+ * that a response can still be written.
  */
 export class ClientStream extends Readable {
   readonly #options: ClientStreamOptions
   #isBegun = false
-  /** Set while a watcher holds a chunk back. */
+  /** Set while a watcher delays a chunk. */
   #held: Promise<unknown> | undefined
   #silenceTimer: NodeJS.Timeout | undefined
   #timer: NodeJS.Timeout | undefined
@@ -69,7 +69,7 @@ export class ClientStream extends Readable {
       request.off('error', this.#onGone)
       request.off('close', this.#onGone)
       request.on('error', ignoreLateError)
-      // What still comes is nobody's; whoever answers decides how much of it is read.
+      // The remaining bytes are unused; the code that responds decides how much of them is read.
       if (!request.complete) request.pause()
     }
     callback(error)
@@ -113,7 +113,7 @@ export class ClientStream extends Readable {
     )
   }
 
-  /** Has all watchers see it, and goes on when none of them holds it back. */
+  /** Shows a chunk to all watchers, and continues when none of them delays it. */
   #tell(see: (watcher: UploadWatcher) => void | Promise<void>, goOn: () => void): void {
     const waits: (void | Promise<void>)[] = []
     try {
@@ -137,7 +137,7 @@ export class ClientStream extends Readable {
     this.#held = held
   }
 
-  /** Nothing is asked of the client for a while. */
+  /** Stops the timer while nothing is read from the client. */
   #rest(): void {
     clearTimeout(this.#silenceTimer)
     this.#silenceTimer = undefined
@@ -146,7 +146,7 @@ export class ClientStream extends Readable {
 
   readonly #onGone = (): void => this.#fail(new ClientLeftError())
 
-  /** From now on the client has so long to send something. */
+  /** Starts the timer within which the client must send something. */
   #expect(): void {
     const { silenceMs } = this.#options
     if (silenceMs === undefined) return
@@ -170,19 +170,19 @@ export class ClientStream extends Readable {
   }
 }
 
-/** The body did not come in time. */
+/** The error for a body that did not arrive in time. */
 export function tooSlow(timeMs: number): GatewayError {
   return new GatewayError('request_timeout', `The body of the request did not come in ${timeMs} ms.`)
 }
 
-/** The exchange has been told already; node:http emits once more when the socket goes. */
+/** The exchange already knows; node:http emits another error when the socket closes. */
 function ignoreLateError(): void {
   return undefined
 }
 
 /**
- * A body that goes from the client to the provider as it comes, and is never held. It can be sent once: when
- * its first byte was asked for, no other attempt may follow.
+ * A body that streams from the client to the provider and is never stored. It can be sent once: after its first byte
+ * was read, no other attempt can follow.
  */
 export class StreamedBody {
   /** As the client announced it; undefined for a chunked body. */
@@ -191,10 +191,10 @@ export class StreamedBody {
   readonly #response: ServerResponse
   readonly #silenceMs: number
   readonly #watchers: UploadWatcher[] = []
-  /** The client was asked for bytes, which cannot be sent again. */
+  /** Bytes have been read from the client, which cannot be sent again. */
   isTaken = false
 
-  /** @param silenceMs how long the client may send nothing while it is asked to */
+  /** @param silenceMs how long the client may send nothing while the gateway is reading */
   constructor(request: IncomingMessage, response: ServerResponse, silenceMs: number) {
     this.#request = request
     this.#response = response
@@ -203,12 +203,12 @@ export class StreamedBody {
     this.length = announced === undefined ? undefined : Number(announced)
   }
 
-  /** To be called before the body is sent, as by a gate. */
+  /** Must be called before the body is sent, for example by a gate. */
   watch(watcher: UploadWatcher): void {
     this.#watchers.push(watcher)
   }
 
-  /** The bytes, for one attempt. Nothing is asked of the client before somebody reads. */
+  /** The bytes, for one attempt. Nothing is read from the client before the stream is read. */
   open(): Readable {
     return new ClientStream({
       request: this.#request,
@@ -216,7 +216,7 @@ export class StreamedBody {
       silenceMs: this.#silenceMs,
       onBegin: () => {
         this.isTaken = true
-        // All gates have let it pass, and a connection to the provider stands.
+        // All gates have passed the request, and a connection to the provider is established.
         if (this.#request.headers.expect !== undefined) writeInformation(this.#response, 100)
       },
     })

@@ -9,7 +9,7 @@ import {
 import { GatewayError } from '../pipeline/errors.ts'
 import { ClientLeftError } from './client-stream.ts'
 
-/** What is decoded at once: short enough to be scanned without keeping others waiting. */
+/** How much is decoded at once: little enough to be scanned without delaying other requests. */
 const options = { chunkSize: 16_384 }
 const decoders = new Map<string, () => Transform & Zlib>([
   ['gzip', () => createGunzip(options)],
@@ -19,15 +19,15 @@ const decoders = new Map<string, () => Transform & Zlib>([
   ['zstd', () => createZstdDecompress(options)],
 ])
 
-/** Text compresses to a tenth, at times to a fiftieth; what goes far beyond is made to. */
+/** Text compresses to a tenth, sometimes to a fiftieth; far higher ratios are attacks. */
 const ratioMax = 250
-/** Short bodies that repeat themselves are normal: the ratio counts only from here. */
+/** Short repetitive bodies are normal: the ratio is checked only from this size on. */
 const ratioFreeBytes = 4 * 1_048_576
 
 /**
- * Undoes a content-encoding piece by piece, not faster than the pieces are taken.
- * @throws GatewayError request_invalid for unknown encodings, body_invalid for damaged bytes, body_too_large
- * beyond the size or for far more bytes than were sent
+ * Decodes a content-encoding piece by piece, no faster than the pieces are read.
+ * @throws GatewayError request_invalid for unknown encodings, body_invalid for damaged bytes, body_too_large beyond the
+ * size or the ratio
  */
 export async function* decodedPieces(
   pieces: AsyncIterable<Buffer>,
@@ -50,7 +50,7 @@ export async function* decodedPieces(
     }
   }
   const decoder = create()
-  // Whatever goes wrong on the way in destroys the decoder with it, and comes out below.
+  // Any error on the input side destroys the decoder too, and is thrown below.
   pipeline(counted, decoder, () => undefined)
   let bytes = 0
   try {
@@ -67,7 +67,7 @@ export async function* decodedPieces(
       }
       yield decoded
     }
-    // A decoder ends where its input says so, and takes nothing of what comes behind.
+    // A decoder stops where its format ends, and does not read what follows.
     if (decoder.bytesWritten < inputBytes) throw new Error('It goes on behind its end.')
   } catch (error) {
     if (error instanceof GatewayError || error instanceof ClientLeftError) throw error

@@ -4,23 +4,23 @@ import { BodyFailedError, type StreamedBody } from './client-stream.ts'
 import { countPassed } from '../platform/collect-garbage.ts'
 
 /**
- * A request's body, or what it decodes to: whole, and readable until its exchange has ended. A short one
- * stands in memory, a long one in a file that has no name.
+ * A request's body, or its decoded content: whole, and readable until its exchange has ended. A short one is in memory,
+ * a long one in an unlinked file.
  */
 export interface RequestBody {
   readonly length: number
-  /** All of it, where it stands in memory. */
+  /** The whole body, where it is in memory. */
   readonly bytes: Buffer | undefined
-  /** Its first bytes: all that stands in memory, else at least 64 KB. */
+  /** Its first bytes: the whole body where it is in memory, else at least 64 KB. */
   readonly head: Buffer
   /**
-   * A copy or a view of `length` bytes from `position` on; fewer where the body ends before.
-   * @throws Error when the file cannot be read, or the body was closed
+   * A copy or a view of `length` bytes from `position` on; fewer where the body ends earlier.
+   * @throws Error when the file cannot be read, or the body is closed
    */
   read(position: number, length: number): Promise<Buffer>
 }
 
-/** A body that stands in memory. */
+/** A body in memory. */
 export function memoryBody(bytes: Buffer): RequestBody {
   return {
     length: bytes.length,
@@ -33,7 +33,7 @@ export function memoryBody(bytes: Buffer): RequestBody {
 /** How much of a body in a file is read at once. */
 const pieceBytes = 65_536
 
-/** The bytes from `start` up to `end`, in pieces that are good for memory. */
+/** The bytes from `start` up to `end`, in pieces small enough for memory. */
 export async function* bodyPieces(body: RequestBody, start = 0, end = body.length): AsyncGenerator<Buffer> {
   let position = start
   while (position < end) {
@@ -45,10 +45,10 @@ export async function* bodyPieces(body: RequestBody, start = 0, end = body.lengt
   }
 }
 
-/** What goes to a provider: bytes at hand, a file with its splices, or a stream that can be sent once. */
+/** The body for a provider: bytes in memory, a file with its splices, or a stream that can be sent once. */
 export type OutgoingBody = Buffer | SplicedBody | StreamedBody
 
-/** Bytes that take the place of a half-open range of a body. An empty range inserts. */
+/** Bytes that replace a half-open range of a body. An empty range inserts. */
 export interface Splice {
   readonly start: number
   readonly end: number
@@ -83,18 +83,18 @@ async function* failingAsBody(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buf
   }
 }
 
-/** The body with its splices made: in memory, or on the way out of its file. */
+/** The body with its splices applied: in memory, or while its file is read. */
 export function outgoingBody(body: RequestBody, splices: readonly Splice[]): OutgoingBody {
   return body.bytes === undefined ? new SplicedBody(body, splices) : spliceBytes(body.bytes, splices)
 }
 
-/** Whether an attempt has used the body up, so that no other can follow. */
+/** Whether an attempt has consumed the body, so that no other can follow. */
 export function isSpent(body: OutgoingBody | undefined): boolean {
   return body !== undefined && 'isTaken' in body && body.isTaken
 }
 
 /**
- * The body with some ranges replaced and all else as it was.
+ * The body with some ranges replaced and the rest unchanged.
  * @throws AssertionError when the splices are not in order, overlap, or reach beyond the body
  */
 export function spliceBytes(body: Buffer, splices: readonly Splice[]): Buffer {
@@ -111,7 +111,7 @@ export function spliceBytes(body: Buffer, splices: readonly Splice[]): Buffer {
 }
 
 /**
- * How long a body is with its splices made.
+ * The length of a body with its splices applied.
  * @throws AssertionError as `spliceBytes` does
  */
 function splicedLength(length: number, splices: readonly Splice[]): number {
@@ -119,7 +119,7 @@ function splicedLength(length: number, splices: readonly Splice[]): number {
   return splices.reduce((sum, { start, end, bytes }) => sum - (end - start) + bytes.length, length)
 }
 
-/** What `spliceBytes` returns, in pieces, of a body that is not at hand as a whole. */
+/** The result of `spliceBytes`, in pieces, for a body that is not in memory as a whole. */
 async function* spliceStream(
   length: number,
   splices: readonly Splice[],

@@ -1,23 +1,23 @@
-/** For how long in one turn of the event loop what can wait is done, from the first piece on. */
+/** For how long in one iteration of the event loop work that can wait is done, counted from its first piece. */
 const turnMs = 0.5
 /**
- * For how long what comes first of each connection is done before it waits, too. Requests that are read in one turn of the
- * event loop share the writer's commit and its messages: in turns of half a millisecond each costs a third more.
+ * The same limit for the first work of a connection. Requests that are read in one iteration of the event loop share
+ * the writer's commit and its messages: with iterations of half a millisecond, each request costs a third more.
  */
 const firstMs = 4
 
-/** Does its work, or lets it go on. */
+/** Does the work of a waiter, or lets it continue. */
 type Waiting = () => void
 
 /**
- * Shares out the time of the event loop among all that takes long or comes in floods, so that nobody waits long for
- * others. What finds no time left in this turn is done in a later one: one piece of each owner after another, and each
- * owner's pieces in order. What has no owner is one of its own.
+ * Shares the time of the event loop among all work that takes long or comes in floods, so that none waits long for the
+ * rest. Work that finds no time left in this iteration is done in a later one: one piece of each owner after another,
+ * and each owner's pieces in order. Work without an owner forms an owner of its own.
  */
 export class Turns {
   /**
-   * The owners that wait for their turn, in the order in which they have it. It is replaced whenever it is
-   * empty: the tables of a Map that is kept refer to each other, and keep alive what waited (see OpenList).
+   * The owners that wait, in the order of their turns. The map is replaced whenever it is empty: the tables of a
+   * long-lived Map refer to each other, and keep alive what waited (see OpenList).
    */
   #queues = new Map<unknown, Waiting[]>()
   #begunMs: number | undefined
@@ -42,19 +42,19 @@ export class Turns {
   }
 
   /**
-   * Asked before each short piece of what goes on in promises: undefined when it may go on at once, else it
-   * goes on in its turn.
+   * Called before each short piece of work in a promise chain: undefined when it may continue at once, else a promise
+   * that resolves in its turn.
    */
   enter(owner?: unknown): Promise<void> | undefined {
     return this.mayGoOn() ? undefined : this.wait(owner)
   }
 
-  /** Whether nobody waits and there is time left: what takes long to find an owner for may ask this first. */
+  /** Whether nothing waits and there is time left; a cheap check for work whose owner takes long to find. */
   mayGoOn(): boolean {
     return this.#queues.size === 0 && this.#hasTime()
   }
 
-  /** Whether there is time left for what comes one by one, not in floods: it goes before all that waits. */
+  /** Whether there is time left for work that comes one by one, not in floods: it precedes all waiting work. */
   mayBegin(): boolean {
     return this.#hasTime(firstMs)
   }
@@ -80,7 +80,7 @@ export class Turns {
   #begin(): boolean {
     if (this.#begunMs !== undefined) return false
     this.#begunMs = this.#nowMs()
-    // Immediates run once a turn, after the sockets were read.
+    // Immediates run once per iteration of the event loop, after the sockets were read.
     setImmediate(this.#nextTurn)
     return true
   }
@@ -94,7 +94,7 @@ export class Turns {
     const [next] = this.#queues
     if (next === undefined || !this.#hasTime()) return
     this.#takeFrom(...next)()
-    // What it does in promises and ticks counts. They come first: those that it set off, and those that these did.
+    // Work continued in promises and ticks counts too, so these run first, including those that they start in turn.
     queueMicrotask(this.#goOnAfterPromises)
   }
 
@@ -104,7 +104,7 @@ export class Turns {
 
   readonly #goOnAtLast = (): void => process.nextTick(this.#goOn)
 
-  /** @returns the first piece of the owner, who comes behind all others then */
+  /** @returns the first piece of the owner, which then goes to the end of the queue */
   #takeFrom(owner: unknown, queue: Waiting[]): Waiting {
     this.#queues.delete(owner)
     const waiting = queue.shift() as Waiting
@@ -114,12 +114,11 @@ export class Turns {
   }
 }
 
-/** Of this process: there is one event loop. */
+/** One per process, because there is one event loop. */
 export const turns = new Turns()
 
 /**
- * Runs what goes step by step, each a piece of work that is short enough for nobody to wait. What has one step
- * only is done at once.
+ * Runs work step by step; each step is short enough not to delay other work. Work with a single step is done at once.
  */
 export function runSteps<T>(steps: Generator<undefined, T>): T | Promise<T> {
   const first = steps.next()
@@ -134,18 +133,18 @@ async function runRest<T>(steps: Generator<undefined, T>): Promise<T> {
   }
 }
 
-/** Reads a body as it comes, and says at its end what it is. Both calls may refuse it by an error. */
+/** Reads a body as it arrives, and returns a result at its end. Both calls may throw to refuse the body. */
 export interface BodyScan<T> {
   push(chunk: Buffer): void
-  /** What there is to do before the end, where it takes long. */
+  /** Work to do before `end`, where it takes long. */
   prepareEnd?(): Generator<undefined, void>
   end(): T
 }
 
-/** How much is scanned without looking at the time: a fraction of a millisecond of the densest JSON. */
+/** How much is scanned between checks of the time: a fraction of a millisecond for the densest JSON. */
 const sliceBytes = 8192
 
-/** Has the scan take a chunk, in pieces that do not keep others waiting. */
+/** Pushes a chunk into the scan, in pieces that do not delay other work. */
 export function pushInTurns(scan: BodyScan<unknown>, chunk: Buffer): Promise<void> | undefined {
   if (chunk.length <= sliceBytes) return turns.take(() => scan.push(chunk)) ?? undefined
   return pushSlices(scan, chunk)
@@ -158,7 +157,7 @@ async function pushSlices(scan: BodyScan<unknown>, chunk: Buffer): Promise<void>
   }
 }
 
-/** Has the scan say what the body is. */
+/** Ends the scan and returns its result. */
 export async function endInTurns<T>(scan: BodyScan<T>): Promise<T> {
   if (scan.prepareEnd !== undefined) await runSteps(scan.prepareEnd())
   return turns.take(() => scan.end())

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Listen } from '../config/config.ts'
 import { createHttpServer, listenOn, urlOf, type ServerBounds } from './http-server.ts'
 
-/** What `/metrics` says. */
+/** The content of `/metrics`. */
 export interface ServedMetrics {
   readonly contentType: string
   text(): Promise<string>
@@ -15,13 +15,13 @@ const bounds: ServerBounds = {
   connectionsMax: 1000,
 }
 
-/** Tells balancers and supervisors how the process is, on a listener of its own. */
+/** Reports the state of the process to load balancers and supervisors, on a listener of its own. */
 export class AdminServer {
   readonly #server: Server
   readonly #problem: () => string | undefined
   #isReady = true
 
-  /** @param problem why it should get no requests; undefined while all is well */
+  /** @param problem why the process should receive no requests; undefined while all is well */
   constructor(metrics: ServedMetrics, problem: () => string | undefined) {
     this.#problem = problem
     this.#server = createHttpServer({
@@ -33,13 +33,13 @@ export class AdminServer {
     })
   }
 
-  /** Answers the address it listens on: `http://127.0.0.1:9090`. */
+  /** Returns the address it listens on: `http://127.0.0.1:9090`. */
   async listen(address: Listen): Promise<string> {
     await listenOn(this.#server, address)
     return urlOf(this.#server)
   }
 
-  /** From now on the process is alive but wants no new requests. */
+  /** Reports from now on that the process is alive but not ready for new requests. */
   drain(): void {
     this.#isReady = false
   }

@@ -5,12 +5,12 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { endAfterBody } from '../pipeline/end-response.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 
-/** How much of an unread request body is worth reading so that the connection can be used again. */
+/** The longest unread request body that is read so that the connection can be reused. */
 const unreadBytesMax = 65_536
 
 /**
- * The headers of an error answer, flat: its ids, and whether SDKs may repeat the request, which they do only
- * where that cannot bill twice.
+ * The headers of an error response, flat: its ids, and whether SDKs may repeat the request. They may only where that
+ * cannot bill twice.
  */
 export function errorHeaders(dialect: Dialect, error: GatewayError, exchangeId: string): string[] {
   const headers = [
@@ -31,7 +31,7 @@ export function errorHeaders(dialect: Dialect, error: GatewayError, exchangeId: 
   return headers
 }
 
-/** Answers with an error in a dialect's shape, such that its SDK raises its typed error. */
+/** Responds with an error in a dialect's shape, so that its SDK raises its typed error. */
 export function answerError(
   response: ServerResponse,
   dialect: Dialect,
@@ -42,19 +42,19 @@ export function answerError(
   const body = Buffer.from(dialect.errorBody(error, exchangeId))
   const headers = errorHeaders(dialect, error, exchangeId)
   headers.push('content-length', String(body.length), ...extraHeaders)
-  // RFC 9110 section 15.5.22: a 426 says what to upgrade to.
+  // RFC 9110 section 15.5.22: a 426 names the protocol to upgrade to.
   if (error.code === 'upgrade_refused') headers.push('connection', 'upgrade, close', 'upgrade', 'HTTP/1.1')
   if (error.code === 'upgrade_required') headers.push('connection', 'upgrade', 'upgrade', 'websocket')
   const isUnread = hasUnreadBody(response)
   if (isUnread) headers.push('connection', 'close')
-  // The provider's words may stand here already: node:http puts its own for nothing.
+  // The provider's reason phrase may be set already; for an empty one node:http uses its own.
   response.statusMessage = ''
   response.writeHead(error.status, headers)
   if (isUnread && mayReadOn(response, error)) endAfterBody(response, body)
   else response.end(body)
 }
 
-/** Who waits for `100 Continue` sends no body now, and behind a framing that is in doubt nothing is read. */
+/** A client that waits for `100 Continue` will not send its body, and after ambiguous framing nothing may be read. */
 function mayReadOn(response: ServerResponse, error: GatewayError): boolean {
   return response.req.headers.expect === undefined && error.code !== 'request_invalid'
 }
@@ -63,7 +63,7 @@ function mayReadOn(response: ServerResponse, error: GatewayError): boolean {
 function hasUnreadBody(response: ServerResponse): boolean {
   const { req: request } = response
   const { expect, 'content-length': length, 'transfer-encoding': coding } = request.headers
-  // A request without a body is not complete either while its own event is on.
+  // `complete` is also false for a request without a body while its own event is being emitted.
   if (request.complete || (length === undefined && coding === undefined)) return false
   return expect !== undefined || length === undefined || Number(length) > unreadBytesMax
 }
@@ -71,7 +71,7 @@ function hasUnreadBody(response: ServerResponse): boolean {
 /** Writes an error onto a socket that has no response object, and ends it. */
 export type WriteError = (socket: Duplex, error: GatewayError, status: number) => void
 
-/** What is wrong with a request, by the status of its answer. */
+/** The message for a request that could not be read, by the status of its response. */
 const sentences = {
   400: 'the request is not HTTP/1.1 as RFC 9112 defines it.',
   408: 'the request came too slowly.',
@@ -79,9 +79,9 @@ const sentences = {
 } as const
 
 /**
- * Requests that node:http could not read have no response object: the answer is written by hand, behind those to the
- * requests before it, none of which it replaces, since they may be paid for.
- * @param last the response to the last request that could be read, if only its head
+ * Responds to a request that node:http could not read and that has no response object: the response is written by hand,
+ * after those to earlier requests on the connection. It replaces none of them, since they may be charged.
+ * @param last the response to the last request of which at least the head could be read
  */
 export function answerBrokenRequest(
   error: NodeJS.ErrnoException,
@@ -100,14 +100,14 @@ export function answerBrokenRequest(
       before.once('finish', () => answerBrokenRequest(error, socket, last, writeError))
       return
     }
-    // Its own body is broken, and nothing may be written into the middle of its response.
+    // The broken request's body belongs to a response that has begun: nothing may be written into the middle of it.
     if (last.headersSent) {
       if (last.writableEnded) socket.end()
       else socket.destroy()
       return
     }
   }
-  // What comes behind a request that closes the connection is nobody's.
+  // Bytes after a request that closes the connection are ignored.
   if (error.code === 'HPE_CLOSED_CONNECTION') {
     socket.end()
     return
@@ -117,6 +117,6 @@ export function answerBrokenRequest(
   const message = `${nodeHttp.STATUS_CODES[status]}: ${sentences[status]}`
   const code = status === 408 ? 'request_timeout' : 'request_invalid'
   writeError(socket, new GatewayError(code, message), status)
-  // A client that goes on sending must not keep the socket.
+  // A client that keeps sending must not keep the socket open.
   socket.once('finish', () => socket.destroy())
 }

@@ -3,14 +3,14 @@ import { createSecureContext } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 
-/** What a listener shows to clients, in PEM. */
+/** A listener's certificate chain and key, in PEM. */
 export interface Certificate {
   readonly cert: Buffer
   readonly key: Buffer
 }
 
 /**
- * Reads the files of `tls`; undefined where there is none.
+ * Reads the files of `tls`; undefined where the config has none.
  * @throws ConfigError when they cannot be read or do not belong together
  */
 export function readCertificate({ tls, file }: Pick<Config, 'tls' | 'file'>): Certificate | undefined {

@@ -2,50 +2,50 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { turns } from '../bodies/turns.ts'
 
-/** What node:http keeps on a socket. */
+/** The private field of node:http on a socket. */
 interface HttpSocket extends Socket {
-  /** It is not to be read now. */
+  /** Whether it must not be read now. */
   _paused?: boolean
 }
 
-/** The bytes that node:http is at work on. */
+/** The bytes that node:http is parsing. */
 export interface Segment {
   readonly bytes: Buffer
-  /** Behind the first line of the request that it told of last. */
+  /** The offset after the first line of the request that it emitted last. */
   at: number
 }
 
-/** So many requests of a connection are met while the first of them has not been answered. */
+/** How many requests of one connection may be pending before no more are read. */
 const pendingMax = 8
 const headEnd = '\r\n\r\n'
 const noBytes = Buffer.alloc(0)
 
 /**
- * Stands between a connection and node:http, which would read all of a segment in one turn of the event loop: it may hold
- * thousands of requests. Nothing more is read while enough of the connection's requests are pending, and where there is
- * no time left it is read on in its owner's turn. What is not read yet stays in the socket's own buffer.
+ * Sits between a connection and node:http, which would parse a whole segment in one iteration of the event loop: a
+ * segment may hold thousands of requests. Reading stops while enough of the connection's requests are pending; when no
+ * time is left in this iteration, it continues in its owner's turn. Unread bytes stay in the socket's own buffer.
  */
 export class ConnectionReader {
-  /** The response to the last request that was told of. */
+  /** The response to the last request that node:http emitted. */
   last: ServerResponse | undefined
-  /** What follows may be the hidden half of what came before, and is nobody's. */
+  /** The following bytes may be the hidden half of an ambiguous request, and are ignored. */
   isDistrusted = false
-  /** Something came that is no request, behind which nothing can be read. */
+  /** Bytes arrived that are not a request; nothing after them can be read. */
   isBroken = false
   segment: Segment | undefined
   readonly #socket: HttpSocket
   readonly #owner: unknown
-  /** Has node:http read bytes. */
+  /** Passes bytes to node:http's parser. */
   readonly #parse: (bytes: Buffer) => void
   #pendingCount = 0
   #isHolding = false
   #isPausedByNode = false
-  /** Something may be read, however late it is. */
+  /** A turn was granted: something may be read, even with no time left. */
   #hasTurn = false
   #rest: Buffer = noBytes
   #isDetached = false
 
-  /** @param owner whose connections have their turn together; null where nobody may wait */
+  /** @param owner groups the connections that share turns; null where reading may not wait */
   constructor(socket: Socket, owner: unknown) {
     const [parse] = socket.listeners('data')
     if (parse === undefined) throw new Error('node:http does not listen to its connection.')
@@ -53,7 +53,7 @@ export class ConnectionReader {
     this.#owner = owner
     this.#parse = parse as (bytes: Buffer) => void
     socket.off('data', this.#parse)
-    // With every request and response node:http resumes the socket, unless this says that it is paused.
+    // node:http resumes the socket with every request and response, unless this property says that it is paused.
     Object.defineProperty(socket, '_paused', {
       configurable: true,
       get: () => this.#isHolding || this.#isPausedByNode,
@@ -64,19 +64,19 @@ export class ConnectionReader {
     socket.on('data', this.#read)
   }
 
-  /** A request of the connection has not been answered. */
+  /** Whether a request of the connection has no finished response. */
   get isPending(): boolean {
     return this.#pendingCount > 0
   }
 
-  /** A request was told of. */
+  /** Counts a request that node:http has emitted. */
   begin(response: ServerResponse): void {
     this.last = response
     this.#pendingCount += 1
     response.on('close', this.#end)
   }
 
-  /** The socket is no longer node:http's. Answers what came behind the head of the last request. */
+  /** Detaches from the socket, which node:http has released. Returns the bytes after the head of the last request. */
   detach(head: Buffer): Buffer {
     this.#isDetached = true
     this.#socket.off('data', this.#read)
@@ -86,7 +86,7 @@ export class ConnectionReader {
   readonly #read = (chunk: Buffer): void => {
     let isBody = false
     for (let at = 0; at < chunk.length;) {
-      // The beginning of a body goes with its head.
+      // The start of a body is read together with its head.
       if (!isBody && !this.#mayRead(at === 0)) return this.#hold(chunk.subarray(at))
       const { last } = this
       const found = chunk.indexOf(headEnd, at)
@@ -96,7 +96,7 @@ export class ConnectionReader {
       this.segment = { bytes, at: 0 }
       this.#parse(bytes)
       this.segment = undefined
-      // Another protocol has it now, or nobody.
+      // The socket now belongs to another protocol, or is broken.
       if (this.#isDetached || this.isBroken) break
       isBody = this.last !== last && this.last?.req.complete === false && !this.#isPausedByNode
       at = end
@@ -112,16 +112,16 @@ export class ConnectionReader {
     return isFirst && this.#isInStep ? turns.mayBegin() : turns.mayGoOn()
   }
 
-  /** Nothing is pending, or only the request whose body comes. */
+  /** Whether nothing is pending, or only the request whose body is arriving. */
   get #isInStep(): boolean {
     return this.#pendingCount === 0 || (this.#pendingCount === 1 && this.last?.req.complete === false)
   }
 
   #hold(rest: Buffer): void {
-    // While it flows what is put back comes again at once.
+    // In flowing mode, bytes that are put back would be emitted again at once.
     this.#socket.pause()
     this.#socket.unshift(rest)
-    // Where it waits for what it writes node:http resumes the socket itself, and may do so while this holds it.
+    // When node:http itself waits for a write, it resumes the socket itself, possibly while this reader holds it.
     if (this.#isHolding || this.#isPausedByNode) return
     this.#isHolding = true
     if (this.#pendingCount < pendingMax) void this.#goOnInTurn()

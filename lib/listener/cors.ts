@@ -1,20 +1,20 @@
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../pipeline/errors.ts'
 
-/** What SDKs read of answers; the last are where an upload goes on, and whether it does. */
+/** The response headers that SDKs read; the last two give an upload's next address and its status. */
 const exposed =
   'x-gateway-request-id, x-gateway-warning, x-request-id, request-id, retry-after, x-should-retry, x-goog-upload-url, x-goog-upload-status'
-/** All that some route takes, as in `Allow`. */
+/** All methods that some route accepts, in the form of `Allow`. */
 export const servedMethods = 'GET, POST, DELETE, PATCH, PUT'
 
-/** The headers that let a web page of an allowed origin read an answer; flat, empty for other origins. */
+/** The headers that let a web page of an allowed origin read a response; flat, empty for other origins. */
 export function corsHeaders(origin: string, origins: readonly string[]): string[] {
   if (!origins.includes(origin) && !origins.includes('*')) return []
   return ['access-control-allow-origin', origin, 'access-control-expose-headers', exposed, 'vary', 'Origin']
 }
 
 /**
- * Answers a browser's preflight; it carries no key, so auth cannot see it.
+ * Responds to a browser's preflight; it carries no key, so authentication cannot apply to it.
  * @throws GatewayError method_not_allowed when the origin is not allowed
  */
 export function answerPreflight(response: ServerResponse, cors: readonly string[], exchangeId: string): void {

@@ -6,32 +6,32 @@ import { steadyClock } from '../platform/clock.ts'
 /** The exchanges that a drain waits for. */
 interface OpenExchanges {
   count(): number
-  /** Lets those that could go on for ever, such as sessions, end by themselves. */
+  /** Ends exchanges that could last for ever, such as sessions, once their current work is done. */
   windUp(): void
-  /** Ends them without a clean end; what each owes is charged before it is over. */
+  /** Cuts them; what each owes is charged before it ends. */
   cutAll(): void
 }
 
 /** Times in milliseconds. */
 export interface DrainOptions {
-  /** How long requests are still served, until balancers have seen that no more are wanted. */
+  /** How long requests are still served, so that load balancers notice that no more are wanted. */
   readonly waitMs: number
-  /** How long open exchanges may go on after that. */
+  /** How long open exchanges may continue after that. */
   readonly drainMs: number
 }
 
 const tickMs = 20
-/** For how long before the end of the wait no connection is accepted, and requests are served on those there are. */
+/** How long before the end of the wait new connections are refused, while open ones are still served. */
 const arrivalMs = 500
-/** How long exchanges that were cut may take to be settled: longer than they wait for a store in trouble. */
+/** How long the settling of cut exchanges may take: longer than they wait for a failing store. */
 const settleMs = 65_000
-/** For the last bytes of answers, and for heads that are half received. */
+/** For the last bytes of responses, and for half-received heads. */
 const lastBytesMs = 100
 
 /**
- * Ends a server: serves on for a while, then accepts nothing new, waits for what runs, and cuts what runs at
- * the deadline. What is waited for are exchanges, not connections: one that was opened and never used would
- * hold up the end for nothing.
+ * Ends a server: serves for a while, then accepts nothing new, waits for open exchanges, and cuts those still open at
+ * the deadline. It waits for exchanges and not for connections, because an unused connection would delay the end for
+ * nothing.
  */
 export class Drain {
   readonly #server: Server
@@ -47,7 +47,7 @@ export class Drain {
     this.#exchanges = exchanges
   }
 
-  /** Begins, or when it has begun already, brings its end nearer. */
+  /** Starts the drain, or brings the deadline of a running one nearer. */
   start({ waitMs, drainMs }: DrainOptions): Promise<void> {
     const now = steadyClock.now()
     this.#waitUntilMs = Math.min(this.#waitUntilMs, now + waitMs)
@@ -60,12 +60,12 @@ export class Drain {
     this.phase = 'waiting'
     const graceMs = Math.min(arrivalMs, Math.max(0, this.#waitUntilMs - steadyClock.now()))
     while (steadyClock.now() < this.#waitUntilMs - graceMs) await delay(tickMs)
-    // A proxy that has just connected is about to send, and does not repeat what it has sent: it is still served.
-    // Not the HTTP server's own close, which ends connections that have no request yet.
+    // A proxy that has just connected is about to send a request that it would not repeat, so it is still served.
+    // Therefore not the HTTP server's own close, which also ends connections that have had no request yet.
     const closed = new Promise<void>(resolve => NetServer.prototype.close.call(this.#server, () => resolve()))
     while (steadyClock.now() < this.#waitUntilMs) await delay(tickMs)
     this.phase = 'closing'
-    // Ends connections without a request; that it listens no longer is what its callback would complain of.
+    // Ends connections without a request; the callback ignores the error that the server no longer listens.
     this.#server.close(() => undefined)
     this.#exchanges.windUp()
     await this.#exchangesEnd(() => this.#deadlineMs)
@@ -81,7 +81,7 @@ export class Drain {
 
   async #exchangesEnd(deadlineMs: () => number): Promise<void> {
     while (this.#exchanges.count() > 0 && steadyClock.now() < deadlineMs()) {
-      // A connection whose answer began before the drain would be kept alive after it.
+      // A connection whose response began before the drain would otherwise be kept alive after it.
       this.#server.closeIdleConnections()
       await delay(tickMs)
     }

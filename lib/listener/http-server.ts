@@ -11,10 +11,10 @@ import { answerBrokenRequest, type WriteError } from './answer-error.ts'
 import { ConnectionReader, type Segment } from './connection-reader.ts'
 import { checkFraming } from '../http/headers.ts'
 
-/** Bounds on who sends slowly or opens much; times in milliseconds. */
+/** Limits on slow clients and on open connections; times in milliseconds. */
 export interface ServerBounds {
   readonly headersTimeout: number
-  /** For a request with its body, in all. */
+  /** For a whole request with its body. */
   readonly requestTimeout: number
   readonly keepAliveTimeout: number
   readonly connectionsMax: number
@@ -22,32 +22,32 @@ export interface ServerBounds {
 
 interface HttpServerOptions {
   readonly bounds: ServerBounds
-  /** It speaks TLS with it. */
+  /** Serves TLS with this certificate; plain HTTP without one. */
   readonly certificate?: Certificate | undefined
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void
-  /** Refuses a request in the listener's own format; plain text unless said. */
+  /** Refuses a request in the listener's own format; plain text by default. */
   readonly refuse?: (request: IncomingMessage, response: ServerResponse, error: GatewayError) => void
-  /** Writes an error where there is no request that could be answered; plain text unless said. */
+  /** Writes an error where there is no request to respond to; plain text by default. */
   readonly writeError?: WriteError
   /** WebSockets; any other upgrade is ignored, as RFC 9110 section 7.8 allows. */
   readonly upgrades?: {
     accepts(request: IncomingMessage): boolean
-    /** @param response for what is said in place of the upgrade */
+    /** @param response for a refusal instead of the upgrade */
     handle(request: IncomingMessage, socket: Duplex, head: Buffer, response: ServerResponse): void
   }
   /**
-   * Whose connections have their turn together, one of each after another while there are more than can be read at
-   * once. Absent where nobody may wait.
+   * Groups connections by owner: while more arrives than can be read at once, owners are served one after another.
+   * Absent where reading may not wait.
    */
   readonly ownerOf?: (socket: Socket) => unknown
-  /** `handle` says "100 Continue" itself, or does not. */
+  /** `handle` decides itself whether to send "100 Continue". */
   readonly isContinuing?: boolean
 }
 
 /**
- * A server as each of our listeners is one. Refused before anything is done for them: requests that two servers could
- * read in two ways, behind which nothing of their connection is read; slow and broken ones; other protocols. Connections
- * are read by turns.
+ * Creates the server of each of our listeners. It refuses, before any work is done: requests that two servers could
+ * read in two ways, after which nothing on their connection is read; slow and malformed ones; other protocols.
+ * Connections are read in turns.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
   const { handle, refuse = refusePlainly, upgrades, ownerOf, certificate } = options
@@ -56,11 +56,11 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const reader = readers.get(request.socket)
     if (reader === undefined || reader.isDistrusted) return
     const problem = problemOf(request, reader)
-    // What follows an upgrade that is ignored may be meant for another protocol, and is no request.
+    // The bytes after an ignored upgrade may belong to another protocol, and are not read as a request.
     if (problem !== undefined || request.headers.upgrade !== undefined) {
       reader.isDistrusted = true
       response.shouldKeepAlive = false
-      // A response that says "connection: upgrade" would keep it open.
+      // A response with "connection: upgrade" would keep it open.
       response.once('finish', () => request.socket.destroySoon())
     }
     reader.begin(response)
@@ -69,13 +69,13 @@ export function createHttpServer(options: HttpServerOptions): Server {
   }
   const settings = {
     ...options.bounds,
-    // Node's own is half a minute, in which all connections are anybody's who says nothing.
+    // Node's default is half a minute, during which silent clients could hold all connections.
     connectionsCheckingInterval: 1000,
-    // Its own answer to a request without a Host has no body and leaves the connection open.
+    // Node's own response to a request without a Host has no body and leaves the connection open.
     requireHostHeader: false,
     shouldUpgradeCallback(request: IncomingMessage): boolean {
       const reader = readers.get(request.socket)
-      // Behind a response that has not ended there is no place for another protocol.
+      // While an earlier response is unfinished, the connection cannot switch to another protocol.
       if (reader === undefined || reader.isPending) return false
       return upgrades?.accepts(request) === true && problemOf(request, reader) === undefined
     },
@@ -95,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
 type Readers = WeakMap<Duplex, ConnectionReader>
 
-/** Answers what is no request of ours, or none at all. */
+/** Responds to requests that are not ours, and to bytes that are not a request. */
 function watchProtocol(
   server: Server,
   readers: Readers,
@@ -125,7 +125,7 @@ function watchProtocol(
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const reader = readers.get(socket)
-    // Each segment that follows is told of, too.
+    // Node emits this event again for each following segment.
     if (reader?.isBroken === true) return
     if (reader !== undefined) reader.isBroken = true
     answerBrokenRequest(error, socket, reader?.last, writeError)
@@ -134,7 +134,7 @@ function watchProtocol(
 
 const noBytes = Buffer.alloc(0)
 
-/** Starts to listen, and answers where. */
+/** Starts to listen, and returns the address. */
 export async function listenOn(server: Server, { host, port }: Listen): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -146,53 +146,53 @@ export async function listenOn(server: Server, { host, port }: Listen): Promise<
   return server.address() as AddressInfo
 }
 
-/** Where a server listens, as it is written in addresses: `http://127.0.0.1:9090`. */
+/** The address of a listening server as a URL: `http://127.0.0.1:9090`. */
 export function urlOf(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo
   const host = family === 'IPv6' ? `[${address}]` : address
   return `${server instanceof HttpsServer ? 'https' : 'http'}://${host}:${port}`
 }
 
-/** Connections from now on are shown this certificate. */
+/** Uses this certificate for new connections. */
 export function renewCertificate(server: Server, certificate: Certificate | undefined): void {
   if (certificate !== undefined && server instanceof HttpsServer) server.setSecureContext(certificate)
 }
 
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
-/** node:http tells of a thousand headers, and of those behind them nothing. */
+/** node:http reports the first thousand headers and silently drops the rest. */
 const rawHeadersMax = 2000
 
-/** Why a request could be read in two ways by two servers, in a sentence; undefined for one that could not. */
+/** Why two servers could read a request in two ways, as a sentence; undefined when they could not. */
 function framingProblem(request: IncomingMessage): string | undefined {
   const { method = '', headers, rawHeaders, httpVersion } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'Only HTTP/1.1 and HTTP/1.0 are spoken here.'
   if (rawHeaders.length >= rawHeadersMax) return `The request has ${rawHeadersMax / 2} headers or more.`
   if (headers.host === undefined && httpVersion !== '1.0') return 'The request has no Host.'
   const isChunked = headers['transfer-encoding'] !== undefined
-  // What comes before us may pass such a body on without knowing where it ends (RFC 9112 section 6.1).
+  // A proxy in front of us may relay such a body without knowing where it ends (RFC 9112 section 6.1).
   if (isChunked && httpVersion === '1.0') return 'An HTTP/1.0 request may not have a Transfer-Encoding.'
   const hasBody = isChunked || Number(headers['content-length'] ?? 0) > 0
-  // Google's SDKs send `{}` with every DELETE: no request fits into that.
+  // Google's SDKs send `{}` with every DELETE: two bytes are too short to hide a request.
   const isEmptyObject = method === 'DELETE' && headers['content-length'] === '2'
   if (hasBody && methodsWithoutBody.has(method) && !isEmptyObject)
     return `A ${method} request may not have a body.`
   return checkFraming(rawHeaders)
 }
 
-/** As node:http takes it. */
+/** The versions that node:http accepts. */
 const version = /^(?:HTTP|RTSP|ICE)\/\d\.\d\r?\n/
 const versionBytesMax = 12
 const [blank, carriageReturn, lineFeed] = [0x20, 0x0d, 0x0a]
 
 /**
- * Whether a request's first line is written otherwise than RFC 9112 section 3 has it, though node:http takes it: with
- * more than one blank between its parts, or as RTSP or ICE. A server in front may have read another target in it. A line
- * that comes in two segments is not seen: whoever stands in front writes each line at once.
+ * Whether a request's first line deviates from RFC 9112 section 3 although node:http accepts it: with more than one
+ * space between its parts, or as RTSP or ICE. A server in front may have read another target in it. A line that is
+ * split between two segments is not checked: servers in front of the gateway write each line at once.
  */
 function hasOddLine({ method = '', url = '', httpVersion }: IncomingMessage, segment: Segment): boolean {
   const { bytes } = segment
   const line = `${method} ${url} HTTP/${httpVersion}\r\n`
-  // Nearly always the request is all that there is.
+  // Nearly always the segment is exactly one request.
   const begin = segment.at === 0 ? firstOfLine(bytes) : segment.at
   const plainAt = isAt(bytes, begin, line) ? begin : bytes.indexOf(line, begin, 'latin1')
   if (plainAt >= 0) segment.at = plainAt + line.length
@@ -200,7 +200,7 @@ function hasOddLine({ method = '', url = '', httpVersion }: IncomingMessage, seg
   return hasSpreadLine(bytes.subarray(begin, plainAt < 0 ? bytes.length : plainAt), method, url)
 }
 
-/** Empty lines may come before a request (RFC 9112 section 2.2). */
+/** Empty lines may precede a request (RFC 9112 section 2.2). */
 function firstOfLine(bytes: Buffer): number {
   let at = 0
   while (bytes[at] === carriageReturn || bytes[at] === lineFeed) at += 1
@@ -211,7 +211,7 @@ function isAt(bytes: Buffer, at: number, text: string): boolean {
   return bytes.toString('latin1', at, at + text.length) === text
 }
 
-/** Whether such a line is there, however many blanks are in it and whatever its version. */
+/** Whether such a line is present, with any number of spaces and any version. */
 function hasSpreadLine(bytes: Buffer, method: string, url: string): boolean {
   for (let start = bytes.indexOf(`${method} `); start >= 0; start = bytes.indexOf(`${method} `, start + 1)) {
     let at = start + method.length
@@ -232,17 +232,17 @@ function problemOf(request: IncomingMessage, reader: ConnectionReader | undefine
     : undefined
 }
 
-/** An upgrade has the socket in place of a response. */
+/** An upgrade request comes with its socket and without a response object. */
 function responseOn(request: IncomingMessage, socket: Socket): ServerResponse {
   const response = new nodeHttp.ServerResponse(request)
   response.assignSocket(socket)
   response.shouldKeepAlive = false
-  socket.on('error', () => undefined) // The close that follows is what counts.
+  socket.on('error', () => undefined) // The close event that follows is handled.
   response.once('finish', () => socket.destroySoon())
   return response
 }
 
-/** For responses that no page makes: no cache keeps them, and no browser takes them for something else. */
+/** For responses that are not pages: prevents caching and content sniffing. */
 export const plainHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 function refusePlainly(_request: IncomingMessage, response: ServerResponse, error: GatewayError): void {

@@ -20,16 +20,16 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ClientSocket } from '../websocket/client-socket.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 
-/** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
+/** How long an idle connection is kept: longer than load balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
-/** How long an upload that streams through may take in all. */
+/** How long a streamed upload may take in all. */
 const uploadMsMax = 3_600_000
-/** One alarm tells of as many connections as failed in this time. */
+/** Failures within this time share one alarm, which counts them. */
 const acceptErrorsApartMs = 10_000
-/** Paths on which a WebSocket may be asked for. */
+/** Paths on which a WebSocket may be requested. */
 const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/(?:v1\/responses(?:\?|$)|v1\/realtime(?:[/?]|$)|\/?ws\/)/
 
-/** What answers requests now; a reload puts another in its place while old exchanges finish on theirs. */
+/** What handles requests now; a reload replaces it while earlier exchanges finish on their own. */
 interface Serving {
   readonly config: Config
   readonly pipeline: Pipeline
@@ -39,11 +39,11 @@ interface GatewayServerOptions {
   readonly clock: Clock
   readonly overload: Pick<Overload, 'admit'>
   readonly bus: PipelineBus
-  /** Counts what sessions hold of half-read messages: more bytes, or fewer. May throw. */
+  /** Counts the bytes of half-read session messages: positive to add, negative to subtract. May throw. */
   readonly holdBytes: (bytes: number) => void
 }
 
-/** Tells an error where there is no request whose dialect could be told: in the format that most clients read. */
+/** Writes an error for a request whose dialect is unknown: in the format that most clients read. */
 const writeRawError: WriteError = (socket, error, status) => {
   const exchangeId = newId()
   const body = dialects.openai.errorBody(error, exchangeId)
@@ -56,11 +56,11 @@ const writeRawError: WriteError = (socket, error, status) => {
   socket.end(`${head}\r\n${body}`)
 }
 
-/** The raw HTTP face: makes an exchange of every request. */
+/** The gateway's HTTP listener: makes an exchange of every request. */
 export class GatewayServer {
   #serving: Serving
   #trustedProxies: ReturnType<typeof addressList>
-  /** Pipelines that a reload replaced and that still have exchanges open. */
+  /** Pipelines that a reload has replaced and that still have open exchanges. */
   readonly #retired = new Set<Pipeline>()
   readonly #options: GatewayServerOptions
   readonly #server: Server
@@ -84,7 +84,7 @@ export class GatewayServer {
   }
 
   get openExchangeCount(): number {
-    // The common case is read for every request.
+    // The common case, checked first: this runs for every request.
     if (this.#retired.size === 0) return this.#serving.pipeline.openExchangeCount
     return this.#pipelines().reduce((sum, pipeline) => sum + pipeline.openExchangeCount, 0)
   }
@@ -96,8 +96,8 @@ export class GatewayServer {
   }
 
   /**
-   * New requests meet this from now on; open exchanges end on the pipeline they began on. Connections from
-   * now on are shown the certificate, which may have been renewed.
+   * Sends new requests to this pipeline from now on; open exchanges end on the pipeline they began on. New connections
+   * use the certificate, which may have been renewed.
    */
   replace(serving: Serving, certificate: Certificate | undefined): void {
     const { pipeline } = this.#serving
@@ -109,8 +109,8 @@ export class GatewayServer {
   }
 
   /**
-   * Serves on for a while, then accepts nothing new, lets open exchanges end, and cuts those that are open at
-   * the deadline. Called again, it brings the deadline nearer.
+   * Serves for a while, then accepts nothing new, lets open exchanges end, and cuts those still open at the deadline.
+   * Called again, it brings the deadline nearer.
    */
   async close(options: DrainOptions): Promise<void> {
     await this.#drain.start(options)
@@ -121,7 +121,9 @@ export class GatewayServer {
     return [this.#serving.pipeline, ...this.#retired]
   }
 
-  /** No file descriptor was left for a connection, most likely. It is closed; those that are open go on. */
+  /**
+   * A connection could not be accepted, usually because no file descriptor is left. Open connections are unaffected.
+   */
   #onAcceptError(error: Error): void {
     const { bus, clock } = this.#options
     const now = clock.now()
@@ -132,7 +134,7 @@ export class GatewayServer {
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
     const { config, pipeline } = this.#serving
-    // It would take "100 Continue" for the answer (RFC 9110 section 10.1.1).
+    // An HTTP/1.0 client would take "100 Continue" for the response (RFC 9110 section 10.1.1).
     if (request.httpVersion === '1.0') delete request.headers.expect
     const exchange = new Exchange(newId(), request, response, this.#options.clock.now())
     if (this.#drain.phase !== 'serving') exchange.response.shouldKeepAlive = false
@@ -150,10 +152,10 @@ export class GatewayServer {
     void pipeline.run(exchange)
   }
 
-  /** @param response for what is said in place of the upgrade */
+  /** @param response for a refusal instead of the upgrade */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, response: ServerResponse): void {
     const { config, pipeline } = this.#serving
-    // Google's SDK joins a base URL of its own making, which ends in a slash, with a path that begins with one.
+    // Google's SDK joins its own base URL, which ends in a slash, with a path that starts with one.
     request.url = request.url?.replace(/^\/\/ws\//, '/ws/')
     const exchange = new Exchange(newId(), request, response, this.#options.clock.now())
     try {
@@ -196,7 +198,8 @@ export class GatewayServer {
       bounds: {
         keepAliveTimeout: keepAliveMs,
         headersTimeout: limits.headersMs,
-        // Bodies have their own time where they are read; this bounds uploads, and bodies that nobody reads.
+        // Request bodies have their own timeout where they are read; this one limits uploads, and bodies that are not
+        // read.
         requestTimeout: limits.headersMs + Math.max(limits.bodyMs, uploadMsMax),
         connectionsMax: limits.connectionsMax,
       },
@@ -215,7 +218,7 @@ export class GatewayServer {
   }
 }
 
-/** What an exchange is told that a shutdown ends: to ask again, unless its provider may be at work on it. */
+/** The error for an exchange that a shutdown ends: to retry, unless its provider may have started work. */
 function shutDown(exchange: Exchange): GatewayError {
   return exchange.wasSent
     ? new ShutDownError()
