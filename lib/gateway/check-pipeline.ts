@@ -8,7 +8,7 @@ import type { PluginContext, PluginRegistry } from '../front/plugin-context.ts'
 import { PluginMetrics } from '../observability/plugin-metrics.ts'
 import { UpstreamPools } from '../upstream/upstream-pools.ts'
 
-/** Plugins are made before anything is asked of the store: whoever does so when it is made is told. */
+/** Plugins are constructed before the store is used: a plugin that uses it in its constructor gets an error. */
 const absent = new Proxy(
   {},
   {
@@ -30,8 +30,8 @@ const silentLog: Log = {
 }
 
 /**
- * Makes sure that the config's plugins can work together, as a start does, and starts nothing: no store is
- * opened and nothing listens.
+ * Checks that the config's plugins can work together, as a start does, but starts nothing: no store is opened and
+ * nothing listens.
  * @throws PipelineOrderError
  */
 export async function checkPipeline(config: Config, registry: PluginRegistry): Promise<void> {

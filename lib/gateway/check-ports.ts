@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Config, Listen } from '../config/config.ts'
 
-/** What an operator can do about an address that cannot be had, by the system's name of the reason. */
+/** What an operator can do about an address that cannot be used, by the system's error code. */
 const reasons: Readonly<Record<string, (setting: string) => string>> = {
   EADDRINUSE: setting => `is taken by another program; stop that one, or set ${setting}.port`,
   EACCES: setting => `needs rights that this user does not have; set ${setting}.port to 1024 or more`,
@@ -10,8 +10,8 @@ const reasons: Readonly<Record<string, (setting: string) => string>> = {
 }
 
 /**
- * Makes sure that every address of a config can be listened on, before anything is made: a store whose demo
- * account nobody was told of would be there for good.
+ * Checks that every address of a config can be listened on, before anything is created: otherwise a failed start would
+ * leave a store with a demo account whose key was never shown.
  * @throws Error that names the setting
  */
 export async function checkPorts(config: Config): Promise<void> {

@@ -6,30 +6,28 @@ import { newId } from '../platform/new-id.ts'
 import { commandName } from '../config/environment.ts'
 import type { Config } from '../config/config.ts'
 
-/** The demo account's money: 100 roubles. */
+/** The demo account's balance: 100 roubles. */
 const balanceMicros = 100_000_000
 
-/** Where a gateway that is tried runs, and what opens it. */
+/** The addresses of a gateway on its first try, and the credentials for it. */
 export interface Demo {
   readonly url: string
   readonly adminUrl: string | undefined
   readonly accountAreaUrl: string | undefined
-  /** For the sandbox's models; shown this once. */
+  /** For the sandbox's models; shown only this once. */
   readonly key: string
   readonly email: string
-  /** Of the account area; absent where there is none. */
+  /** For the account area; absent where there is none. */
   readonly password: string | undefined
 }
 
-/**
- * Whether the gateway was started to be tried: its store is new, and only the sandbox can answer.
- */
+/** Whether the gateway was started to try it out: its store is new, and the sandbox is its only provider. */
 export function isFirstTry(config: Config, isNewStore: boolean): boolean {
   const served = [...config.providers.values()].filter(provider => !provider.isOff)
   return isNewStore && served.length > 0 && served.every(provider => provider.kind === 'sandbox')
 }
 
-/** Makes an account with money and a key for the sandbox's models and, where there are pages, somebody to sign in. */
+/** Creates an account with a balance, a key for the sandbox's models and, where there are pages, a user to sign in. */
 export async function createDemoAccount(
   { accounts, users }: { readonly accounts: Accounts; readonly users: UserRows },
   clock: Clock,
@@ -46,7 +44,7 @@ export async function createDemoAccount(
   return { key, email, password }
 }
 
-/** Creates a user whose email is taken as confirmed, with an account; returns the account's id. */
+/** Creates a user whose email counts as confirmed, with an account; returns the account's id. */
 async function createDemoUser(
   users: UserRows,
   clock: Clock,
@@ -71,7 +69,7 @@ async function createDemoUser(
   return membership.accountId
 }
 
-/** What a terminal shows of a gateway that is tried. One line begins with `curl`: it can be pasted as it is. */
+/** The text on the terminal at a first try. Lines that start with `curl` can be pasted as they are. */
 export function demoScreen({ url, adminUrl, accountAreaUrl, key, email, password }: Demo): string {
   const message = { role: 'user', content: 'Hello' }
   const model = 'sandbox-chat'

@@ -29,20 +29,20 @@ export interface GatewayOptions {
   readonly plugins: PluginRegistry
   readonly log: Log
   readonly clock?: Clock
-  /** The clock that runs evenly; the system's unless said, and always in workers. */
+  /** The steady clock; the system's by default, and always in workers. */
   readonly steadyClock?: Clock
-  /** What hashing a password costs; as much as OWASP asks for unless said. */
+  /** The cost of hashing a password; OWASP's recommendation by default. */
   readonly passwordCost?: PasswordCost
-  /** Lines of the log that were lost; for the metrics. */
+  /** The number of lost log lines; for the metrics. */
   readonly droppedLogLines?: () => number
-  /** The program that each of several workers runs, and what takes the lines that they log. */
+  /** The program that each of several workers runs, and the receiver of the lines that they log. */
   readonly workerFile?: string
   readonly passLogLines?: (lines: string) => void
-  /** Reads the configuration again, for the command line; answers what is wrong with it. */
+  /** Reads the configuration again, for the command line; returns what is wrong with it. */
   readonly onReload?: () => Promise<readonly string[]>
-  /** Told once, when a new store was given a demo account. */
+  /** Called once, when a new store was given a demo account. */
   readonly onDemo?: (demo: Demo) => void
-  /** Told when nothing can be charged any more: the process should end, to be started anew. */
+  /** Called when charging has become impossible: the process should end and be restarted. */
   readonly onLost?: (error: Error) => void
 }
 
@@ -53,25 +53,25 @@ export interface Gateway {
   readonly accountAreaUrl: string | undefined
   /** Undefined where the operators' pages are off. */
   readonly operatorAreaUrl: string | undefined
-  /** Acts by another config from the next request on. On a throw the old config stays. */
+  /** Applies another config from the next request on. When it throws, the old config stays. */
   reload(config: Config): Promise<void>
-  /** Says in the metrics that a config was wrong, or could not be taken. */
+  /** Reports in the metrics that a config was invalid, or could not be applied. */
   noteFailedReload(): void
   /**
-   * Serves on for `waitMs` (0 unless said) while it calls itself not ready, then lets exchanges end for at most
+   * Serves for `waitMs` (0 by default) while it reports that it is not ready, then lets exchanges end for at most
    * `drainMs`, cuts the rest, and resolves when nothing is open. Called again, it brings the end nearer.
    */
   close(drainMs?: number, waitMs?: number): Promise<void>
 }
 
-/** How long a shutdown waits for open streams unless told otherwise. */
+/** How long a shutdown waits for open streams by default. */
 const drainMsDefault = 600_000
 
 interface ControlOptions extends Pick<ControlServerOptions, 'log' | 'payments' | 'providers'> {
   readonly onReload?: ControlServerOptions['reload']
 }
 
-/** The socket on which the command line asks for changes; answers what closes it. */
+/** Opens the socket on which the command line requests changes; returns a function that closes it. */
 async function openControl(
   { store: setting }: Pick<Config, 'store'>,
   store: Pick<Store, 'accounts' | 'records'>,
@@ -92,11 +92,11 @@ async function openControl(
 
 /**
  * Starts everything that `gateway serve` runs: store, control socket, pipeline, listeners.
- * @throws StoreLockedError, PipelineOrderError and whatever else must keep it from starting
+ * @throws StoreLockedError, PipelineOrderError and anything else that must prevent the start
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { log, clock = systemClock } = options
-  // What was opened is closed again in reverse order, also when a later step fails.
+  // What was opened is closed in reverse order, also when a later step fails.
   const opened = new AsyncDisposableStack()
   try {
     await checkPorts(options.config)
@@ -160,7 +160,7 @@ interface DeskParts extends GatewayOptions {
   readonly reloaded: { readonly isSuccessful: boolean; readonly succeededAt: number }
 }
 
-/** What stands beside the API: payments, documents, the control socket, metrics and pages. */
+/** Opens everything beside the API: payments, documents, the control socket, metrics and pages. */
 async function openDesk(config: Config, store: Store, opened: AsyncDisposableStack, parts: DeskParts) {
   const { log, clock, bus, front, providers, reloaded, passwordCost } = parts
   const payments = await openShop(config, store, { log, clock, bus })
@@ -175,7 +175,7 @@ async function openDesk(config: Config, store: Store, opened: AsyncDisposableSta
   return { payments, documents, admin, adminUrl, pages }
 }
 
-/** Makes an account to try out the gateway with. */
+/** Creates an account to try out the gateway. */
 async function showDemo(
   store: Store,
   listens: Pick<Gateway, 'url' | 'adminUrl' | 'accountAreaUrl'>,
@@ -186,7 +186,7 @@ async function showDemo(
   onDemo?.({ url, adminUrl, accountAreaUrl, ...made })
 }
 
-/** Takes another config wherever one is in force; what can fail comes first. */
+/** Returns a function that applies another config everywhere; steps that can fail come first. */
 function applierOf({
   front,
   pages,
@@ -201,7 +201,7 @@ function applierOf({
   readonly alarms: Alarms
 }): (config: Config) => Promise<void> {
   return async config => {
-    // Before anything changes; workers read it for themselves.
+    // Before anything changes; workers read the certificate themselves.
     const certificate = readCertificate(config)
     await front.reload(config)
     pages.reload(config, certificate)
@@ -211,14 +211,14 @@ function applierOf({
   }
 }
 
-/** The bus of events, whose events are logged from the first on. */
+/** The bus of events, with its log attached before the first event. */
 function openBus(log: Log, clock: Clock, running: () => Config): PipelineBus {
   const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
   logEvents(bus, log, clock, running)
   return bus
 }
 
-/** Keeps alarms, and errors by code for the operators' pages where there are any. */
+/** Records alarms, and errors by code for the operators' pages where there are any. */
 async function openNotes(
   config: Config,
   store: Store,
@@ -234,7 +234,7 @@ async function openNotes(
   return { alarms, noteAlarm: alarms.note, noteErrors: errors.note }
 }
 
-/** What meets requests, and the accounts as they must be changed while it does. */
+/** Opens what serves requests, and the accounts interface through which changes reach it. */
 async function openFront(
   config: Config,
   store: Store,
@@ -247,7 +247,7 @@ async function openFront(
 ): Promise<{ readonly front: Front; readonly accounts: Store['accounts'] }> {
   const { log, clock, bus, plugins, droppedLogLines = () => 0 } = options
   if (config.workers > 1) {
-    // Loaded only where they are used, as much of what follows.
+    // Loaded only where it is used, like several modules below.
     const { openWorkerFront } = await import('../workers/worker-front.ts')
     return openWorkerFront({ ...options, config, store, droppedLogLines })
   }
@@ -269,7 +269,7 @@ async function openFront(
   return { front, accounts }
 }
 
-/** Payments; their modules are loaded only where the config has them. */
+/** Opens payments; their modules are loaded only where the config has them. */
 async function openShop(
   config: Config,
   store: Store,

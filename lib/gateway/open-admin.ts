@@ -8,11 +8,11 @@ import { Gauge, Registry } from 'prom-client'
 /** How the last reload of the configuration went. */
 interface ReloadState {
   isSuccessful: boolean
-  /** Of the last one that was taken, or of the start; milliseconds since the epoch. */
+  /** When the config in force was applied, at a reload or the start; milliseconds since the epoch. */
   succeededAt: number
 }
 
-/** Metrics and readiness, where a listener is configured for them. */
+/** Opens metrics and readiness, where a listener is configured for them. */
 export async function openAdmin(
   { admin: listener }: Config,
   store: Store,
@@ -33,7 +33,7 @@ export async function openAdmin(
   return { admin, adminUrl: await admin.listen(listener.listen) }
 }
 
-/** What requests and payments say of themselves, one after the other. */
+/** Concatenates the metrics of the front with those of other parts. */
 function withOthers(metrics: ServedMetrics, others: readonly Pick<ServedMetrics, 'text'>[]): ServedMetrics {
   return {
     contentType: metrics.contentType,
@@ -43,7 +43,7 @@ function withOthers(metrics: ServedMetrics, others: readonly Pick<ServedMetrics,
   }
 }
 
-/** What the process that has the store says of itself, in Prometheus' form. */
+/** The metrics of the process that has the store, in Prometheus' format. */
 function gatewayMetrics(
   isStoreUp: () => boolean,
   reload: ReloadState,

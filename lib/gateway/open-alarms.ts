@@ -12,14 +12,14 @@ interface AlarmsOptions {
   readonly log: Log
 }
 
-/** Alarms as rows, and whoever is told of them. */
+/** Records alarms as rows, and notifies operators. */
 export interface Alarms {
   readonly note: AlarmBook['note']
   reload(config: Config): Promise<void>
   close(): Promise<void>
 }
 
-/** Keeps the alarms of the bus as rows from now on; what tells of them is loaded once somebody is to be told. */
+/** Records the bus's alarms as rows from now on; the notifier is loaded once there is a recipient. */
 export async function openAlarms(config: Config, store: Store, options: AlarmsOptions): Promise<Alarms> {
   const { bus, clock, log } = options
   const records = () => store.records()

@@ -17,12 +17,12 @@ interface PagesOptions {
   readonly log: Log
 }
 
-/** The web pages, as they run; the addresses are undefined where the config has no such pages. */
+/** The running web pages; an address is undefined where the config has no such pages. */
 export interface Pages {
   readonly accountAreaUrl: string | undefined
   readonly operatorAreaUrl: string | undefined
   reload(config: Config, certificate: Certificate | undefined): void
-  /** Serves on for `waitMs`, then ends. May be called again. */
+  /** Serves for `waitMs`, then ends. May be called again. */
   close(waitMs?: number): Promise<void>
 }
 

@@ -6,10 +6,10 @@ import type { Log } from '../platform/log.ts'
 import { openStore } from '../stores/open-store.ts'
 import type { Store } from '../stores/store.ts'
 
-/** How often holds past their expiry are looked for. */
+/** How often expired holds are searched for. */
 const expireMs = 60_000
 
-/** Opens the store, and ends holds past their expiry every minute until it is closed. */
+/** Opens the store, and releases expired holds every minute until it is closed. */
 export async function openWatchedStore(
   config: Config,
   options: {

@@ -7,7 +7,7 @@ import type { Store } from '../stores/store.ts'
 import type { Front } from '../front/front.ts'
 import type { ProviderSwitch } from '../upstream/provider-health.ts'
 
-/** How often the store is read: an operator's page of another node, or a command beside it, may have changed it. */
+/** How often the store is read: an operator's page on another node, or a command, may have changed it. */
 const lookMs = 500
 
 type SwitchedFront = Pick<Front, 'switchProviders' | 'providerHealth'>
@@ -16,23 +16,23 @@ type WatchLog = Pick<Log, 'info' | 'warn'>
 interface SwitchWatchOptions {
   readonly front: SwitchedFront
   readonly log: WatchLog
-  /** Which kind of store it is. */
+  /** The kind of store. */
   readonly setting: Config['store']
 }
 
-/** Has a front act by what operators switch of providers, whichever process they did it in. */
+/** Applies the operators' switches of providers to a front, whichever process they were set in. */
 export class SwitchWatch {
   readonly #records: RecordReader
   readonly #front: SwitchedFront
   readonly #log: WatchLog
   #applied = '[]'
   #timer: NodeJS.Timeout | undefined
-  /** One after the other: what is being read may be older than what was written since. */
+  /** Reads run one after the other: the result of a read may be older than a later write. */
   #turn: Promise<void> = Promise.resolve()
   #isOut = false
   #isClosed = false
 
-  /** Acts by what is switched, then looks again and again where other nodes may switch something too. */
+  /** Applies the switches, then reads them at intervals where other nodes may set some too. */
   static async open(
     store: Pick<Store, 'records'>,
     { front, log, setting }: SwitchWatchOptions,
@@ -44,8 +44,8 @@ export class SwitchWatch {
       watch.#lookLater()
       return watch
     }
-    // Of SQLite one process writes, and it looks whenever it has written. Nobody is served yet and these rows are few:
-    // to read them here spares a start the thread that reads for reports, a third of its time.
+    // Only one process writes to SQLite, and it reads the switches after each write. No request is served yet and the
+    // rows are few: reading them here avoids starting the thread for reports, which takes a third of the start.
     const first = await openRecordReader(setting)
     try {
       await watch.#apply(await readSwitches(first))
@@ -61,15 +61,15 @@ export class SwitchWatch {
     this.#log = log
   }
 
-  /** What each process knows of every provider. */
+  /** What each process knows about every provider. */
   health(): ReturnType<Front['providerHealth']> {
     return this.#front.providerHealth()
   }
 
-  /** Resolves when all workers act by what is in the store now. */
+  /** Resolves when all workers have applied the current content of the store. */
   look(): Promise<void> {
     const read = this.#turn.then(async () => this.#apply(await readSwitches(this.#records)))
-    this.#turn = read.catch(() => undefined) // Whoever looks is told; the next in turn need not know.
+    this.#turn = read.catch(() => undefined) // The caller gets the error; the next read does not depend on it.
     return read
   }
 
@@ -90,7 +90,7 @@ export class SwitchWatch {
       await this.look()
       this.#isOut = false
     } catch (error) {
-      // What was switched stays so; a store that is out is told of once.
+      // The last known switches stay in force; an outage of the store is logged once.
       if (!this.#isOut) this.#log.warn({ error }, 'what operators switched of providers cannot be read')
       this.#isOut = true
     }

@@ -23,13 +23,13 @@ import { namesObject } from '../dialects/form-facts.ts'
 /** Every dialect by its name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
 
-/** Where the bytes of Google's files travel: beside its API, with us at the same paths. */
+/** The paths for the bytes of Google's files: next to its API, and at the same paths here. */
 const besideApi = /^(?:\/([a-z0-9][a-z0-9._-]*))?(\/(?:upload|download)\/v1(?:beta)?(?:\/.*)?)$/s
 
-/** Live sessions, and the version that Google makes tokens for them in. */
+/** Live sessions, and the API version in which Google creates tokens for them. */
 const liveOrAlpha = /^(?:\/[^/]*)?\/ws\/|^\/v1alpha\//
 
-/** Which dialect an error is told in when the path fits none. */
+/** The dialect for errors about a path that matches none. */
 export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
   const path = url.slice(0, 512)
   if (path.startsWith('/v1beta/openai/')) return openai
@@ -68,11 +68,11 @@ export function findRoute(
   if (target.startsWith('/v1/')) {
     const dialect = guessDialect(target, rawHeaders)
     const match = matchBelow('/v1', dialect, lookup, target)
-    // Newer versions of Google's SDKs ask for /v1 unless they are told otherwise.
+    // Newer versions of Google's SDKs use /v1 by default.
     const own = dialect === google ? { ...match, isStableVersion: true } : match
     return { dialect, match: own, prefix: '/v1', providerName: undefined, queryKeys }
   }
-  // Google's address for clients of OpenAI's format, which Google's documentation tells them to set.
+  // Google's base URL for clients of OpenAI's format, as Google's documentation gives it.
   if (target.startsWith('/v1beta/openai/')) {
     const prefix = '/v1beta/openai'
     const match = matchBelow(prefix, openai, lookup, target)
@@ -97,7 +97,7 @@ export function findRoute(
   return providerRoute(lookup, target, rawHeaders, providers, queryKeys)
 }
 
-/** `/upload/v1beta/...`, which stands at the provider's origin; a provider's name may stand before it. */
+/** `/upload/v1beta/...`, which is at the provider's origin; a provider's name may precede it. */
 function besideRoute(
   method: string,
   target: string,
@@ -115,7 +115,7 @@ function besideRoute(
   return { dialect: google, match, prefix: `${before}/v1beta`, providerName, queryKeys }
 }
 
-/** Gemini Live, with a provider before it or not. */
+/** Gemini Live, with or without a provider in the path. */
 function liveRoute(
   target: string,
   providers: ReadonlyMap<string, ProviderConfig>,
@@ -133,7 +133,7 @@ function liveRoute(
   return { dialect: google, match, prefix, providerName: provider?.name, queryKeys }
 }
 
-/** `/<provider>/v1/...`: that provider and no other; operations we do not know are forwarded too. */
+/** `/<provider>/v1/...`: that provider and no other; unknown operations are forwarded too. */
 function providerRoute(
   method: string,
   target: string,
@@ -146,7 +146,7 @@ function providerRoute(
   if (found === null || provider === undefined) throw nothingAt(target)
   const [, , version, rest = ''] = found
   const guessed = version === 'v1beta' ? google : guessDialect(`/v1${rest}`, rawHeaders)
-  // Headers alone decide between formats that the provider speaks.
+  // Headers alone decide only between formats that the provider speaks.
   const isHint =
     version === 'v1' && !rest.startsWith('/messages') && provider.dialects[guessed.name] === undefined
   const likely = isHint ? openai : guessed
@@ -164,7 +164,7 @@ function providerRoute(
   }
 }
 
-/** Of formats whose addresses lie below each other, such as Google's `/v1beta` and `/v1beta/openai`, the inner one. */
+/** Of nested formats, such as Google's `/v1beta` and `/v1beta/openai`, the inner one. */
 function innermost(
   provider: ProviderConfig,
   likely: Dialect,
@@ -177,7 +177,7 @@ function innermost(
   return { dialect: likely, below: rest }
 }
 
-/** Matches what stands below a prefix; errors name the path as the client wrote it. */
+/** Matches the part of a path after a prefix; errors show the path as the client wrote it. */
 function matchBelow(prefix: string, dialect: Dialect, method: string, target: string): RouteMatch {
   const rest = target.slice(prefix.length)
   try {
@@ -186,11 +186,11 @@ function matchBelow(prefix: string, dialect: Dialect, method: string, target: st
     if (!(error instanceof GatewayError)) throw error
     const path = rest.split('?', 1)[0] ?? ''
     const { details } = error
-    // As a function: in a text, `$&` would be put in again for every time that the path says it.
+    // A replacer function: in a replacement string, each `$&` in the path would insert the match again.
     const own = error.message.replace(path, () => shownPath(prefix + path))
     const twice = error.code === 'route_not_found' ? twiceVersioned(rest) : undefined
     const message = twice === undefined ? own : `${own} ${twice}`
-    // The refusal as the dialect told it is no cause: the log would say the whole path again.
+    // The dialect's refusal is not set as the cause: the log would repeat the whole path.
     throw new GatewayError(error, message, { ...(details && { details }) })
   }
 }
@@ -212,7 +212,7 @@ function matchOrForward(
   }
 }
 
-/** `/models/NAME:method`: the provider may go by it, whatever the body names. */
+/** `/models/NAME:method`: the provider may use this name, whatever the body says. */
 function modelInPath(rest: string): { readonly pathModel?: string } {
   const [, name] = /\/models\/([^/:?]+)/.exec(rest) ?? []
   return name === undefined ? {} : { pathModel: decodeSegment(name) }
@@ -225,26 +225,26 @@ function isAnthropicClient(rawHeaders: readonly string[]): boolean {
 }
 
 /**
- * Parameters by which Google's servers, in whichever format they are asked, hide or reshape the usage, or take a key
- * or a payer of the client's own.
+ * Parameters with which Google's servers, in any format, hide or reshape the usage, or accept a key or a payer of the
+ * client's own.
  */
 const refusedParameters = new Set(['fields', 'callback', 'access_token', 'oauth_token', 'userproject'])
 
 /**
- * Of Google's parameters that begin with `$`, those that change nothing but how an answer looks. Others stand for the
- * method, a header such as the content-type, or the body: https://cloud.google.com/apis/docs/system-parameters
+ * Google's `$` parameters that change only the form of a response. Others override the method, a header such as
+ * content-type, or the body: https://cloud.google.com/apis/docs/system-parameters
  */
 const forwardedOfSystem = new Set(['$alt', '$prettyprint', '$.xgafv', '$unique'])
 
 const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
 
 /**
- * What auth decides on must be what is forwarded, so nothing is left that a provider could read otherwise.
- * @param isGoogle whether Google's format is asked in, which matters to a query alone
+ * What is authorised must be exactly what is forwarded, so anything that a provider could read differently is refused.
+ * @param isGoogle whether the request is in Google's format, which matters for a query alone
  * @throws GatewayError request_invalid
  */
 function refuseTricks(url: string, rawHeaders: readonly string[], isGoogle: boolean): void {
-  // Only printable ASCII in origin form; the fragment and backslash are read differently by different servers.
+  // Only printable ASCII in origin form; servers read the fragment and the backslash in different ways.
   if (!/^\/[!$-[\]-~]*$/.test(url)) {
     throw new GatewayError(
       'request_invalid',
@@ -274,15 +274,15 @@ function refuseTricks(url: string, rawHeaders: readonly string[], isGoogle: bool
 
 function refuseParameter(name: string, value: string, isGoogle: boolean): void {
   const plain = name.toLowerCase()
-  // Whose an object is can be told of those in paths and bodies.
+  // Only the ids of objects in paths and bodies are checked for their owner.
   if (namesObject(plain)) throw refusal(name, 'names an object, which queries may not')
-  // Vertex' clients ask for JSON with numbers for names, in which the usage stands as ever.
+  // Vertex' clients request JSON with numeric enums, in which the usage is unchanged.
   if (plain === '$alt' && !/^json(?:;enum-encoding=int)?$/.test(value)) {
     throw new GatewayError('request_invalid', 'Of "$alt" only json;enum-encoding=int is forwarded.', {
       param: '$alt',
     })
   }
-  // What is downloaded in Google's own format is no JSON; its operations say which answers they can read.
+  // Downloads in Google's own format are not JSON; its operations define which responses they can read.
   const hidesUsage = plain === 'alt' && !isGoogle && !['json', 'sse'].includes(value)
   const isOfSystem = plain.startsWith('$') && !forwardedOfSystem.has(plain)
   if (!hidesUsage && !isOfSystem && !refusedParameters.has(plain)) return

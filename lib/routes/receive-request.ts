@@ -17,24 +17,24 @@ import { isUtf8 } from 'node:buffer'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
-    /** What the scan of the body found. */
+    /** The result of the scan of the body. */
     request: RequestFacts
-    /** Gives back what `body` and `content` take up. */
+    /** Releases the memory and the files of `body` and `content`. */
     receivedBody: { close(): void }
-    /** The request's body as it came; absent where it streams through. */
+    /** The request's body as received; absent where it streams through. */
     body: RequestBody
-    /** The body with its content-encoding undone: the offsets of `request` are into it. The same where it has none. */
+    /** The body with its content-encoding decoded, the same where it has none: the offsets of `request` refer to it. */
     content: RequestBody
     /** The body of an upload that streams through. */
     upload: StreamedBody
-    /** What the operation had watch the upload. */
+    /** The operation's watcher of the upload. */
     uploadWatcher: UploadWatcher
   }
 }
 
 /**
- * Takes in a request's body: scanned while it comes and held within the limits, or, where its operation needs
- * nothing from it, left with the client until the provider takes it. Sets the facts of the body.
+ * Receives a request's body: it is scanned as it arrives and stored within the limits or, where its operation needs
+ * nothing from it, left with the client until the provider reads it. Sets the facts of the body.
  * @throws GatewayError body_too_large, overloaded, body_invalid, field_ambiguous and the like
  */
 export function receiveRequest(
@@ -64,7 +64,7 @@ export function receiveRequest(
 }
 
 /**
- * Scans a body that was received before as one for another route.
+ * Scans a body that was received before as a body for another route.
  * @throws GatewayError as `receiveRequest`
  */
 export async function scanAgain(bodies: Bodies, exchange: Exchange, route: Route): Promise<ScannedRequest> {
@@ -101,39 +101,37 @@ function hasBody({ request: { headers } }: Exchange): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** Far more images, files and tools than any provider takes in one request; each takes up some memory. */
+/** Far more images, files and tools than any provider accepts in one request; each uses some memory. */
 const findingsMax = 20_000
 
-/** What a body says, and where in it. */
+/** The findings of a body, and their offsets. */
 export interface ScannedRequest extends Found {
-  /** As it came, or as it will come. */
+  /** As received, or as it will be received. */
   readonly body: RequestBody | StreamedBody
-  /** With its content-encoding undone; the facts' offsets are into it. */
+  /** With its content-encoding decoded; the facts' offsets refer to it. */
   readonly content: RequestBody
 }
 
 interface ScanOptions {
-  /** Google takes `max_tokens` and `maxTokens` for one field. */
+  /** Google accepts `max_tokens` and `maxTokens` as one field. */
   readonly foldUnderscores: boolean
   /** The body comes as one chunk, which outlives the facts. */
   readonly isWhole: boolean
-  /** Told how much memory the findings take up, all in all; throws when that is too much. */
+  /** Called with the total memory that the findings use; throws when that is too much. */
   readonly kept?: KeptFindings
 }
 
-/** What a finding takes up with its path, its value and what becomes of it. */
+/** The memory of a finding with its path, its value and the facts made of it. */
 const findingBytes = 1024
-/** Requests with fewer are as good as free. */
+/** Below this count, findings cost next to nothing. */
 const uncountedFindings = 256
 
-/** A character has at most four bytes, so that at most three of one that goes on come before a chunk's end. */
+/** A character has at most four bytes, so at most three bytes of an incomplete one end a chunk. */
 const restBytesMax = 3
 
-/**
- * Refuses text that is not UTF-8: some readers leave out bytes that are not, and find another key than the scan did.
- */
+/** Refuses text that is not UTF-8: some parsers drop invalid bytes, and then find another key than the scan did. */
 class Utf8Check {
-  /** The beginning of a character that the last chunk has cut. */
+  /** The start of a character that is split between two chunks. */
   #rest: Buffer = Buffer.alloc(0)
 
   /** @throws GatewayError body_invalid */
@@ -152,7 +150,8 @@ class Utf8Check {
 }
 
 /**
- * Finds what the gates need in a request's body, without changing it; undefined where it is forwarded unseen.
+ * Starts a scan that finds what the gates need in a request's body, without changing it; undefined where the body is
+ * forwarded without a scan.
  * @throws GatewayError body_invalid, field_ambiguous and the like, with the path of the part; so does the scan
  */
 export function beginScan(
@@ -168,7 +167,7 @@ export function beginScan(
     return new FormScan(operation, contentType)
   const isRead = operation.factsFromJson !== undefined || operation.readJsonParts !== undefined
   if (!isRead || operation.interest === undefined) return undefined
-  // What nobody has looked at would name any model and anybody's files.
+  // A body that is not scanned could name any model and any account's files.
   if (isMultipart) {
     const message = 'The body must be sent as JSON, with content-type: application/json.'
     throw new GatewayError('body_invalid', message, { param: 'content-type' })
@@ -178,7 +177,7 @@ export function beginScan(
 }
 
 /**
- * A provider may read a form, protocol buffers or UTF-16 by their label, where the scan has read JSON in UTF-8.
+ * A provider may decode a form, protocol buffers or UTF-16 by the content-type, where the scan has read JSON in UTF-8.
  * @throws GatewayError media_type
  */
 function requireJson(contentType: string): void {
@@ -198,13 +197,13 @@ function isUtf8Parameter(parameter: string): boolean {
   )
 }
 
-/** A body and what was found in it; of one that nobody looked at, nothing is known. */
+/** A body and the result of its scan; for a body that was not scanned, nothing is known. */
 function scannedRequest({ body, content, found }: Omit<ReceivedBody<Found>, 'close'>): ScannedRequest {
   const { facts, isForm } = found ?? { facts: unknownFacts(content.length), isForm: false }
   return { facts, isForm, body, content }
 }
 
-/** An upload that streams through: nothing is known of it before it has passed. */
+/** An upload that streams through: nothing is known about it in advance. */
 function streamedRequest(body: StreamedBody): ScannedRequest {
   return { facts: unknownFacts(0), isForm: false, body, content: memoryBody(Buffer.alloc(0)) }
 }
@@ -214,10 +213,10 @@ class JsonScan implements BodyScan<Found> {
   readonly #scanner: JsonScanner
   readonly #parts: JsonPartsReader | undefined
   readonly #kept: ScanOptions['kept']
-  /** Set where a chunk has cut a character, or is not UTF-8. */
+  /** Set where a chunk ends inside a character, or is not UTF-8. */
   #utf8: Utf8Check | undefined
   #length = 0
-  /** Set where the end was prepared. */
+  /** Set by `prepareEnd`. */
   #found: ScanResult | undefined
 
   constructor(operation: Operation, { foldUnderscores, isWhole, kept }: ScanOptions) {
@@ -271,12 +270,12 @@ class JsonScan implements BodyScan<Found> {
   }
 }
 
-/** Where the last character begins, if it may not be whole; else the end. */
+/** The offset of the last character if it may be incomplete; else the end. */
 function endOfWholeCharacters(text: Buffer): number {
   for (let back = 1; back <= Math.min(restBytesMax, text.length); back += 1) {
     const byte = text[text.length - back] as number
     if (byte < 0x80) return text.length
-    // The first byte of a character says by its high bits how many it has.
+    // The high bits of a character's first byte give its length.
     if (byte >= 0xc0) return back < bytesOfCharacter(byte) ? text.length - back : text.length
   }
   return text.length

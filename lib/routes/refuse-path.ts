@@ -5,7 +5,7 @@ import type { Dialect, DialectName, Operation } from '../dialects/dialect.ts'
 import { openai } from '../dialects/openai/openai.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
-/** How paths begin below a base URL that ends in `/v1beta`; what OpenAI has too is left out. */
+/** Prefixes of paths below a base URL that ends in `/v1beta`, without those that OpenAI also has. */
 const belowV1beta = /^\/(?:models\/[^/]+:[a-zA-Z]+|cachedContents|fileSearchStores|interactions)(?:[/?]|$)/
 /** The first segments of paths below a base URL that ends in `/v1`. */
 const belowV1: ReadonlySet<string> = new Set(
@@ -14,15 +14,15 @@ const belowV1: ReadonlySet<string> = new Set(
     .map(({ path }) => firstSegment(path)),
 )
 
-/** Anybody may ask for paths as long as a head may be: neither answers nor the log repeat all of one. */
+/** A client may send a path as long as a head may be: responses and the log show only this much of it. */
 const charactersMax = 200
 
-/** As much of a path as an error says. */
+/** The part of a path that an error shows. */
 export function shownPath(path: string): string {
   return path.length <= charactersMax ? path : `${path.slice(0, charactersMax)}...`
 }
 
-/** The error of a path that no route begins like. A base URL that lacks its version, or has it twice, is named. */
+/** The error for a path outside every route. It tells when the base URL lacks its version, or has it twice. */
 export function nothingAt(target: string): GatewayError {
   const path = shownPath(target.split('?', 1)[0] ?? '')
   return new GatewayError('route_not_found', `There is nothing at ${path}. ${whatToDo(target)}`)
@@ -43,7 +43,7 @@ function firstSegment(path: string): string {
   return path.split(/[/?]/, 2)[1] ?? ''
 }
 
-/** What to do about a path that says a version below its first: both the client's base URL and its SDK add one. */
+/** Advice for a path with a second version in it: both the client's base URL and its SDK add one. */
 export function twiceVersioned(belowVersion: string): string | undefined {
   const version = /^\/(v1|v1beta)\//.exec(belowVersion)?.[1]
   return version === undefined
@@ -61,7 +61,7 @@ export function requireDialect(provider: ProviderConfig, name: DialectName): voi
   )
 }
 
-/** Nobody knows what an unknown operation costs, so only those that are listed are forwarded. */
+/** The cost of an unknown operation is unknown, so only those that are listed are forwarded. */
 export function forwarded(provider: ProviderConfig, dialect: Dialect, rest: string): Operation {
   const reason = refusalOfUnknown(provider, rest)
   return reason === undefined ? dialect.generic : { ...dialect.generic, unsupported: reason }
@@ -69,7 +69,7 @@ export function forwarded(provider: ProviderConfig, dialect: Dialect, rest: stri
 
 /**
  * Why a path that no dialect knows is not forwarded to a provider; undefined where the provider's `operations` list it.
- * The path is compared as it is sent: another spelling of it is another path.
+ * The path is compared exactly as it is sent: another spelling of it is another path.
  */
 function refusalOfUnknown(provider: ProviderConfig, pathAndQuery: string): string | undefined {
   const [path = ''] = pathAndQuery.split('?', 1)
@@ -84,15 +84,16 @@ function refusalOfUnknown(provider: ProviderConfig, pathAndQuery: string): strin
 
 function covers(entry: string, path: string): boolean {
   if (!entry.endsWith('*')) return entry === path
-  // What a pattern covers nobody has looked at: neither escapes nor what belongs to the operator's account.
+  // Paths matched by a pattern are not reviewed one by one: no escapes, and nothing of the operator's own account.
   return path.startsWith(entry.slice(0, -1)) && !/[%;]/.test(path) && !isControlPlane(path)
 }
 
 type Dialects = Readonly<Record<DialectName, Dialect>>
 
 /**
- * Providers may take `/%72esponses`, `/responses/` and `/responses;a` for what they know, whose rules would not
- * be kept. What any of a provider's formats knows is known: they often share an address.
+ * Whether a path is another spelling of a known operation. Providers may accept `/%72esponses`, `/responses/` and
+ * `/responses;a` for it, and the operation's rules would be bypassed. An operation that any of the provider's formats
+ * has is known: formats often share an address.
  */
 export function isKnownOtherwise(
   provider: ProviderConfig,
@@ -109,13 +110,13 @@ export function isKnownOtherwise(
     spoken.some(other => {
       const own = pathOfDialect(provider, dialect.name, other.name, spelling)
       if (own === undefined || (own === path && other === dialect)) return false
-      // A path that only another method is for is known, too.
+      // A path that is known with another method only is known, too.
       return isKnown(other, method, own + query)
     }),
   )
 }
 
-/** What follows the base URL of one format in a path that is sent below that of another; undefined for none. */
+/** The part after one format's base URL, of a path that is sent below another format's; undefined for none. */
 export function pathOfDialect(
   { dialects }: ProviderConfig,
   from: DialectName,
@@ -129,20 +130,20 @@ export function pathOfDialect(
   return whole.startsWith(`${below}/`) ? whole.slice(below.length) : undefined
 }
 
-/** As servers may read it: decoded, without parameters and what stands behind; and by those who ignore case. */
+/** The path as servers may read it: decoded, without parameters and trailing characters, and without case. */
 function spellings(path: string, decoded: string): readonly string[] {
   const plain = withoutEnd(decoded.replaceAll(/;[^/]*/g, ''))
   return [path, plain, plain.toLowerCase()]
 }
 
-/** Without slashes and blanks at its end. A pattern would look to the end again from each of those before it. */
+/** Without trailing slashes and spaces. A regular expression would scan to the end again from each of them. */
 function withoutEnd(path: string): string {
   let end = path.length
   while (end > 0 && /[/\s]/.test(path.charAt(end - 1))) end -= 1
   return path.slice(0, end)
 }
 
-/** Undefined where an escape is none. */
+/** Undefined where an escape is invalid. */
 function decode(path: string): string | undefined {
   try {
     return decodeURIComponent(path)

@@ -11,10 +11,10 @@ export interface OwnEndpoint {
   readonly query: URLSearchParams
 }
 
-/** How the paths of the gateway's own endpoints begin. */
+/** The prefix of the gateway's own endpoints. */
 export const ownPrefix = '/gateway/v1/'
 
-/** Own endpoints cost nothing and are never forwarded. */
+/** Own endpoints are free and never forwarded. */
 const operation: Operation = {
   name: 'gateway',
   body: 'opaque',
@@ -24,7 +24,7 @@ const operation: Operation = {
 }
 
 /**
- * Matches a path below `/gateway/v1/`. Errors are told in the universal format.
+ * Matches a path below `/gateway/v1/`. Errors are in the universal format.
  * @throws GatewayError route_not_found, method_not_allowed
  */
 export function matchOwn(method: string, target: string, queryKeys: readonly string[]): Route {
@@ -56,17 +56,17 @@ function endpointAt(path: string): Pick<OwnEndpoint, 'name' | 'id'> {
   )
 }
 
-/** Where a request goes by its method, path and headers alone; set before the first gate. */
+/** The destination of a request, from its method, path and headers alone; set before the first gate. */
 export interface Route {
   readonly dialect: Dialect
   readonly match: RouteMatch
-  /** What the client's path begins with, in place of the provider's base URL: `/v1`, `/groq/v1`. */
+  /** The prefix of the client's path that replaces the provider's base URL: `/v1`, `/groq/v1`. */
   readonly prefix: string
-  /** The provider in the path (`/groq/v1/...`), which then is the only one asked. */
+  /** The provider in the path (`/groq/v1/...`); the request then goes to no other. */
   readonly providerName: string | undefined
-  /** Keys in the query, cut out of `match.upstreamPath`. */
+  /** Keys in the query, removed from `match.upstreamPath`. */
   readonly queryKeys: readonly string[]
-  /** Set when the gateway itself answers, below `/gateway/v1/`. */
+  /** Set when the gateway itself responds, below `/gateway/v1/`. */
   readonly ownEndpoint?: OwnEndpoint
 }
 

@@ -4,18 +4,18 @@ import { JsonScanError } from '../http/json-scan.ts'
 import { multipartBoundary, MultipartError, MultipartScanner } from '../http/multipart-scan.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
-/** What the scan of a body found. */
+/** The result of the scan of a body. */
 export interface Found {
   readonly facts: RequestFacts
   readonly isForm: boolean
 }
 
-/** What is known of a body that nobody looks at. */
+/** The facts of a body that is not scanned. */
 export function unknownFacts(textBytes: number): RequestFacts {
   return { isStreaming: false, candidates: 1, textBytes, media: [], objects: [] }
 }
 
-/** Reads a form as it comes. */
+/** Reads a form as it arrives. */
 export class FormScan implements BodyScan<Found> {
   readonly #operation: Operation
   readonly #scanner: MultipartScanner
@@ -54,7 +54,7 @@ export class FormScan implements BodyScan<Found> {
   }
 }
 
-/** What a scanner's error is to the caller. */
+/** Translates a scanner's error into the error for the caller. */
 export function refused(error: unknown): unknown {
   if (error instanceof JsonScanError) {
     const code = error.reason === 'duplicate' ? 'field_ambiguous' : 'body_invalid'
