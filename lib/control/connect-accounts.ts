@@ -13,9 +13,9 @@ import { socketPath } from './socket-path.ts'
 
 interface AccountsConnection {
   readonly accounts: Accounts
-  /** Business rows, written the same way and read from the store. */
+  /** Business rows: written the same way, and read from the store. */
   records(): Promise<Records>
-  /** Who makes the changes: a server that runs, or this process with the store's lock. */
+  /** What makes the changes: a running server, or this process with the store's lock. */
   readonly through: 'server' | 'store'
   close(): Promise<void>
 }
@@ -23,18 +23,18 @@ interface AccountsConnection {
 interface ConnectOptions {
   readonly clock: Clock
   readonly log: Log
-  /** By what a server would decide on the money that goes out; nobody is trusted with anything unless said. */
+  /** A server's rule for money at risk; without it, no account may go beyond its balance. */
   readonly riskRule?: () => RiskRule
-  /** How long a server that has the lock and does not listen yet is waited for. */
+  /** How long to wait for a server that has the lock and does not listen yet. */
   readonly startingMs?: number
 }
 
 const retryMs = 50
 
 /**
- * Accounts to change, from outside the server: through its control socket while one runs, so that its
- * memory changes with the store; else with the store's lock, given back by `close`. A PostgreSQL store is
- * changed directly: its nodes hear of it.
+ * Access to accounts from outside the server: through its control socket while one runs, so that its memory changes
+ * with the store; else with the store's lock, which `close` releases. A PostgreSQL store is changed directly: its nodes
+ * receive the change from the database.
  *
  * @throws StoreLockedError when another process has the lock and does not listen
  */
@@ -50,7 +50,7 @@ export async function connectAccounts(
   }
   const { file } = setting
   const path = socketPath(file)
-  // The store's modules are loaded only where the store is opened: with a server running they are not needed.
+  // The store's modules are loaded only where the store is opened: with a running server they are not needed.
   for (let waitedMs = 0; ; waitedMs += retryMs) {
     if (existsSync(path) && (await isListening(path))) return ofServer(new ControlClient(path), setting)
     const { openStore } = await import('../stores/open-store.ts')

@@ -10,7 +10,7 @@ import { socketAddress } from './socket-path.ts'
 
 const answerMs = 30_000
 
-/** Nobody listens on the socket, or there is none. */
+/** Nothing listens on the socket, or there is none. */
 export class ControlUnreachableError extends Error {
   constructor(path: string, options: { readonly cause: unknown }) {
     super(`no gateway answers on ${path}`, options)
@@ -41,7 +41,7 @@ export class ControlClient implements Accounts, PaymentActions {
     return this.#ask('ping', {})
   }
 
-  /** Has the server read its configuration again; answers what is wrong with it. */
+  /** Makes the server read its configuration again; returns what is wrong with it. */
   async reload(): Promise<readonly string[]> {
     return (await this.#ask('reload', {})).problems
   }
@@ -90,7 +90,7 @@ function stepMessage(step: RecordStep): RecordStepMessage {
   }
 }
 
-/** Whether a server answers on the socket. */
+/** Whether a server responds on the socket. */
 export async function isListening(path: string): Promise<boolean> {
   try {
     await new ControlClient(path).ping()

@@ -14,23 +14,23 @@ import { isOperation, operations, withoutUndefined } from './operations.ts'
 import type { OperationName, RecordStepMessage } from './operations.ts'
 import { socketAddress, socketPath } from './socket-path.ts'
 
-/** What the command line may ask for, and what answers it. */
+/** What executes the command line's requests. */
 export interface ControlServerOptions {
   readonly storeFile: string
   readonly accounts: Accounts
-  /** Absent: nobody can pay here. */
+  /** Absent: no payment provider is configured. */
   readonly payments?: PaymentActions | undefined
-  /** Of each process that meets requests; absent: there is none. */
+  /** The providers' health in each process that serves requests; absent where there is none. */
   readonly providers?:
     | {
         health(): Promise<readonly (readonly ProviderHealth[])[]>
-        /** Acts by what the store says of them now. */
+        /** Applies the switches that are in the store now. */
         look(): Promise<void>
       }
     | undefined
-  /** Loads what writes business rows. */
+  /** Loads the module that writes business rows. */
   readonly records: () => Promise<Records>
-  /** Reads the configuration again; answers what is wrong with it, and then changes nothing. */
+  /** Reads the configuration again; returns what is wrong with it, and then changes nothing. */
   readonly reload?: (() => Promise<readonly string[]>) | undefined
   readonly log: Pick<Log, 'error' | 'info'>
 }
@@ -38,18 +38,18 @@ export interface ControlServerOptions {
 interface ControlServer {
   /** Absolute path of the socket. */
   readonly path: string
-  /** Answers what has been asked, then stops. */
+  /** Finishes the requests received so far, then stops. */
   close(): Promise<void>
 }
 
-/** Two hundred payments of a bank statement, each with all its texts. */
+/** Enough for two hundred payments of a bank statement, each with all its texts. */
 const bodyBytesMax = 2 * 1024 * 1024
 
 /**
- * Listens beside the store for what the command line asks. Call it with the store's lock in hand. The
- * file's mode, 0600, is the whole of the authorisation: who may use the socket may also write the store.
+ * Listens beside the store for requests of the command line. Requires the store's lock. The file's mode, 0600, is the
+ * whole of the authorisation: a user who may use the socket may also write the store.
  *
- * @throws Error when the path is too long, is not a socket, or somebody listens there
+ * @throws Error when the path is too long, is not a socket, or another process listens there
  */
 export async function openControlServer(options: ControlServerOptions): Promise<ControlServer> {
   const path = socketPath(options.storeFile)
@@ -73,13 +73,13 @@ export async function openControlServer(options: ControlServerOptions): Promise<
         server.close(error => (error === undefined ? resolve() : reject(error)))
         server.closeIdleConnections()
       })
-      // Only now: the socket's file is removed by the address it was made by.
+      // Only after the close: the socket's file is removed through the path that it was created with.
       address.release()
     },
   }
 }
 
-/** A socket that nobody listens on was left by a server that was killed. */
+/** Removes a socket that nothing listens on: a killed server left it behind. */
 async function removeStale(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
@@ -91,7 +91,7 @@ async function removeStale(path: string): Promise<void> {
 function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    // The file is made by listen() itself, so it never stands there with a wider mode than it should have.
+    // listen() creates the file itself, so the umask ensures that it never has a wider mode.
     const mask = process.umask(0o177)
     try {
       server.listen(path, () => {
@@ -138,7 +138,7 @@ function isReading(name: OperationName): boolean {
 
 type Acts = { readonly [N in OperationName]: (body: z.output<(typeof operations)[N]>) => object }
 
-/** What each operation does, with the body it takes; a promise or the answer itself. */
+/** The implementation of each operation, called with its body; returns the result or a promise of it. */
 function actsOf({ accounts, payments, records, providers, reload }: ControlServerOptions): Acts {
   const paying = (): PaymentActions => {
     if (payments !== undefined) return payments
@@ -173,7 +173,7 @@ function actsOf({ accounts, payments, records, providers, reload }: ControlServe
   }
 }
 
-/** A statement that was compiled before has nothing left to build. */
+/** A statement that was compiled by the client has nothing left to build. */
 function stepOf(step: RecordStepMessage): RecordStep {
   if (!('write' in step)) return step
   const { write, rows } = step
@@ -181,7 +181,7 @@ function stepOf(step: RecordStepMessage): RecordStep {
   return { write: compiled, ...(rows !== undefined && { rows }) }
 }
 
-/** @throws SyntaxError when the body is not what the operation takes */
+/** @throws SyntaxError when the body does not match the operation's schema */
 function taken(schema: z.ZodType, body: unknown): unknown {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data

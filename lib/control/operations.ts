@@ -27,7 +27,7 @@ const recordStep = z.union([
   z.strictObject({ debit: recordMovement }),
 ])
 
-/** A step of a transaction as it goes to a running server: what builds queries stays where they are built. */
+/** A step of a transaction in a message to a running server; queries are compiled by the client. */
 export type RecordStepMessage = z.output<typeof recordStep>
 
 const movement = z.strictObject({
@@ -38,7 +38,7 @@ const movement = z.strictObject({
   source: source.optional(),
 })
 
-/** What can be asked of a running server, and the body of each request. */
+/** The operations of a running server, and the body of each request. */
 export const operations = {
   ping: z.strictObject({}),
   reload: z.strictObject({}),
@@ -80,11 +80,11 @@ export const operations = {
     operator: text.optional(),
   }),
   'payment.reconcile': z.strictObject({ days: z.int().min(1).max(1095) }),
-  // Who may use the socket may also write the store, so what is written needs no more than a shape.
+  // A user who may use the socket may also write the store, so only the shape is checked.
   'records.write': z.strictObject({ steps: z.array(recordStep).min(1).max(2000) }),
 } as const
 
-/** What the running server can be asked to do. */
+/** The name of an operation of a running server. */
 export type OperationName = keyof typeof operations
 
 /** Whether there is an operation of that name. */
@@ -116,10 +116,10 @@ const providerHealth = z.object({
   ),
 })
 
-/** The answers, checked: what listens on the socket may be another version. */
+/** The results, validated: the server on the socket may be another version. */
 export const results = {
   ping: z.object({ pid: z.int() }),
-  // What is wrong with the configuration; empty where it was taken.
+  // What is wrong with the configuration; empty where it was applied.
   reload: z.object({ problems: z.array(z.string()) }),
   'account.create': z.object({ id: z.string() }),
   'account.credit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
@@ -165,10 +165,10 @@ export const results = {
 
 export type OperationResults = { [N in OperationName]: z.output<(typeof results)[N]> }
 
-/** The answer of the server when it could not. */
+/** The response of the server when the operation failed. */
 export const failure = z.object({ error: z.object({ code: z.string(), message: z.string() }) })
 
-/** An optional member that is undefined is a member that is absent. */
+/** Removes optional members that are undefined. */
 export function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(value).filter(([, member]) => member !== undefined)
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> }

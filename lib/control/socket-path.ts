@@ -1,25 +1,25 @@
 import { closeSync, openSync } from 'node:fs'
 import { basename, dirname, relative } from 'node:path'
 
-/** What `sun_path` holds, less its closing zero: 108 bytes on Linux, 104 on macOS and the BSDs. */
+/** The size of `sun_path` without its closing zero: 108 bytes on Linux, 104 on macOS and the BSDs. */
 const pathBytesMax = process.platform === 'linux' ? 107 : 103
 
-/** Where a running server is reached: beside its store. */
+/** The control socket of a running server: beside its store. */
 export function socketPath(storeFile: string): string {
   return `${storeFile}.sock`
 }
 
-/** A way to a socket that is short enough for the system; valid until it is released. */
+/** A path to a socket that is short enough for the system; valid until it is released. */
 interface SocketAddress {
   readonly path: string
   release(): void
 }
 
 /**
- * The address to hand to the system, which allows about a hundred bytes: the shorter of the absolute and
- * the relative path, or on Linux a way through an open handle of the folder.
+ * The path for the system calls, which allow about a hundred bytes: the shorter of the absolute and the relative path,
+ * or on Linux a path through an open handle of the folder.
  *
- * @throws Error when none is short enough, or there is no such folder
+ * @throws Error when none is short enough, or the folder does not exist
  */
 export function socketAddress(path: string): SocketAddress {
   const fromHere = relative(process.cwd(), path)

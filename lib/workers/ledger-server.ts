@@ -4,10 +4,10 @@ import type { Price } from '../money/price.ts'
 import { errorMessage } from './peer.ts'
 import type { HoldNews, LedgerOperations, PlacedHold, SentCharge } from './worker-operations.ts'
 
-/** Tells the worker of its holds. */
+/** Sends news of holds to the worker. */
 type TellNews = <Name extends keyof HoldNews>(name: Name, ...values: Parameters<HoldNews[Name]>) => void
 
-/** Does for one worker what it asks of the ledger, and keeps its holds, which end with it. */
+/** Runs the ledger operations that one worker requests, and tracks its holds, which end with it. */
 export class LedgerServer {
   readonly #ledger: Ledger
   readonly #tell: TellNews
@@ -47,7 +47,7 @@ export class LedgerServer {
     findPrices: hashes => this.#ledger.findPrices(hashes),
   }
 
-  /** The worker is gone: gives back what it held. Answers the holds. */
+  /** Releases what the worker held, after it is gone. Returns the holds. */
   async close(): Promise<readonly HoldRequest[]> {
     this.#isClosed = true
     const holds = [...this.#holds.values()]
@@ -68,7 +68,7 @@ export class LedgerServer {
     hold.durable.then(
       () => this.#tell('holdDurable', id),
       (error: unknown) => {
-        // It holds nothing any more.
+        // The hold failed and holds nothing any more.
         this.#holds.delete(id)
         this.#tell('holdFailed', id, errorMessage(error))
       },
@@ -90,7 +90,7 @@ export class LedgerServer {
     try {
       return await resolve(hold)
     } catch (error) {
-      // What went wrong before it was resolved leaves it open.
+      // A failure before it was resolved leaves it open.
       if (error instanceof HoldResolvedError || error instanceof LedgerUnavailableError) throw error
       if (this.#isClosed) await this.#giveBack(hold)
       else this.#holds.set(id, hold)
@@ -98,7 +98,7 @@ export class LedgerServer {
     }
   }
 
-  /** @returns false when it was over already */
+  /** @returns false when it was already resolved */
   async #giveBack(hold: Hold): Promise<boolean> {
     try {
       await this.#ledger.release(hold)

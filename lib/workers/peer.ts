@@ -9,15 +9,15 @@ import {
 } from '../ledger/ledger.ts'
 import type { Balance } from '../ledger/ledger.ts'
 
-/** Takes messages to another process and brings its own, in order, until it is closed. */
+/** Sends messages to another process and receives its messages, in order, until it is closed. */
 export interface Channel {
   send(message: unknown): void
   onMessage(listener: (message: unknown) => void): void
-  /** The other end is gone, and what it had sent has been heard. */
+  /** Called when the other end is gone and everything it had sent has been received. */
   onClose(listener: () => void): void
 }
 
-/** What a channel needs of a process: this one, or one that it has forked. */
+/** The parts of a process that a channel uses: this process, or one that it has forked. */
 interface LinkedProcess {
   readonly connected: boolean
   readonly pid?: number | undefined
@@ -27,14 +27,14 @@ interface LinkedProcess {
   disconnect?(): void
 }
 
-/** How long a process that has exited may be read from. */
+/** How long the messages of a process that has exited are still read. */
 const restMs = 1000
 
 /** The channel that Node opens between a process and those it forks. */
 export function processChannel(linked: LinkedProcess): Channel {
   return {
     send(message) {
-      // What can no longer be sent is told of by the close.
+      // A message that cannot be sent any more is followed by the close event.
       if (linked.connected) linked.send?.(message as object, () => undefined)
     },
     onMessage: listener => void linked.on('message', listener),
@@ -47,10 +47,11 @@ export function processChannel(linked: LinkedProcess): Channel {
       }
       linked.once('disconnect', close)
       linked.once('error', () => {
-        // One that could not be started has no end to be told of.
+        // A process that could not be started emits no disconnect.
         if (linked.pid === undefined) close()
       })
-      // A process killed while a connection is handed to it may never be said to have disconnected; as long as
+      // A process killed while a connection is passed to it may never emit a disconnect; until then, more connections
+      // would be passed to it.
       // it is not, connections would be handed to it.
       linked.once('exit', () => {
         setTimeout(() => {
@@ -62,7 +63,7 @@ export function processChannel(linked: LinkedProcess): Channel {
   }
 }
 
-/** An error on its way to another process: its kind, and what its kind is made of. */
+/** An error in a message to another process: its kind, and the values to rebuild it from. */
 export type ErrorMessage =
   | readonly ['balance', number, number, Balance]
   | readonly ['budget', number, number, KeyBudget, number]
@@ -78,7 +79,7 @@ export type ErrorMessage =
   | readonly ['range', string]
   | readonly ['other', string, string]
 
-/** Takes an error apart; what callers act by is kept, where it was thrown is not. */
+/** Serialises an error; what callers act on is kept, its stack is not. */
 export function errorMessage(error: unknown): ErrorMessage {
   if (error instanceof BalanceInsufficientError)
     return ['balance', error.likelyMicros, error.worstMicros, error.balance]
@@ -104,7 +105,7 @@ export function errorMessage(error: unknown): ErrorMessage {
   return error instanceof Error ? ['other', error.name, error.message] : ['other', 'Error', String(error)]
 }
 
-/** The error again, of the same class. */
+/** Rebuilds the error, in the same class. */
 export function errorOf(message: ErrorMessage): Error {
   switch (message[0]) {
     case 'balance':
@@ -126,7 +127,7 @@ export function errorOf(message: ErrorMessage): Error {
   }
 }
 
-/** What one process can be asked by another, by name. */
+/** The operations that another process can call, by name. */
 export type Operations = Readonly<Record<string, (...values: never[]) => unknown>>
 
 type Answers<T> = Promise<Awaited<T>>
@@ -143,9 +144,9 @@ type Message =
   | readonly [typeof failure, number, ErrorMessage]
 
 /**
- * One end of a conversation between two processes that ask each other. What is said in one turn of the event
- * loop goes as one message. It is heard in the order in which it was said, and each asking is begun at once
- * when it is heard, so that what follows it may count on it.
+ * One end of a connection between two processes that call each other. Messages of one iteration of the event loop are
+ * sent together. They are received in the order in which they were sent, and each call starts as soon as it is
+ * received, so that later messages can rely on it.
  */
 export class Peer<Theirs extends Operations, Ours extends Operations> {
   readonly #channel: Channel
@@ -159,14 +160,14 @@ export class Peer<Theirs extends Operations, Ours extends Operations> {
     this.#channel = channel
     this.#ours = ours
     channel.onMessage(messages => {
-      // What comes after the end is of nobody: what was left open has been given back by then.
+      // Messages after the close are ignored: what was open has been released by then.
       if (this.#isClosed) return
       for (const message of messages as readonly Message[]) this.#hear(message)
     })
     channel.onClose(() => this.#close())
   }
 
-  /** @throws LedgerUnavailableError when the other process is gone, and what it throws */
+  /** @throws LedgerUnavailableError when the other process is gone, and what the other process throws */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     ...values: Parameters<Theirs[Name]>
@@ -179,22 +180,22 @@ export class Peer<Theirs extends Operations, Ours extends Operations> {
     return waiting.promise as Answers<ReturnType<Theirs[Name]>>
   }
 
-  /** Says something that needs no answer. */
+  /** Calls an operation without waiting for a result. */
   tell<Name extends keyof Theirs & string>(name: Name, ...values: Parameters<Theirs[Name]>): void {
     if (!this.#isClosed) this.#say([tell, 0, name, ...values])
   }
 
-  /** Askings that have not been answered. */
+  /** The number of calls without a result so far. */
   get waiting(): number {
     return this.#waiting.size
   }
 
   #say(message: Message): void {
-    // After the callbacks of this turn: they are what there is to be gathered.
+    // After the callbacks of this iteration, whose messages are to be sent together.
     if (this.#said.push(message) === 1) setImmediate(() => this.flush())
   }
 
-  /** Sends what was said in this turn by now. */
+  /** Sends the messages gathered so far in this iteration. */
   flush(): void {
     const said = this.#said
     if (said.length === 0) return
@@ -223,7 +224,7 @@ export class Peer<Theirs extends Operations, Ours extends Operations> {
       const result = value instanceof Promise ? await value : value
       if (id !== undefined && !this.#isClosed) this.#say([answer, id, result])
     } catch (error) {
-      // A telling has nobody who waits for it: what fails in it is a failure of this process.
+      // No caller waits for a one-way message: its failure is a failure of this process.
       if (id === undefined) throw error
       if (!this.#isClosed) this.#say([failure, id, errorMessage(error)])
     }

@@ -15,9 +15,9 @@ import type { HoldNews, LedgerOperations, SentCharge } from './worker-operations
 
 const done = Promise.resolve()
 
-/** A hold that another process has placed. It hears from there when the hold is on the disk. */
+/** A hold placed in another process. News from there says when it is on the disk. */
 class RemoteHold implements Hold {
-  /** Names it between the two processes. */
+  /** Identifies it between the two processes. */
   readonly id: number
   readonly exchangeId: string
   readonly sequence: number
@@ -47,7 +47,7 @@ class RemoteHold implements Hold {
     return this.#waiting.promise
   }
 
-  /** Answers may come in another order than they were asked for in; no total ever falls. */
+  /** Results may arrive in another order than their calls; no total ever falls. */
   raise({ likelyMicros, worstMicros }: HeldSums): void {
     this.likelyMicros = Math.max(this.likelyMicros, likelyMicros)
     this.worstMicros = Math.max(this.worstMicros, worstMicros)
@@ -67,7 +67,7 @@ class RemoteHold implements Hold {
 
   /**
    * Called before it is resolved.
-   * @throws HoldResolvedError when it is already
+   * @throws HoldResolvedError when it is already resolved
    * @throws LedgerUnavailableError when it could not be written
    */
   checkOpen(): void {
@@ -76,10 +76,10 @@ class RemoteHold implements Hold {
   }
 }
 
-/** The ledger of another process, which alone decides and writes. */
+/** A proxy for the ledger of another process, which alone decides and writes. */
 export class RemoteLedger implements Ledger {
   readonly #peer: Peer<LedgerOperations, Operations>
-  /** Those that are not known to be on the disk. */
+  /** Holds that are not yet known to be on the disk. */
   readonly #unwritten = new Map<number, RemoteHold>()
   readonly #sentPrices = new Set<string>()
   readonly #recordedPrices = new Set<string>()
@@ -106,7 +106,7 @@ export class RemoteLedger implements Ledger {
   readonly findUsage: Ledger['findUsage'] = exchangeId => this.#peer.ask('findUsage', exchangeId)
   readonly balance: Ledger['balance'] = accountId => this.#peer.ask('balance', accountId)
 
-  /** What the ledger's process says of holds. */
+  /** Receives the ledger process's news of holds. */
   readonly news: HoldNews = {
     holdDurable: id => this.#takeUnwritten(id)?.becomeDurable(),
     holdFailed: (id, error) => this.#takeUnwritten(id)?.fail(errorOf(error)),
@@ -114,7 +114,7 @@ export class RemoteLedger implements Ledger {
 
   async placeHold(request: HoldRequest): Promise<Hold> {
     const hold = new RemoteHold(this.#nextHoldId++, request)
-    // News of it may be heard together with the answer, before whoever waits for that goes on.
+    // News may arrive in the same message as the result, before the caller that awaits the result continues.
     this.#unwritten.set(hold.id, hold)
     try {
       const { worstMicros, isDurable } = await this.#peer.ask('placeHold', hold.id, request)
@@ -143,13 +143,13 @@ export class RemoteLedger implements Ledger {
 
   async release(hold: Hold): Promise<void> {
     const open = ours(hold)
-    // What could not be written holds nothing.
+    // A hold that could not be written holds nothing.
     if (open.state === 'open' && open.failure !== undefined) return
     open.checkOpen()
     try {
       await this.#resolve(open, 'released', () => this.#peer.ask('release', open.id))
     } catch (error) {
-      // It may have become known meanwhile.
+      // The failure of the hold may have been reported meanwhile.
       if (open.failure === undefined) throw error
     }
   }
@@ -178,7 +178,7 @@ export class RemoteLedger implements Ledger {
     return hold
   }
 
-  /** A hold is resolved from the moment it is asked for; only what went wrong before it was leaves it open. */
+  /** A hold counts as resolved from the moment of the call; only a failure before it was resolved leaves it open. */
   async #resolve<T>(hold: RemoteHold, state: RemoteHold['state'], ask: () => Promise<T>): Promise<T> {
     hold.state = state
     try {

@@ -22,10 +22,10 @@ import {
 } from './worker-operations.ts'
 import type { Admission, Limits, RateLimiting, TakenOfLimits } from '../rate-limits/rate-limits.ts'
 
-/** How long exchanges may go on after a failure, in which not everything may be as it should. */
+/** How long exchanges may continue after an uncaught failure, which may have left the memory inconsistent. */
 const failureMs = 10_000
 
-/** What a worker has of the store. */
+/** A worker's access to the store. */
 interface WorkerStore extends Pick<FrontOptions, 'ledger' | 'keys' | 'reports' | 'writesWaiting'> {
   close(): Promise<void>
 }
@@ -38,16 +38,16 @@ interface RunningWorker {
   readonly store: WorkerStore
 }
 
-/** What a worker is given by the program it is part of. */
+/** What the surrounding program provides to a worker. */
 interface WorkerProgram {
   readonly plugins: PluginRegistry
   /** Ends the process at once. */
   readonly exit: (code: number) => void
 }
 
-/** Meets requests for the process that started this one, and ends with it. */
+/** Serves requests for the process that started this one, and ends with it. */
 export function runWorker({ plugins, exit }: WorkerProgram): void {
-  // A terminal tells the whole group of processes; the one that started this one decides what follows.
+  // A terminal signals the whole process group; the process that started this one decides what happens.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const keys = new MemoryKeyDirectory()
   let running: RunningWorker | undefined
@@ -101,7 +101,7 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
     },
   })
   const ledger = new RemoteLedger(peer)
-  // Whoever has the ledger is gone: nothing can be charged, so nothing may come to a whole end.
+  // The process that has the ledger is gone: nothing can be charged, so no response may end as complete.
   channel.onClose(() => exit(0))
 }
 
@@ -121,7 +121,7 @@ interface WorkerParts extends WorkerProgram {
   readonly configInForce: () => Config
 }
 
-/** What keys have taken of their limits over all workers, as another process counts it. */
+/** The use of keys' limits over all workers, which another process counts. */
 class RemoteRateLimits implements RateLimiting {
   readonly #peer: Peer<LimitOperations, Operations>
   #nextId = 1
@@ -173,7 +173,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
   return { front, log, store, errors, metrics: config.admin === undefined ? undefined : front.openMetrics() }
 }
 
-/** On PostgreSQL each worker is a node by itself; a SQLite file is read here and written elsewhere. */
+/** On PostgreSQL each worker is a node of its own; a SQLite file is read here and written by the primary process. */
 async function openWorkerStore(
   config: Config,
   log: OwnedLog,
@@ -192,7 +192,7 @@ async function openWorkerStore(
     })
   }
   const { readSqliteKeys } = await import('../stores/sqlite/sqlite-queries.ts')
-  // Changes from now on are told, and those before stand in the file.
+  // Later changes arrive as messages, and the earlier ones are in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
   const reports = await openReports(config.store, systemClock, {
     riskRule: () => configInForce().hold.risk,
@@ -201,7 +201,7 @@ async function openWorkerStore(
   return { ledger, keys, reports, writesWaiting: () => peer.waiting, close: () => reports.close() }
 }
 
-/** What is left in memory may be wrong after a failure: what runs may end, and another worker takes the place. */
+/** After a failure the memory may be inconsistent: open exchanges may end, and another worker takes over. */
 function watchFailures({ front, log }: RunningWorker, exit: WorkerProgram['exit']): void {
   let hasFailed = false
   const end = async (): Promise<void> => {

@@ -24,18 +24,18 @@ interface WorkerFrontOptions {
   readonly workerFile?: string
   readonly passLogLines?: (lines: string) => void
   readonly droppedLogLines: () => number
-  /** Told of the alarms of workers, which they log and count themselves. */
+  /** Called with the alarms of workers, which log and count them themselves. */
   readonly noteAlarm: WorkerLinkOptions['onAlarm']
-  /** Told of the errors of workers. */
+  /** Called with the errors of workers. */
   readonly noteErrors: WorkerLinkOptions['onErrors']
 }
 
-/** How long after its deadline a worker that drains may take; it waits for a store in trouble itself. */
+/** How long after its deadline a draining worker may take; it waits for a failing store itself. */
 const stuckMs = 75_000
 
 /**
- * Starts the workers of a config, and waits until they could serve.
- * @throws whatever keeps one of them from starting
+ * Starts the workers of a config, and waits until they can serve.
+ * @throws any error that keeps one of them from starting
  */
 export async function openWorkerFront(
   options: WorkerFrontOptions,
@@ -48,13 +48,13 @@ export async function openWorkerFront(
     throw error
   }
   const { store, config } = options
-  // Nodes of a database hear of keys from it.
+  // Nodes of a PostgreSQL store receive changes of keys from the database.
   const accounts =
     config.store.kind === 'sqlite' ? sharedAccounts(store.accounts, store.keys, front.askAll) : store.accounts
   return { front, accounts }
 }
 
-/** Meets requests in several processes, which share the port and ask this one for all that there is one of. */
+/** Serves requests in several processes, which share the port and call this process for everything that exists once. */
 class WorkerFront implements Front {
   readonly #options: WorkerFrontOptions
   readonly #bus: PipelineBus
@@ -68,7 +68,7 @@ class WorkerFront implements Front {
   #isClosing = false
   #hasListened = false
   #port = 0
-  /** Reloads and starts of workers, one at a time, so that no worker is left with an older config. */
+  /** Reloads and starts of workers run one at a time, so that no worker is left with an older config. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkerFrontOptions) {
@@ -92,7 +92,7 @@ class WorkerFront implements Front {
   async listen(): Promise<string> {
     const [first, ...others] = [...this.#links.values()]
     if (first === undefined) throw new Error('no worker is left to listen')
-    // The first finds the port, where any will do, and the others share it.
+    // The first worker chooses the port where the config leaves it open, and the others share it.
     const url = await this.#listenOn(first)
     this.#port = portOf(url)
     await Promise.all(others.map(link => this.#listenOn(link)))
@@ -139,7 +139,7 @@ class WorkerFront implements Front {
     return [...this.#links.values()].some(link => link.isListening)
   }
 
-  /** In turn with starts of workers, so that none begins without it. */
+  /** Runs in sequence with starts of workers, so that none starts without the switches. */
   switchProviders(switches: readonly ProviderSwitch[]): Promise<void> {
     return this.#inTurn(async () => {
       this.#switches = switches
@@ -223,7 +223,7 @@ class WorkerFront implements Front {
 
   async #replace(number: number): Promise<void> {
     if (this.#isClosing) return
-    // The port that was found is shared as long as somebody has it; then it must be asked for by its number.
+    // The port chosen at the start stays open only while a worker has it; after that it must be requested by number.
     const { listen } = this.#config
     if (!this.isServing()) this.#config = { ...this.#config, listen: { ...listen, port: this.#port } }
     let link: WorkerLink | undefined
@@ -241,7 +241,7 @@ class WorkerFront implements Front {
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(act)
-    this.#turn = result.catch(() => undefined) // Whoever asked is told; the next in turn need not know.
+    this.#turn = result.catch(() => undefined) // The caller gets the error; the next one does not depend on it.
     return result
   }
 
@@ -251,7 +251,7 @@ class WorkerFront implements Front {
   }
 }
 
-/** What a worker is asked may be lost with it, which is no failure of who asks. */
+/** Ignores the failure of a call when the worker is gone: that is not an error of the caller. */
 async function unlessGone(link: WorkerLink, asked: Promise<unknown>): Promise<void> {
   try {
     await asked

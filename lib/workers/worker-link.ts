@@ -19,7 +19,7 @@ import { memoryLimit } from '../overload/overload.ts'
 
 const firstMs = 100
 const lastMs = 10_000
-/** A worker that ran so long failed by an accident, and not at its start. */
+/** A worker that ran this long did not fail because of its start. */
 const soundMs = 60_000
 
 interface Record {
@@ -27,13 +27,13 @@ interface Record {
   startsAt: number
 }
 
-/** When workers that ended are started again: soon, and the later the more often it happens. */
+/** Schedules the restart of workers that ended: soon, and later the more often it happens. */
 export class Restarts {
   readonly #records = new Map<number, Record>()
   readonly #timers = new Set<NodeJS.Timeout>()
   #isStopped = false
 
-  /** Answers in how many milliseconds it is started. */
+  /** Returns the delay until the start, in milliseconds. */
   plan(number: number, start: () => void): number {
     const now = steadyClock.now()
     const last = this.#records.get(number)
@@ -57,38 +57,38 @@ export class Restarts {
 }
 
 export interface WorkerLinkOptions {
-  /** Its place among the workers, from 1; another one takes it when this one is gone. */
+  /** Its place among the workers, from 1; its replacement gets the same number. */
   readonly number: number
   readonly file: string
   readonly config: Config
   readonly store: Pick<Store, 'ledger'>
   readonly limits: () => Promise<RateLimiting>
-  /** Takes whole lines of its log. */
+  /** Receives whole lines of its log. */
   readonly onLines: (lines: string) => void
   readonly onAlarm: PrimaryOperations['noteAlarm']
   readonly onErrors: PrimaryOperations['noteErrors']
 }
 
-/** How long a worker may take to be ready, or to count, in milliseconds. */
+/** How long a worker may take until it is ready, in milliseconds. */
 const startMsMax = 30_000
-/** How long it may take for whatever else it is asked. */
+/** How long it may take for any other call. */
 const answerMsMax = 10_000
-/** How long metrics wait for one that does not answer: whoever reads them gives up soon. */
+/** How long metrics wait for a worker that does not respond: scrapers have short timeouts. */
 const metricsMsMax = 3_000
 
-/** What was left of a worker. */
+/** How a worker ended. */
 export interface WorkerEnd {
   readonly code: number | null
   readonly signal: string | null
   /** Why it could not be started at all. */
   readonly error?: Error
-  /** Holds of the exchanges that it lost; they are released. */
+  /** Holds of the exchanges that were lost with it; they are released. */
   readonly releasedHolds: readonly HoldRequest[]
 }
 
 /**
- * What one of several workers may take of what the config grants the gateway: an equal share of all that is
- * counted by the process. Providers' connections are at least as many as workers; the config's check says so.
+ * The config for one of several workers: an equal share of every limit that is counted per process. Providers'
+ * connections are at least as many as workers; the check of the config ensures it.
  */
 function shareConfig(config: Config): Config {
   const { workers, limits, providers } = config
@@ -116,16 +116,16 @@ function shareConfig(config: Config): Config {
   }
 }
 
-/** A worker, as the process that started it has it. */
+/** A worker, as seen from the process that started it. */
 export class WorkerLink {
   readonly number: number
-  /** The config that it acts by. */
+  /** The config that it runs with. */
   config: Config
   isListening = false
   isGone = false
-  /** When they were asked for last. */
+  /** As of the last reading. */
   metrics: MetricValues = []
-  /** Fulfilled when it is gone and nothing of it is left open. */
+  /** Resolves when it is gone and nothing of it is left open. */
   readonly ended: Promise<WorkerEnd>
   readonly peer: Peer<WorkerOperations, PrimaryOperations>
   readonly #worker: Worker
@@ -141,7 +141,7 @@ export class WorkerLink {
     )
     const limits = new LimitServer(options.limits)
     const channel = processChannel(child)
-    // Its pipe is read to the end before it closes: what it had asked for before it died is done.
+    // Its pipe is read to the end before it closes: the calls it made before it died are executed.
     const closed = new Promise<void>(resolve => {
       channel.onClose(() => {
         this.isGone = true
@@ -172,7 +172,7 @@ export class WorkerLink {
     return this.#worker.process.pid
   }
 
-  /** Makes it ready. @throws whatever keeps it from starting */
+  /** Makes it ready. @throws any error that keeps it from starting */
   async start(): Promise<void> {
     const started = this.peer.ask('start', this.number, configMessage(shareConfig(this.config)))
     await this.answered(started, startMsMax)
@@ -193,7 +193,7 @@ export class WorkerLink {
     this.config = config
   }
 
-  /** What it has counted; of one that does not answer, what it had when it was asked before. */
+  /** Its current metrics, or the previous reading when it does not respond. */
   async readMetrics(): Promise<MetricValues> {
     const known = this.metrics
     if (!this.isListening) return known
@@ -211,8 +211,8 @@ export class WorkerLink {
   }
 
   /**
-   * Waits for what it was asked. One that does not answer in time hangs, and is ended: a key could be revoked
-   * for all but it, and no other would ever be given the next config.
+   * Waits for the result of a call. A worker that does not respond in time hangs, and is killed: otherwise a revoked
+   * key would still work in it, and no later config could be applied.
    */
   async answered<T>(asked: Promise<T>, withinMs = answerMsMax): Promise<T> {
     const timer = setTimeout(() => this.kill(), withinMs)
@@ -223,7 +223,7 @@ export class WorkerLink {
     }
   }
 
-  /** Ends it when nothing of it is needed any more. */
+  /** Disconnects it when it is not needed any more. */
   disconnect(): void {
     if (this.#worker.isConnected()) this.#worker.process.disconnect()
   }
@@ -244,7 +244,7 @@ function forkWorker(file: string): Worker {
     args: [],
     execArgv: [],
     serialization: 'advanced',
-    // Lines of several processes would mix in one pipe: they go through this one.
+    // Lines of several processes would mix in one pipe, so they pass through this process.
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   })
   return cluster.fork()

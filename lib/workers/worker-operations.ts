@@ -11,20 +11,20 @@ import type { Admission, Limits, RateLimiting, TakenOfLimits } from '../rate-lim
 import type { Accounts, KeyDirectory, KeyRecord } from '../accounts/accounts.ts'
 import { keyDigest } from '../accounts/memory-key-directory.ts'
 
-/** What a worker asks of the process that counts for all. Admissions are named by numbers of the worker's own. */
+/** Calls of a worker to the process that counts limits for all. The worker numbers its admissions itself. */
 export type LimitOperations = {
   admit(id: number, key: string, limits: Limits, tokens: number): Promise<void>
   endAdmission(id: number, tokensUsed: number | undefined): Promise<void>
   takenOfLimits(key: string): Promise<TakenOfLimits>
 }
 
-/** Counts for one worker what its requests take of their keys' limits. What is open ends with it. */
+/** Counts the use of keys' limits for one worker. Its open admissions end with it. */
 export class LimitServer {
   readonly #limits: () => Promise<RateLimiting>
   readonly #open = new Map<number, Admission>()
   #isClosed = false
 
-  /** @param limits opened when the first request asks */
+  /** @param limits opened at the first request */
   constructor(limits: () => Promise<RateLimiting>) {
     this.#limits = limits
   }
@@ -44,7 +44,9 @@ export class LimitServer {
     takenOfLimits: async key => (await this.#limits()).taken(key),
   }
 
-  /** Frees the slots of a worker that is gone. What its requests used nobody knows, so what they took stays. */
+  /**
+   * Frees the slots of a worker that is gone. The use of its requests is unknown, so what they reserved stays counted.
+   */
   async close(): Promise<void> {
     this.#isClosed = true
     const open = [...this.#open.values()]
@@ -53,18 +55,18 @@ export class LimitServer {
   }
 }
 
-/** A charge on its way to the ledger: its prices by their hash. */
+/** A charge in a message to the ledger: its prices are given by their hash. */
 export interface SentCharge extends Omit<ChargeRequest, 'lines'> {
   readonly lines: readonly { readonly usage: UsageLine; readonly priceHash: string }[]
 }
 
-/** What became of a hold that was placed; its worst cost is the one that counts. */
+/** The result of placing a hold; its worst cost is the one that counts. */
 export interface PlacedHold {
   readonly worstMicros: Micros
   readonly isDurable: boolean
 }
 
-/** What the ledger does for a worker as for anybody. */
+/** Ledger operations that are the same for workers and other callers. */
 type SharedOperations = Pick<
   Ledger,
   | 'recordPrices'
@@ -83,64 +85,64 @@ type SharedOperations = Pick<
   | 'findPrices'
 >
 
-/** What a worker asks of the process that has the ledger. Holds are named by numbers of the worker's own. */
+/** Calls of a worker to the process that has the ledger. The worker numbers its holds itself. */
 export type LedgerOperations = SharedOperations & {
-  /** What of it is not durable yet is followed by `holdDurable` or `holdFailed`. */
+  /** When the result is not durable yet, `holdDurable` or `holdFailed` follows. */
   placeHold(holdId: number, request: HoldRequest): Promise<PlacedHold>
-  /** Answers the hold's totals from now on. */
+  /** Returns the hold's new totals. */
   growHold(holdId: number, totals: HeldSums): Promise<HeldSums>
   charge(holdId: number, charge: SentCharge): Promise<ChargeResult>
   release(holdId: number): Promise<void>
   openJob(holdId: number, job: NewJob): Promise<boolean>
-  /** Prices that charges of this worker are about to name. */
+  /** Sends the prices that charges of this worker will name. */
   knowPrices(prices: readonly Price[]): void
   chargeJob(job: Job, charge: SentCharge): Promise<ChargeResult | undefined>
 }
 
-/** What the worker is told of its holds. */
+/** News that a worker receives about its holds. */
 export type HoldNews = {
   holdDurable(holdId: number): void
   holdFailed(holdId: number, error: ErrorMessage): void
 }
 
-/** What workers ask of the process that started them. */
+/** Calls of workers to the process that started them. */
 export type PrimaryOperations = LedgerOperations &
   LimitOperations & {
-    /** An alarm was raised, to be kept. */
+    /** Records an alarm. */
     noteAlarm(code: string, details: Readonly<Record<string, unknown>>): void
-    /** Exchanges failed, to be counted. */
+    /** Counts failed exchanges. */
     noteErrors(counts: readonly ErrorCount[]): void
   }
 
-/** A config on its way to another process: its addresses as text, since their class does not travel. */
+/** A config in a message to another process: its addresses are text, since URL objects cannot be serialised. */
 interface ConfigMessage {
   readonly config: unknown
 }
 
-/** What a worker can be asked. */
+/** The operations of a worker. */
 export type WorkerOperations = HoldNews &
   KeyNews & {
-    /** Makes everything ready; the first thing that is asked. */
+    /** Makes everything ready; always the first call. */
     start(worker: number, config: ConfigMessage): Promise<void>
-    /** Answers where it listens. */
+    /** Returns the address it listens on. */
     listen(): Promise<string>
-    /** Makes another config ready; `takeConfig` or `dropConfig` follows. */
+    /** Prepares another config; `takeConfig` or `dropConfig` follows. */
     prepareConfig(config: ConfigMessage): Promise<void>
     takeConfig(): void
     dropConfig(): Promise<void>
     metrics(): Promise<MetricValues>
     switchProviders(switches: readonly ProviderSwitch[]): Promise<void>
     providerHealth(): Promise<readonly ProviderHealth[]>
-    /** Resolves when it has ended what ran and given everything back. Asked again, it brings the end nearer. */
+    /** Resolves when all exchanges have ended and everything is released. Called again, it brings the end nearer. */
     drain(drainMs: number, waitMs: number): Promise<void>
   }
 
-/** What is sent to a worker, so that all act by the very same config, whatever became of its files. */
+/** Serialises the config, so that all workers run with exactly the same one, even if its files have changed. */
 export function configMessage(config: Config): ConfigMessage {
   return { config: changed(config, value => (value instanceof URL ? { $address: value.href } : undefined)) }
 }
 
-/** The config again. */
+/** Rebuilds the config. */
 export function configOf({ config }: ConfigMessage): Config {
   return changed(config, value =>
     '$address' in value && typeof value.$address === 'string' ? new URL(value.$address) : undefined,
@@ -158,7 +160,7 @@ function changed(value: unknown, replace: (value: object) => unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changed(one, replace)]))
 }
 
-/** What a worker is told of keys; each is answered when the worker acts by it. */
+/** Changes of keys that a worker receives; each call resolves when the worker has applied it. */
 export type KeyNews = {
   putKey(digest: string, key: KeyRecord): void
   editKey(key: KeyRecord): void
@@ -166,13 +168,13 @@ export type KeyNews = {
   blockKeys(accountId: string, blockedAt: number | null): void
 }
 
-/** Asks all workers; resolves when each has answered or is gone. */
+/** Calls all workers; resolves when each has responded or is gone. */
 export type AskAll = <Name extends keyof KeyNews>(
   name: Name,
   ...values: Parameters<KeyNews[Name]>
 ) => Promise<void>
 
-/** Changes to accounts that resolve when all workers act by them, too. */
+/** Wraps `accounts` so that changes resolve when all workers have applied them, too. */
 export function sharedAccounts(accounts: Accounts, keys: KeyDirectory, askAll: AskAll): Accounts {
   return {
     createAccount: account => accounts.createAccount(account),
