@@ -9,17 +9,22 @@ import type { Plugin } from '../pipeline/plugin.ts'
 import { createExternal } from '../external-plugins/external-entry.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 
-/** What reading on without a client may cost: as long as most providers take to begin an answer, reasoning included. */
+/**
+ * Limits on reading for usage after a client has left: longer than most providers take to respond, reasoning included.
+ */
 const drainLimits = { timeMs: 600_000, bytesMax: 64 * 1_048_576 }
-/** How many answers are read on at once. Each holds a connection to its provider and some 64 KB. */
+/**
+ * How many responses are read at once after their clients have left. Each holds a provider connection and some 64 KB.
+ */
 const drainsMax = 1000
 
-/** What is there before the first gate. */
+/** The facts that are set before the first gate. */
 export const givenFacts: readonly Fact[] = ['route']
 
 /**
- * Makes the config's plugins.
- * @throws PipelineOrderError when there is none of a name, one from outside is not in order, or when nothing would be charged by mistake
+ * Creates the config's plugins.
+ * @throws PipelineOrderError when there is none of a name, an external one is in the wrong order, or the config charges
+ * nothing without saying so
  */
 export async function createPlugins(
   config: Config,
@@ -45,7 +50,7 @@ export async function createPlugins(
 }
 
 /**
- * Makes the config's plugins and the pipeline of them.
+ * Creates the config's plugins and the pipeline of them.
  * @throws PipelineOrderError when they cannot work together
  */
 export async function createPipeline(

@@ -20,41 +20,41 @@ import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health
 import { Upstreams } from '../upstream/upstreams.ts'
 import { UpstreamPools } from '../upstream/upstream-pools.ts'
 
-/** The part of a gateway that meets requests: in the process of the store, or in workers beside it. */
+/** The part of a gateway that serves requests: in the process of the store, or in workers beside it. */
 export interface Front {
-  /** Takes requests from now on; answers where: `http://127.0.0.1:8080`. */
+  /** Accepts requests from now on; returns the address: `http://127.0.0.1:8080`. */
   listen(): Promise<string>
-  /** Acts by another config from the next request on. On a throw the old config stays. */
+  /** Applies another config from the next request on. When it throws, the old config stays. */
   reload(config: Config): Promise<void>
-  /** Ends what runs, as `Drain` says. Called again, it brings the end nearer. */
+  /** Ends open exchanges, as `Drain` says. Called again, it brings the end nearer. */
   drain(options: DrainOptions): Promise<void>
-  /** Gives back what it has; after `drain`, or when it never listened. */
+  /** Releases its resources; after `drain`, or when it never listened. */
   close(): Promise<void>
   /** Counts from now on. */
   openMetrics(): ServedMetrics
-  /** Whether anybody takes requests. */
+  /** Whether any process accepts requests. */
   isServing(): boolean
-  /** Acts by what operators have switched, from the next request on. */
+  /** Applies the operators' switches, from the next request on. */
   switchProviders(switches: readonly ProviderSwitch[]): Promise<void>
-  /** What each process that meets requests knows of every provider. */
+  /** What each process that serves requests knows about every provider. */
   providerHealth(): Promise<readonly (readonly ProviderHealth[])[]>
 }
 
 export interface FrontOptions extends Pick<PluginContext, 'ledger' | 'keys' | 'reports' | 'clock'> {
-  /** The system's unless said. */
+  /** The system's by default. */
   readonly steadyClock?: Clock
   readonly config: Config
   readonly plugins: PluginRegistry
   readonly log: Log
   readonly bus: PipelineBus
-  /** Operations that the ledger's writer has not been sent yet. */
+  /** Operations that have not been sent to the ledger's writer yet. */
   readonly writesWaiting: () => number
   readonly droppedLogLines: () => number
-  /** A folder of this process alone for long bodies; undefined: where temporary files are. */
+  /** A folder for long bodies, used by this process alone; undefined: the folder for temporary files. */
   readonly spoolPath: string | undefined
 }
 
-/** A config that a front could act by. */
+/** A config that is ready to be applied. */
 interface PreparedConfig {
   commit(): void
   abandon(): Promise<void>
@@ -62,18 +62,18 @@ interface PreparedConfig {
 
 type Parts = Omit<PluginContext, 'config'>
 
-/** Meets requests in this process. */
+/** Serves requests in this process. */
 export class LocalFront implements Front {
   readonly #options: FrontOptions
   #hasListened = false
   readonly #parts: Parts
   readonly #overload: Overload
   readonly #closing: readonly (() => Promise<void> | undefined)[]
-  /** The one in force. */
+  /** The config in force. */
   #config: Config
   #server: GatewayServer | undefined
 
-  /** @throws PipelineOrderError, and whatever else keeps the config's pipeline from starting */
+  /** @throws PipelineOrderError, and any other error that keeps the config's pipeline from starting */
   static async open(options: FrontOptions): Promise<LocalFront> {
     const front = new LocalFront(options)
     try {
@@ -112,7 +112,7 @@ export class LocalFront implements Front {
     prepared.commit()
   }
 
-  /** All of a reload that can fail. */
+  /** Runs every step of a reload that can fail. */
   async prepare(config: Config): Promise<PreparedConfig> {
     const certificate = readCertificate(config)
     const pipeline = await startPipeline(config, this.#parts, this.#options.plugins)
@@ -191,13 +191,13 @@ function urlOf({ address, family, port }: AddressInfo, { tls }: Config): string 
   return `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
 }
 
-/** In memory a body may stand twice while its pieces are joined, beside all else; what is more goes to files. */
+/** A body may be in memory twice while its pieces are joined, so only a quarter is used; the rest goes to files. */
 function bodyBounds({ limits }: Config): { readonly bytesMax: number; readonly memoryBytesMax: number } {
   const bytesMax = limits.bodyBytesTotalMax
   return { bytesMax, memoryBytesMax: Math.min(bytesMax, Math.floor(memoryLimit(limits.memoryBytesMax) / 4)) }
 }
 
-/** Long bodies stand beside the store, in a folder that one process alone uses, or where temporary files do. */
+/** Long bodies are beside the store, in a folder of one process, or in the folder for temporary files. */
 export function spoolPath({ store }: Pick<Config, 'store'>, worker?: number): string | undefined {
   if (store.kind !== 'sqlite') return undefined
   return `${store.file}-bodies${worker === undefined ? '' : `-${worker}`}`

@@ -13,33 +13,33 @@ import type { Stage } from '../pipeline/plugin.ts'
 import type { PluginMetrics } from '../observability/plugin-metrics.ts'
 import type { UpstreamPools } from '../upstream/upstream-pools.ts'
 
-/** What a plugin is given when it is made. */
+/** What a plugin receives when it is created. */
 export interface PluginContext {
   readonly config: Config
   readonly ledger: Ledger
   readonly keys: KeyDirectory
   readonly reports: Reports
   readonly clock: Clock
-  /** For how long something lasts. */
+  /** For durations. */
   readonly steadyClock: Clock
   readonly bus: PipelineBus
   readonly pools: UpstreamPools
   readonly bodies: Bodies
   readonly log: Log
   readonly pluginMetrics: PluginMetrics
-  /** What responses usually have, by what was settled here. */
+  /** The usual size of responses, learnt from what was settled here. */
   readonly usualOutputs: UsualOutputs
-  /** Asked before work is done for callers whose key is unknown. */
+  /** Called before work is done for callers whose key is unknown. */
   readonly overload: Pick<Overload, 'admitUnknown'>
 }
 
 /** A plugin that a config can name. */
 interface PluginEntry {
-  /** Makes the plugin, or the stages that it has, from its options, which have passed the schema. */
+  /** Creates the plugin, or its stages, from options that have passed the schema. */
   create(context: PluginContext, options: Readonly<Record<string, unknown>>): Stage | readonly Stage[]
-  /** What its options may be; absent: it takes none. */
+  /** The schema of its options; absent: it has none. */
   readonly options?: z.ZodType
 }
 
-/** Every plugin an operator can name in the config. */
+/** Every plugin that an operator can name in the config. */
 export type PluginRegistry = Readonly<Record<string, PluginEntry>>

@@ -15,20 +15,20 @@ export function errorCode(error: Error): string {
 interface ErrorCountsOptions {
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
-  /** Keeps what has gathered, or passes it on. */
+  /** Stores the gathered counts, or passes them on. */
   readonly write: (counts: readonly ErrorCount[]) => Promise<void> | void
   /** How long errors gather before they are written. */
   readonly gatherMs?: number
 }
 
 const gatherMsDefault = 2000
-/** Codes that are counted apart at once; plugins from outside bring their own. */
+/** How many codes are counted separately; external plugins bring their own. */
 const codesMax = 500
 const otherCodes = 'others'
 
 /**
- * Counts how exchanges fail, by the code that the client received. The counts gather in memory, so that a flood of refused
- * requests costs one write in two seconds, and wait there for a store that is away.
+ * Counts how exchanges fail, by the code that the client received. The counts gather in memory, so that a flood of
+ * refused requests costs one write in two seconds, and stay there while the store is unavailable.
  */
 export class ErrorCounts {
   readonly #options: ErrorCountsOptions
@@ -53,14 +53,14 @@ export class ErrorCounts {
     })
   }
 
-  /** Adds counts, those of another process for instance. */
+  /** Adds counts, for instance those of another process. */
   readonly note = (counts: readonly ErrorCount[]): void => {
     if (this.#isClosed) return
     for (const one of counts) this.#add(one)
     this.#writes.expect()
   }
 
-  /** Writes what has gathered, for some seconds at most, and takes no more. */
+  /** Writes the gathered counts, for some seconds at most, and accepts no more. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#writes.close()
@@ -86,14 +86,14 @@ export class ErrorCounts {
       await this.#options.write([...taken.values()])
     } catch (error) {
       for (const one of taken.values()) this.#add(one)
-      // The store has said by itself that it is away.
+      // The store itself has reported that it is unavailable.
       if (!(error instanceof LedgerUnavailableError))
         this.#options.log.error({ error }, 'counts of errors could not be written; they are written later')
     }
   }
 }
 
-/** The gateway's code, or `provider_429` where the client received a provider's error as it was. */
+/** The gateway's code, or `provider_429` where the client received a provider's error unchanged. */
 function failureOf({ responseStatus = 0 }: Exchange, outcome: Outcome): string | undefined {
   if ('error' in outcome) return errorCode(outcome.error)
   return outcome.kind === 'completed' && responseStatus >= 400 ? `provider_${responseStatus}` : undefined

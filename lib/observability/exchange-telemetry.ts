@@ -10,7 +10,7 @@ import { knownProvider } from '../providers/known-providers.ts'
 
 type Attempt = Readonly<Record<string, unknown>>
 
-/** Names of OpenTelemetry's conventions for generative AI; another operation or provider goes by its own. */
+/** The names in OpenTelemetry's conventions for generative AI; other operations and providers keep their own names. */
 const operationNames: Readonly<Record<string, string>> = {
   chat: 'chat',
   completions: 'text_completion',
@@ -21,7 +21,7 @@ const operationNames: Readonly<Record<string, string>> = {
   responses: 'chat',
   'stream-generate-content': 'generate_content',
 }
-/** Turns exchanges that have ended into spans and metrics. */
+/** Turns ended exchanges into spans and metrics. */
 export interface ExchangeTelemetry {
   /** Its span, as a header for the provider. */
   traceParent(exchange: Exchange): string
@@ -134,7 +134,7 @@ function requestAttributes(exchange: Exchange, { kind }: Outcome, error: string 
   }
 }
 
-/** What is known of a generation beside its usage. */
+/** The attributes of a generation beside its usage. */
 function generationAttributes(exchange: Exchange): Attributes {
   const operation = exchange.find('route')?.match.operation.name ?? 'unknown'
   const target = exchange.find('target')
@@ -150,7 +150,7 @@ function generationAttributes(exchange: Exchange): Attributes {
   }
 }
 
-/** Of an attempt that came to nothing, which may have been at another provider. */
+/** The attributes of a failed attempt, which may have been at another provider. */
 function withoutResponse(attributes: Attributes, provider: string): Attributes {
   const { 'gen_ai.response.model': _answered, ...asked } = attributes
   if (provider === asked['gateway.provider']) return asked
@@ -179,7 +179,7 @@ function usageAttributes(charged: Facts['charged'] | undefined): Attributes {
   }
 }
 
-/** Metrics have no label that a client could make up: a model goes by its entry in the configuration. */
+/** Metrics have no label that a client could make up: a model is named by its entry in the configuration. */
 function recorded({ exchange, outcome }: Ended, generation: Attributes, failure: string | undefined) {
   const { begunMs, firstByteMs, endedMs = begunMs } = exchange.moments
   const { 'gen_ai.request.model': _asked, 'gen_ai.response.model': _answered, ...known } = generation
@@ -199,7 +199,7 @@ function recorded({ exchange, outcome }: Ended, generation: Attributes, failure:
   }
 }
 
-/** Undefined where nothing that has tokens was charged. */
+/** Undefined where nothing with tokens was charged. */
 function tokensOf(charged: Facts['charged'] | undefined) {
   if (charged === undefined) return undefined
   const sum = (meters: readonly (keyof Meters)[]): number =>
@@ -218,7 +218,7 @@ function errorOf(outcome: Outcome): string | undefined {
   return outcome.error instanceof GatewayError ? outcome.error.code : outcome.error.name
 }
 
-/** A moment of an exchange, since the epoch. */
+/** A moment of an exchange, in milliseconds since the epoch. */
 function epochMs({ startedAt, moments }: Exchange, momentMs: number): number {
   return startedAt + (momentMs - moments.begunMs)
 }

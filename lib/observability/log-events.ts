@@ -10,12 +10,12 @@ import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import { versionlessBases } from '../config/versionless-bases.ts'
 
-/** What of the config in force says how lines are written. */
+/** The settings of the config in force that decide how lines are written. */
 type LogSettings = Pick<Config, 'log' | 'trustedProxies'>
 
-/** One line for each exchange, and one for whatever an operator should look at. No bodies, no keys. */
+/** Logs one line for each exchange, and one for each alarm. No bodies, no keys. */
 export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: () => LogSettings): void {
-  /** The attempts before the last one; of a request that was left, one may be reported when its exchange has ended. */
+  /** The attempts before the last one; when the client has left, one may be reported after its exchange has ended. */
   const tried = new WeakMap<Exchange, Readonly<Record<string, unknown>>[]>()
   bus.on('exchange-end', (exchange, outcome) => {
     const attempts = tried.get(exchange)
@@ -25,12 +25,12 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: ()
       ...(attempts !== undefined && { tried: attempts }),
     }
     if (outcome.kind === 'broken' || isInternal(outcome)) log.warn(facts, 'exchange')
-    // Under overload the work that is saved includes this line.
+    // Under overload this line is part of the work that is saved.
     else if (isShed(exchange, outcome) || isGreeting(exchange, outcome)) log.debug(facts, 'exchange')
     else log.info(facts, 'exchange')
   })
   bus.on('upstream-attempt', (exchange, attempt) => {
-    // The one that is relayed is what the exchange's own line says.
+    // The attempt that is relayed is described by the exchange's own line.
     if (exchange !== undefined && attempt['result'] !== 'relayed')
       tried.set(exchange, [...(tried.get(exchange) ?? []), attempt])
     log.info({ requestId: exchange?.id, ...attempt }, 'attempt')
@@ -71,12 +71,12 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: ()
   })
 }
 
-/** It is the provider's word. */
+/** The model's name comes from the provider, so its length is limited. */
 const answeredModelMax = 100
-/** Lists of trusted proxies, by what they were written as. */
+/** Compiled lists of trusted proxies, by the setting. */
 const proxies = new WeakMap<readonly string[], BlockList>()
 
-/** Where a client is, as exactly as the config has it in the log. */
+/** The client's address, as exactly as the config allows in the log. */
 function clientOf({ request }: Exchange, { log, trustedProxies }: LogSettings): string | undefined {
   if (log.clientAddress === 'none') return undefined
   let trusted = proxies.get(trustedProxies)
@@ -88,7 +88,7 @@ function clientOf({ request }: Exchange, { log, trustedProxies }: LogSettings): 
   return log.clientAddress === 'full' ? address : truncatedAddress(address)
 }
 
-/** Alarms that say that something works again. */
+/** Alarms that report a recovery. */
 const endings: readonly string[] = ['credential_restored', 'egress_up', 'store_available']
 
 function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): object {
@@ -118,7 +118,7 @@ function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): obj
   }
 }
 
-/** Media that passed although nobody knows how long they are. */
+/** Media that were let through although their length is unknown. */
 function unmeasuredFacts(exchange: Exchange): object {
   const parts = exchange.find('unmeasured')
   if (parts === undefined) return {}
@@ -126,14 +126,14 @@ function unmeasuredFacts(exchange: Exchange): object {
   return { mediaUnmeasured: parts.length, mediaUnmeasuredBecause: shown }
 }
 
-/** A refusal is what it says; only what is behind it, or was not foreseen, shows where it happened. */
+/** A refusal's code and message are enough; only its cause, or an unexpected error, is logged with a stack. */
 function errorFacts(error: Error): object {
   if (!(error instanceof GatewayError)) return { code: codeOf(error), error }
   const { code, message, cause } = error
   return { code, reason: message, ...(cause !== undefined && { error: cause }) }
 }
 
-/** A request that was turned away before anybody was known to ask. */
+/** A request that was shed before its caller was identified. */
 function isShed(exchange: Exchange, outcome: Outcome): boolean {
   return (
     outcome.kind === 'refused' &&
@@ -143,8 +143,7 @@ function isShed(exchange: Exchange, outcome: Outcome): boolean {
   )
 }
 
-/** A request on which the gateway itself failed. */
-/** Claude Code asks whether anybody is there before it has a key to send. */
+/** Claude Code probes the address before it has a key to send. */
 function isGreeting(exchange: Exchange, outcome: Outcome): boolean {
   return (
     outcome.kind === 'refused' &&
@@ -154,6 +153,7 @@ function isGreeting(exchange: Exchange, outcome: Outcome): boolean {
   )
 }
 
+/** A request on which the gateway itself failed. */
 function isInternal(outcome: Outcome): boolean {
   if (outcome.kind !== 'refused') return false
   return !(outcome.error instanceof GatewayError) || outcome.error.code === 'internal'
@@ -163,7 +163,7 @@ function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : error.name
 }
 
-/** Milliseconds from the beginning of the exchange to each of its moments, those that came. */
+/** Milliseconds from the start of the exchange to each of its moments that was reached. */
 function timingsOf({ moments }: Exchange): object {
   const since = (moment: number | undefined): number | undefined =>
     moment === undefined ? undefined : Math.round((moment - moments.begunMs) * 100) / 100

@@ -1,32 +1,34 @@
 import { errorWords } from '../platform/log.ts'
 
-/** Names under which secrets travel, in lower case. */
+/** Names under which secrets appear, in lower case. */
 const secretNames: ReadonlySet<string> = new Set(
   `authorization proxy-authorization x-api-key x-goog-api-key api-key apikey cookie set-cookie
     sec-websocket-protocol credential credentials password secret`.split(/\s+/),
 )
 
-/** A gateway key, and the value of `key=` in an address, whatever stands before them: an escape ends in a letter. */
+/**
+ * A gateway key, and the value of `key=` in a URL; a letter may precede them, since escapes such as `\n` end in one.
+ */
 const keysInText = /gw(?:-|%2d)[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/gi
 const userInUrl = /(:\/\/)[^\s/@"\\]+@/g
-/** What both begin with: the line of an ordinary exchange has none of it, and is read once. */
+/** A quick test for both: an ordinary line does not match, and is scanned once. */
 const suspicious = /gw(?:-|%2d)|[?&]key=|:\/\//i
 
 const depthMax = 6
 const censor = '[redacted]'
 
 /**
- * A line's facts with what stands under a secret's name replaced. What has none is returned as it is, so that
- * an ordinary line costs a look at its names; pino's own redaction by paths costs more than the line itself.
+ * A line's facts with the values under secret names replaced. Facts without any are returned as they are, so that an
+ * ordinary line costs one pass over its names; pino's own redaction by paths costs more than the line itself.
  */
 export function withoutSecrets<T extends object>(facts: T): T {
   return walk(facts, 0) as T
 }
 
 /**
- * What is logged of an error, beside its name, message, frames and cause: the fields that are known to hold no content.
- * Libraries hang whatever they had in hand on their errors: undici the bytes of a response (`data`), PostgreSQL the
- * values of a row (`detail`), a mail server's words (`response`).
+ * The fields logged of an error beside its name, message, frames and cause: those known to hold no content. Libraries
+ * attach data to their errors: undici the bytes of a response (`data`), PostgreSQL the values of a row (`detail`), an
+ * SMTP client the mail server's text (`response`).
  */
 const fields = [
   'code',
@@ -53,10 +55,10 @@ const fields = [
 const fieldLengthMax = 200
 const framesMax = 30
 const causesMax = 6
-/** An error may stand for many, as for each address of a name. */
+/** An error may aggregate several, for instance one for each address of a name. */
 const errorsMax = 4
 
-/** An error as the log has it. */
+/** The form of an error in the log. */
 interface LoggedError {
   readonly type: string
   readonly message: string
@@ -66,7 +68,7 @@ interface LoggedError {
   readonly [field: string]: unknown
 }
 
-/** The known fields of an error, of what caused it, and of those that it stands for. */
+/** The known fields of an error, of its causes, and of the errors that it aggregates. */
 function loggedError(error: Error, causes = 0): LoggedError {
   const stack = frames(error)
   const known: Record<string, string | number | boolean> = {}
@@ -95,7 +97,7 @@ function manyOf({ errors }: AggregateError, causes: number): readonly LoggedErro
     .map(one => loggedError(one, causes + 1))
 }
 
-/** The message stands in the stack, too. */
+/** Only the frames: the stack repeats the message. */
 function frames({ stack }: Error): string {
   return String(stack ?? '')
     .split('\n')
@@ -108,7 +110,7 @@ function walk(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Error) return loggedError(value)
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  // It says itself what is written of it: dates, addresses.
+  // The value defines its own form: dates, URLs.
   if ('toJSON' in value) return value
   if (depth > depthMax) return '[...]'
   let copy: Record<string, unknown> | undefined
@@ -122,7 +124,7 @@ function walk(value: unknown, depth: number): unknown {
   return copy ?? value
 }
 
-/** Names that were met, most of which stand in every line; text of a provider's may have any number of others. */
+/** A cache of names, most of which are in every line; a provider's data may have any number of others. */
 const metNames = new Map<string, boolean>()
 const metNamesMax = 1000
 
@@ -135,7 +137,7 @@ function isSecretName(name: string): boolean {
   return isSecret
 }
 
-/** A text, such as a whole line, without gateway keys, and without what signs in at an address. */
+/** A text, such as a whole line, without gateway keys and without credentials in URLs. */
 export function withoutKeys(text: string): string {
   if (!suspicious.test(text)) return text
   return text

@@ -6,21 +6,21 @@ import type { Log } from '../platform/log.ts'
 
 interface LogOptions {
   readonly level: string
-  /** Stand in every line. */
+  /** Included in every line. */
   readonly facts?: object
-  /** Takes whole lines; standard error unless given. */
+  /** Receives whole lines; standard error by default. */
   readonly destination?: { write(line: string): unknown }
 }
 
-/** A log with what only its owner needs. */
+/** A log with the methods that only its owner uses. */
 export interface OwnedLog extends Log {
   /** May be changed while it runs. */
   level: string
-  /** Takes whole lines that another process of the gateway has made. */
+  /** Writes whole lines that another process of the gateway has made. */
   pass(lines: string): void
-  /** Lines that were lost because nobody took them, or the disk did not. */
+  /** The number of lines lost because the reader, or the disk, did not accept them. */
   droppedLines(): number
-  /** Hands over what is in memory, in half a second at most. */
+  /** Writes what is in memory, in half a second at most. */
   close(): Promise<void>
 }
 
@@ -31,8 +31,8 @@ interface Destination {
 }
 
 /**
- * A log of JSON lines. Nothing waits for whoever takes them: a terminal, disk or reader that is slow or stuck
- * holds up no request. What it does not take is kept up to a bound, then dropped and counted.
+ * A log of JSON lines. No request waits for the reader of the log: a slow or stuck terminal, disk or pipe delays none.
+ * Lines that it does not accept are kept up to a limit, then dropped and counted.
  */
 export function createLog(options: LogOptions): OwnedLog {
   const destination: Destination = options.destination ?? standardError()
@@ -48,7 +48,7 @@ export function createLog(options: LogOptions): OwnedLog {
   )
   const prototype = Object.getPrototypeOf(log) as typeof log
   return Object.assign(log, {
-    // Children of children inherit it; pino's own formatters do not see what they are given.
+    // Children of children inherit this method; pino's own formatters do not see the facts passed to a child.
     child(this: typeof log, facts: object) {
       return prototype.child.call(this, withoutSecrets(facts))
     },
@@ -61,10 +61,10 @@ export function createLog(options: LogOptions): OwnedLog {
 }
 
 let isoSecond = 0
-/** That second, up to the dot. */
+/** The text of that second, up to the dot. */
 let isoText = ''
 
-/** A moment as `toISOString` writes it, which takes as long as a tenth of a line: so once a second. */
+/** The time as `toISOString` writes it; that call takes a tenth of a line's time, so it is made once a second. */
 function isoTime(nowMs: number): string {
   const second = Math.floor(nowMs / 1000)
   if (second !== isoSecond) {
@@ -74,24 +74,24 @@ function isoTime(nowMs: number): string {
   return `${isoText}${String(nowMs - second * 1000).padStart(3, '0')}Z`
 }
 
-/** Takes text and says when it is gone, without making anybody wait. `process.stderr` is one, for a pipe. */
+/** Accepts text and reports when it is written, without blocking. For a pipe, `process.stderr` is one. */
 interface LogTaker {
   write(text: string, done: (error?: NodeJS.ErrnoException | null) => void): unknown
 }
 
-/** Bytes of lines kept for a reader that does not read. What comes beyond is dropped and counted. */
+/** The bytes of lines kept for a reader that is not reading. Lines beyond are dropped and counted. */
 const keptBytesMax = 8 * 1_048_576
 /** How long the end of the process waits for the reader. */
 const closeMs = 500
-/** How long lines gather, so that many leave in one write: a write each took a tenth of the processor. */
+/** How long lines gather before they are written together: one write per line took a tenth of the processor. */
 const gatherMs = 20
-/** From this many characters on they leave at once. */
+/** From this many characters on, lines are written at once. */
 const gatherBytesMax = 65_536
 
 /**
- * Writes lines without ever waiting for whoever takes them: what gathers in a few milliseconds leaves in
- * one write, and what is not taken is kept up to a bound. pino's own destination would block one of the process's few
- * file threads on a full pipe, and wait for ever at the exit for a disk that is full.
+ * Writes lines without ever waiting for the reader: lines of a few milliseconds are written together, and those that
+ * are not accepted are kept up to a limit. pino's own destination would block one of the process's few file threads on
+ * a full pipe, and wait for ever at the exit for a full disk.
  */
 class LogPipe {
   readonly #taker: LogTaker
@@ -110,7 +110,7 @@ class LogPipe {
   }
 
   write(line: string): void {
-    // Its characters stand for its bytes: a bound of twice as many is a bound too.
+    // Counts characters instead of bytes; twice the limit is still a limit.
     if (this.#isGone || this.#keptBytes + line.length > this.#keptBytesMax) {
       this.droppedLines += 1
       return
@@ -120,7 +120,7 @@ class LogPipe {
     this.#flushSoon()
   }
 
-  /** Hands over what is left; gives up on a reader that does not take it in half a second. */
+  /** Writes what is left; gives up on a reader that does not accept it within half a second. */
   async close(): Promise<void> {
     this.#flush()
     if (!this.#isWriting) return
@@ -133,7 +133,7 @@ class LogPipe {
     })
   }
 
-  /** What is left when the process exits without having closed it: one attempt. */
+  /** Writes what is left when the process exits without a close, in one attempt. */
   exit(fileDescriptor: number): void {
     if (this.#isWriting || this.#lines.length === 0) return
     try {
@@ -172,7 +172,7 @@ class LogPipe {
   }
 }
 
-/** A file or terminal, written in a thread of its own; what it does not take, as when its disk is full, is lost. */
+/** A file or terminal, written on a thread; what it does not accept, for instance on a full disk, is lost. */
 function fileTaker(fileDescriptor: number): LogTaker {
   const writeRest = (bytes: Buffer, done: (error?: NodeJS.ErrnoException | null) => void): void => {
     write(fileDescriptor, bytes, (error, written) => {
@@ -188,7 +188,7 @@ function standardError(): Destination {
   const kind = fstatSync(2)
   const isPipe = kind.isFIFO() || kind.isSocket()
   const pipe = new LogPipe(isPipe ? process.stderr : fileTaker(2))
-  // Without a listener the reader's end would be an uncaught exception; the pipe counts what is lost.
+  // Without a listener the error after the reader's end would be uncaught; the pipe counts lost lines.
   if (isPipe) process.stderr.on('error', () => undefined)
   process.once('exit', () => pipe.exit(2))
   return pipe

@@ -14,16 +14,16 @@ import type { ProviderReading } from '../upstream/provider-state.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange, Facts, Outcome } from '../pipeline/exchange.ts'
 
-/** What is read when somebody asks. */
+/** Values that are read when the metrics are requested. */
 interface MetricSources {
   openExchanges(): number
   writesWaiting(): number
   droppedLogLines(): number
-  /** Providers as this process knows them. */
+  /** Providers as this process sees them. */
   providers(): readonly ProviderReading[]
-  /** Plugins that were created, whose failures are counted from 0 on. */
+  /** The plugins created so far, whose failures are counted from 0. */
   readonly pluginNames?: () => Iterable<string>
-  /** The group that an account is counted in. */
+  /** Account ids by the group under which they are counted. */
   accountGroups?: Readonly<Record<string, readonly string[]>> | undefined
   readonly overload: {
     readonly level: number
@@ -39,8 +39,8 @@ const durationBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 6
 const microsPerRouble = 1_000_000
 
 /**
- * Counts what the bus tells, in Prometheus' form. Labels are names of the config and of the program, never
- * text of a client: a model is labelled by the entry of the config that set its price.
+ * Counts the bus's events, in Prometheus' format. Labels are names from the config and the program, never text of a
+ * client: a model is labelled by the entry of the config that set its price.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -87,11 +87,11 @@ export class Metrics {
   readonly #alarms: AlarmCounter
   readonly #pluginErrors: Counter<'plugin' | 'hook'>
 
-  /** @param others shown with its own, as those of plugins are */
+  /** @param others metrics to show with its own, for instance those of plugins */
   constructor(bus: PipelineBus, sources: MetricSources, others = new Registry()) {
     this.#others = others
     collectDefaultMetrics({ register: this.#registry })
-    // Gauges that are named as counters are: those by type say the same.
+    // These gauges are named like counters, and the gauges by type report the same.
     for (const kind of ['handles', 'requests', 'resources'])
       this.#registry.removeSingleMetric(`nodejs_active_${kind}_total`)
     const { accountGroups = {} } = sources
@@ -112,7 +112,7 @@ export class Metrics {
     bus.on('plugin-error', (plugin, hook) => this.#pluginErrors.inc({ plugin, hook }))
   }
 
-  /** What is read when the metrics are. */
+  /** Registers the metrics whose values are read on request. */
   #readSources(sources: MetricSources): void {
     registerProviderMetrics(this.#registry, () => sources.providers())
     this.#gauge('open_exchanges', 'Exchanges that run.', () => sources.openExchanges())
@@ -141,11 +141,11 @@ export class Metrics {
     )
   }
 
-  /** What is counted when it happens. */
+  /** Registers the metrics that count events. */
   #listen(bus: PipelineBus): void {
     bus.on('exchange-end', (exchange, outcome) => this.#onEnd(exchange, outcome))
     bus.on('upstream-attempt', (_exchange, { provider, status, result }) => {
-      // The last one is counted when the exchange ends.
+      // The relayed attempt is counted when the exchange ends.
       if (result !== 'relayed')
         this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })
     })
@@ -166,7 +166,7 @@ export class Metrics {
     return texts.join('')
   }
 
-  /** The same as values, to be added to those of other processes. */
+  /** The same as values, to be merged with those of other processes. */
   async values(): Promise<MetricValues> {
     const values = await Promise.all([this.#registry.getMetricsAsJSON(), this.#others.getMetricsAsJSON()])
     return values.flat()
@@ -241,7 +241,7 @@ export class Metrics {
     })
   }
 
-  /** @param aggregator what is said of several processes together */
+  /** @param aggregator how the values of several processes are merged */
   #gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'max' = 'sum'): void {
     const gauge: Gauge = new Gauge({
       name: `gateway_${name}`,
@@ -260,7 +260,7 @@ export class Metrics {
   }
 }
 
-/** Hooks whose failures end no request, so that only this count tells of them. */
+/** Hooks whose failures end no request, so that only this counter shows them. */
 const countedHooks = [
   'onUpstreamRequest',
   'onResponse',
@@ -271,14 +271,14 @@ const countedHooks = [
   'onEnd',
 ] as const
 
-/** A rule sees no increase in a series that begins at 1. */
+/** Starts the series at 0: a rule sees no increase in a series that begins at 1. */
 function declarePluginErrors(counter: Counter<'plugin' | 'hook'>, plugins: Iterable<string>): void {
   for (const plugin of plugins) for (const hook of countedHooks) counter.inc({ plugin, hook }, 0)
-  // What the pipeline says when it cannot tell whose tap it was.
+  // Reported by the pipeline when it cannot tell which plugin a tap belongs to.
   counter.inc({ plugin: 'tap', hook: 'onData' }, 0)
 }
 
-/** An answer's status where there is one, else why there is none. */
+/** A response's status where there is one, else the reason why there is none. */
 function resultName(status: unknown, result: unknown): string {
   if (typeof status === 'number') return String(status)
   return typeof result === 'string' && (result in errorTable || result === 'aborted') ? result : 'other'
@@ -289,7 +289,7 @@ function meterName(meter: string): string {
   return meter.split('/', 1)[0] as string
 }
 
-/** The metrics of several processes as one: what counts is added up, what measures says what it says of many. */
+/** The metrics of several processes merged: counters are summed, and gauges use their own aggregator. */
 export function sumMetrics(ofEach: readonly MetricValues[]): Pick<Metrics, 'text' | 'values'> {
   const registry = AggregatorRegistry.aggregate([...ofEach])
   return { text: () => registry.metrics(), values: () => registry.getMetricsAsJSON() }

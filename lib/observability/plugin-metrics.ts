@@ -1,15 +1,13 @@
 import { Counter, Registry } from 'prom-client'
 import type { PluginCounter } from '../plugin-api/plugin-api.ts'
 
-/**
- * The metrics of plugins from outside. They outlive the plugins: what a reload creates anew counts on.
- */
+/** The metrics of external plugins. They outlive the plugins: after a reload the counters continue. */
 export class PluginMetrics {
   readonly registry = new Registry()
-  /** Of every plugin that was created, shipped ones too. */
+  /** The names of all plugins that were created, shipped ones too. */
   readonly names = new Set<string>()
 
-  /** @throws TypeError for a name that is not fit, or that was used for a counter with other labels */
+  /** @throws TypeError for an invalid name, or one that was used for a counter with other labels */
   counter(plugin: string, name: string, help: string, labelNames: readonly string[]): PluginCounter {
     if (!/^[a-z][a-z0-9_]*_total$/.test(name))
       throw new TypeError(`The counter "${name}" must be named in snake_case and end in _total.`)

@@ -3,7 +3,7 @@ import { alarmCodes, flagAlarmCodes, type AlarmCode } from '../pipeline/alarm-co
 import type { ProviderReading } from '../upstream/provider-state.ts'
 import type { CredentialReading } from '../upstream/credential-state.ts'
 
-/** The labels of an alarm; each of them names what it is about, where it is about such a thing. */
+/** The labels of an alarm; each names the object concerned, where there is one. */
 export const alarmLabels = ['code', 'provider', 'egress', 'credential'] as const
 export type AlarmCounter = Counter<(typeof alarmLabels)[number]>
 
@@ -29,7 +29,7 @@ export function countAlarm(
   })
 }
 
-/** Has every alarm that can come counted from 0 on: a rule sees no increase in a series that begins at 1. */
+/** Starts the counter of every possible alarm at 0: a rule sees no increase in a series that begins at 1. */
 export function declareAlarms(counter: AlarmCounter, readings: readonly ProviderReading[]): void {
   for (const code of alarmCodes) counter.inc({ code }, 0)
   for (const { name: provider, egress, credentials } of readings) {
@@ -43,7 +43,7 @@ export function declareAlarms(counter: AlarmCounter, readings: readonly Provider
 
 const credentialStates: readonly CredentialReading[] = ['ready', 'resting', 'suspended', 'paused']
 
-/** Says of each provider what is known of it. Of several processes the worst counts, and every state that one has. */
+/** Registers the state of each provider. Of several processes the worst value counts, and every state that one has. */
 export function registerProviderMetrics(registry: Registry, read: () => readonly ProviderReading[]): void {
   const gauge = <L extends string>(
     name: string,
@@ -59,7 +59,7 @@ export function registerProviderMetrics(registry: Registry, read: () => readonly
       aggregator,
       registers: [registry],
       collect() {
-        // A provider that a reload has taken out is not said any more.
+        // Drops providers that a reload has removed.
         own.reset()
         for (const reading of read()) set(own, reading)
       },

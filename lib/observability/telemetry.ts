@@ -23,21 +23,21 @@ import {
 import type { TelemetryOptions } from '../config/plugin-options.ts'
 import type { Log } from '../platform/log.ts'
 
-/** A span that has come to its end. Times are milliseconds since the epoch. */
+/** A finished span. Times are milliseconds since the epoch. */
 interface FinishedSpan {
   readonly name: string
   readonly startMs: number
   readonly endMs: number
   readonly attributes: Attributes
-  /** Why it counts as failed. */
+  /** Why it failed. */
   readonly error?: string | undefined
 }
 
-/** What a generation came to, in seconds and tokens. */
+/** The measurements of a generation, in seconds and tokens. */
 interface Generation {
   readonly attributes: Attributes
   readonly seconds: number
-  /** Of streams. */
+  /** For streams. */
   readonly firstChunkSeconds?: number | undefined
   readonly inputTokens?: number | undefined
   readonly outputTokens?: number | undefined
@@ -50,7 +50,7 @@ const firstChunkBounds = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ]
 
-/** Sends spans and metrics to a collector, by OpenTelemetry's own SDK. What the collector does not take is lost. */
+/** Sends spans and metrics to a collector with OpenTelemetry's own SDK. What the collector does not accept is lost. */
 export class Telemetry {
   readonly #traces: TracerProvider
   readonly #metrics: MeterProvider
@@ -103,7 +103,7 @@ export class Telemetry {
     this.#tokens = histogram('gen_ai.client.token.usage', '{token}', 'Tokens of requests.', tokenBounds)
   }
 
-  /** Begins the span of a request, below the one that its client names where that is honoured. */
+  /** Starts the span of a request, as a child of the client's span where the config honours it. */
   beginRequest(request: IncomingMessage | undefined, startMs: number): Span {
     const parent = request === undefined ? ROOT_CONTEXT : clientContext(request)
     return this.#tracer.startSpan('request', { kind: SpanKind.SERVER, startTime: startMs }, parent)
@@ -116,7 +116,7 @@ export class Telemetry {
     span.end(endMs)
   }
 
-  /** An attempt at a provider, within the span of its request. */
+  /** Records an attempt at a provider, as a child of its request's span. */
   attempt(request: Span, { name, startMs, endMs, attributes, error }: FinishedSpan): void {
     const within = trace.setSpan(ROOT_CONTEXT, request)
     const options = { kind: SpanKind.CLIENT, startTime: startMs, attributes }
@@ -146,7 +146,7 @@ export class Telemetry {
 
 const traceParent = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
 
-/** W3C Trace Context; what cannot be read is as if it were not there. */
+/** Parses W3C Trace Context; invalid headers are ignored. */
 function clientContext({ headers }: IncomingMessage): Context {
   const { traceparent, tracestate } = headers
   const [, traceId = '', spanId = '', flags = '00'] = traceParent.exec(String(traceparent)) ?? []
@@ -160,7 +160,7 @@ function clientContext({ headers }: IncomingMessage): Context {
   return isSpanContextValid(context) ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT
 }
 
-/** A span as W3C Trace Context names it. */
+/** The span as a W3C `traceparent`. */
 export function traceParentOf(span: Span): string {
   const { traceId, spanId, traceFlags } = span.spanContext()
   return `00-${traceId}-${spanId}-0${traceFlags & 1}`

@@ -3,28 +3,28 @@ import { steadyClock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { Pace } from './overload.ts'
 
-/** An account's requests that cost nothing. */
+/** An account's use of free requests. */
 interface Use {
-  /** Requests that it may still make at once. */
+  /** How many more requests it may make at once. */
   left: number
   countedAt: number
-  /** The last of its own endpoints that is worked on, or waits to be. */
+  /** The last request to an own endpoint that is running or queued. */
   last: Promise<unknown>
 }
 
-/** What may be made at once, of what a minute allows. */
+/** The part of a minute's allowance that may be used at once. */
 const burstPart = 1 / 6
-/** Accounts that are remembered; those that asked longest ago are forgotten first. */
+/** How many accounts are tracked; the least recently active are dropped first. */
 const accountsMax = 10_000
 
 /**
- * Bounds what is done for nothing: lists, retrievals, counts of tokens, uploads, the gateway's own endpoints. They are
- * allowed without money, so nothing else ends them. Counted by account, in this process.
+ * Limits requests that cost nothing: lists, retrievals, counts of tokens, uploads, the gateway's own endpoints. They
+ * are allowed without money, so nothing else limits them. Counted by account, in this process.
  */
 export class FreeRequests {
   readonly #perMinute: number
   readonly #uses = new Map<string, Use>()
-  // A refusal takes as long as many a response: whoever goes on is refused more slowly.
+  // A refusal takes as long as many a response: refusals of a caller that does not stop are slowed down.
   readonly #refusals = new Pace({ perSecond: 100, burst: 50, waitMsMax: 10_000, clock: steadyClock })
 
   constructor(perMinute: number) {
@@ -32,7 +32,7 @@ export class FreeRequests {
   }
 
   /**
-   * Undefined when it may be made.
+   * Undefined when the request may be made.
    * @throws GatewayError rate_limited, by the promise
    */
   admit(accountId: string | undefined): Promise<never> | undefined {
@@ -57,11 +57,11 @@ export class FreeRequests {
     )
   }
 
-  /** Does one piece of work after another for each account. */
+  /** Runs pieces of work one after another for each account. */
   inTurn<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const use = this.#useOf(accountId)
     const done = use.last.then(work)
-    // Whoever asked is told of a failure; whoever is next does not mind.
+    // The caller gets the error; the next piece does not depend on it.
     use.last = done.catch(() => undefined)
     return done
   }

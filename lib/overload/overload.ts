@@ -5,27 +5,27 @@ import type { Log } from '../platform/log.ts'
 
 interface PaceOptions {
   readonly perSecond: number
-  /** So many may come at once. */
+  /** How many may come at once. */
   readonly burst: number
-  /** Nobody waits for longer. */
+  /** The longest wait. */
   readonly waitMsMax: number
   readonly clock: Clock
 }
 
-/** Owners that are remembered; those that came longest ago are forgotten first. */
+/** How many owners are tracked; the least recently active are dropped first. */
 const ownersMax = 10_000
 
-/** Spreads out what comes in floods, by owner, so that a flood takes a part of the event loop and not all of it. */
+/** Spreads out floods, by owner, so that a flood takes a part of the event loop and not all of it. */
 export class Pace {
   readonly #options: PaceOptions
-  /** When the owner's next one would have its time, if there were no burst. */
+  /** When the owner's next request would be due without a burst. */
   readonly #nextAt = new Map<string, number>()
 
   constructor(options: PaceOptions) {
     this.#options = options
   }
 
-  /** How long the owner's next one waits, in milliseconds; undefined when so many wait that it shall not. */
+  /** How long the owner's next request waits, in milliseconds; undefined when too many wait already. */
   next(owner: string): number | undefined {
     const { perSecond, burst, waitMsMax, clock } = this.#options
     const now = clock.now()
@@ -41,13 +41,13 @@ export class Pace {
   }
 }
 
-/** Who is turned away: callers whose key is unknown, or anybody who asks for something new. */
+/** The requests that are shed: those with an unknown key, or all new ones. */
 export type ShedClass = 'unknown' | 'new'
 
-/** What the gateway is measured by. */
+/** The measurements that overload is detected by. */
 interface OverloadSources {
   openExchanges(): number
-  /** Operations that the ledger's writer has not been sent yet. */
+  /** Operations that have not been sent to the ledger's writer yet. */
   writesWaiting(): number
   memoryBytes(): number
 }
@@ -55,13 +55,13 @@ interface OverloadSources {
 interface OverloadLimits {
   readonly exchangesMax: number
   readonly memoryBytesMax: number
-  /** How late timers may be. */
+  /** The maximum delay of timers. */
   readonly loopDelayMsMax: number
   readonly writesWaitingMax: number
 }
 
 const sampleMs = 100
-/** At these parts of a limit unknown callers are shed, and everything new is. */
+/** The parts of a limit at which unknown callers are shed, and at which everything new is. */
 const loopDelayPart = [0.2, 1] as const
 const memoryPart = [0.8, 0.9] as const
 const exchangesPart = [0.8, 1] as const
@@ -70,8 +70,8 @@ const writesPart = [1 / 3, 1] as const
 const sampleCount = 5
 
 /**
- * How late timers are, as the middle one of the last five samples: a single long pause, such as the parsing of
- * one body, is no overload, and one that lasts is seen after three samples.
+ * The delay of timers, as the median of the last five samples: a single long pause, such as the parsing of one body, is
+ * not overload, and one that lasts is detected after three samples.
  */
 class LoopDelay {
   readonly #samplesMs: number[] = Array.from({ length: sampleCount }, () => 0)
@@ -87,13 +87,13 @@ class LoopDelay {
   }
 }
 
-/** 0: all is well. 1: high, unknown callers are shed. 2: full, everything new is. */
+/** 0: normal. 1: high, unknown callers are shed. 2: full, everything new is shed. */
 type Level = 0 | 1 | 2
 
-/** A value has to fall to this part of a limit before the limit counts as kept again. */
+/** A value must fall to this part of a limit before the limit counts as kept again. */
 const release = 0.8
 
-/** Says how far a value has come, and does not flicker when it stays near a limit. */
+/** Reports the level of a value, with hysteresis near a limit. */
 class Threshold {
   readonly #high: number
   readonly #full: number
@@ -113,8 +113,8 @@ class Threshold {
 }
 
 /**
- * Decides whom to turn away when the process cannot keep up. What runs is never touched. The limits are far
- * from anything that a healthy process meets.
+ * Decides which requests to shed when the process cannot keep up. Running exchanges are never touched. The limits are
+ * far above anything that a healthy process reaches.
  */
 export class Overload {
   readonly #sources: OverloadSources
@@ -148,25 +148,25 @@ export class Overload {
   }
 
   /**
-   * Asked before anything is done for a request.
+   * Called before any work is done for a request.
    * @throws GatewayError overloaded
    */
   admit(): void {
     const open = this.#sources.openExchanges()
     if (open >= this.#limits.exchangesMax) this.#shed('new')
-    // With nothing open there is nothing to wait for: memory that is not given back may not lock everybody out.
+    // With nothing open, waiting cannot help: memory that is never released must not lock all callers out.
     if (this.level === 2 && open > 0) this.#shed('new')
   }
 
   /**
-   * Asked when a request's key turns out to be unknown.
+   * Called when a request's key turns out to be unknown.
    * @throws GatewayError overloaded
    */
   admitUnknown(): void {
     if (this.level > 0) this.#shed('unknown')
   }
 
-  /** Takes a sample of everything but the event loop's delay. */
+  /** Samples everything but the event loop's delay. */
   sample(): void {
     const { loopDelay, memory, exchanges, writes } = this.#thresholds
     const level = Math.max(
@@ -211,7 +211,7 @@ export class Overload {
   #shed(group: ShedClass): never {
     this.shedCounts[group] += 1
     throw new GatewayError('overloaded', 'The gateway is overloaded. Try again soon.', {
-      // Not the same for all, or they would all come back at once.
+      // Varied, so that the callers do not all come back at once.
       retryAfterSeconds: group === 'unknown' ? 30 : 1 + (this.shedCounts.new % 3),
     })
   }
@@ -222,11 +222,11 @@ export function memoryLimit(configured: number | undefined): number {
   if (configured !== undefined) return configured
   const machine = totalmem()
   const constrained = process.constrainedMemory()
-  // Without a limit it is 0, or a number no machine has.
+  // Without a limit it is 0, or a number larger than any machine's memory.
   return constrained > 0 && constrained < machine ? constrained : machine
 }
 
-/** Reads the memory in use. It is read from a file, and without a descriptor left the last number stands. */
+/** Reads the memory in use. It comes from a file; when no descriptor is left, the last value is kept. */
 export function memoryReader(): () => number {
   let bytes = 0
   return () => {

@@ -24,14 +24,13 @@ import { fits, waysToFit } from '../metering/ways-to-fit.ts'
 import { routeRequest } from '../models/route-request.ts'
 import { scanAgain } from '../routes/receive-request.ts'
 
-/** What is priced when the caller does not say which path the body is meant for. */
+/** The path that is priced when the caller does not name one. */
 const pathDefault = '/v1/chat/completions'
 
 /**
- * What a request likely costs and at worst, whether it would be admitted, and at which price, without sending it. The
- * body is that of the request;
- * `for` names its path when it is not a chat completion: `?for=/v1/messages`.
- * @throws GatewayError whatever the request itself would be refused with
+ * Quotes a request without sending it: its likely and its worst cost, whether it would be admitted, and its price. The
+ * body is that of the request; `for` names its path when it is not a chat completion: `?for=/v1/messages`.
+ * @throws GatewayError any error that would refuse the request itself
  */
 async function quote(own: OwnRequest, query: URLSearchParams): Promise<unknown> {
   const { config, exchange, bodies, ledger } = own
@@ -82,7 +81,7 @@ async function quote(own: OwnRequest, query: URLSearchParams): Promise<unknown> 
   }
 }
 
-/** What an own endpoint may look at. */
+/** What an own endpoint may use. */
 interface OwnRequest {
   readonly config: Config
   readonly ledger: Ledger
@@ -97,7 +96,7 @@ interface OwnRequest {
 }
 
 /**
- * Answers one of the gateway's own endpoints.
+ * Responds to a request for one of the gateway's own endpoints.
  * @throws GatewayError key_missing without the auth plugin, and what the endpoint throws
  */
 export async function answerOwn(
@@ -135,7 +134,7 @@ async function showBalance({ ledger, key }: OwnRequest): Promise<unknown> {
   return balanceAmounts(await ledger.balance(key.accountId))
 }
 
-/** The key that asks, without its value: its limits and what it has used of them. */
+/** The caller's key, without its value: its limits and how much of them is used. */
 async function showKey(own: OwnRequest): Promise<unknown> {
   const { reports, key } = own
   const budget = await reports.keyBudget(key)
@@ -163,7 +162,7 @@ async function showKey(own: OwnRequest): Promise<unknown> {
   }
 }
 
-/** What the config lets a key do; undefined when the plugin rate-limit is not enabled. */
+/** The limits that the config sets for a key; undefined when the plugin rate-limit is not enabled. */
 function limitsOfKey({ plugins }: Pick<Config, 'plugins'>, keyId: string): Limits | undefined {
   const plugin = plugins.find(({ name }) => name === 'rate-limit')
   if (plugin === undefined) return undefined
@@ -204,9 +203,9 @@ const pageMax = 1000
 const pageDefault = 100
 
 /**
- * The charges made with this key, oldest first: `{charges: [...], next}`. `limit` is the page's length,
- * `after` where to go on (`next` of the page before), `since` an ISO date or time. Where charges are rare a page may
- * be short, or empty, and yet have a `next`.
+ * The charges made with this key, oldest first: `{charges: [...], next}`. `limit` is the page's length, `after`
+ * continues a list (`next` of the page before), `since` is an ISO date or time. Where charges are rare a page may be
+ * short, or empty, and still have a `next`.
  * @throws GatewayError request_invalid
  */
 async function listCharges({ config, reports, key }: OwnRequest, query: URLSearchParams): Promise<unknown> {
@@ -222,7 +221,7 @@ async function listCharges({ config, reports, key }: OwnRequest, query: URLSearc
 }
 
 /**
- * The charge of one exchange: final as soon as the answer has ended.
+ * The charge of one exchange: final as soon as the response has ended.
  * @throws GatewayError object_not_found for an exchange of another key, or one that cost nothing
  */
 async function showCharge({ config, reports, key }: OwnRequest, requestId: string): Promise<unknown> {
@@ -231,7 +230,7 @@ async function showCharge({ config, reports, key }: OwnRequest, requestId: strin
   throw new GatewayError('object_not_found', `No charge of this key has the request id "${requestId}".`)
 }
 
-/** Without the name of a provider that is not public, and without the id by which that knows the request. */
+/** Omits the name of a provider that is not public, and the provider's id of the request. */
 function shownCharge(
   config: OwnRequest['config'],
   { provider, providerRequestId, ...charge }: ChargeReport,

@@ -52,7 +52,6 @@ export function processChannel(linked: LinkedProcess): Channel {
       })
       // A process killed while a connection is passed to it may never emit a disconnect; until then, more connections
       // would be passed to it.
-      // it is not, connections would be handed to it.
       linked.once('exit', () => {
         setTimeout(() => {
           if (linked.connected) linked.disconnect?.()
