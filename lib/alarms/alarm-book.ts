@@ -7,7 +7,7 @@ import type { RecordStep, Records } from '../stores/records/records.ts'
 import { alarmDetails } from './alarms.ts'
 
 interface AlarmBookOptions {
-  /** Loads what writes rows; not before the first alarm. */
+  /** Loads the module that writes rows; not before the first alarm. */
   readonly records: () => Promise<Records>
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
@@ -15,20 +15,20 @@ interface AlarmBookOptions {
   readonly gatherMs?: number
 }
 
-/** An alarm that was raised, or has ended, since it was written last. */
+/** An alarm that was raised, or has ended, since the last write. */
 interface Raised {
   readonly kind: string
   readonly subject: string
-  /** How often; 0: it has ended only. */
+  /** How often it was raised; 0: it has only ended. */
   count: number
   firstAt: number
   lastAt: number
   details: string
-  /** When it ended, where that came last. */
+  /** When it ended, if that came last. */
   endedAt: number | undefined
 }
 
-/** What ends by itself, and what says so. */
+/** Codes that end an alarm by themselves, and the alarm that each ends. */
 const endings: Readonly<Record<string, string>> = {
   credential_restored: 'credential_suspended',
   egress_up: 'egress_down',
@@ -36,11 +36,11 @@ const endings: Readonly<Record<string, string>> = {
 }
 
 const gatherMsDefault = 1000
-/** Subjects of one kind; what is beyond shares one row, since names of models can be anything. */
+/** How many subjects of one kind have their own row; further ones share a row, since model names can be anything. */
 const subjectsMax = 500
 const othersSubject = '(others)'
 
-/** Which of its details say what an alarm is about. None: there is one of it. */
+/** The details that form an alarm's subject. None: there is one alarm of that code. */
 const subjects: Readonly<Record<string, readonly string[]>> = {
   auto_top_up_failed: ['account'],
   balance_exhausted: ['account'],
@@ -59,13 +59,14 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   vector_store_unpaid: ['provider', 'id'],
 }
 
-/** Those of charges are about what answered. */
+/** The subject of a charge's alarm is what responded. */
 const subjectOfCharge = ['provider', 'model'] as const
 const lengthMax = 200
 
 /**
- * Keeps alarms as rows: one for each kind and subject, open until an operator closes it or it ends by itself. They gather
- * in memory, so that an alarm of every request costs one write a second, and wait there for a store that is away.
+ * Stores alarms as rows: one for each kind and subject, open until an operator closes it or it ends by itself. Alarms
+ * gather in memory, so that one raised by every request costs one write a second, and stay there while the store is
+ * unavailable.
  */
 export class AlarmBook {
   readonly #options: AlarmBookOptions
@@ -83,7 +84,7 @@ export class AlarmBook {
     )
   }
 
-  /** Notes what was raised; the same again is counted. */
+  /** Records an alarm; the same alarm again is counted. */
   readonly note = (code: string, details: Readonly<Record<string, unknown>>): void => {
     if (this.#isClosed) return
     const now = this.#options.clock.now()
@@ -106,7 +107,7 @@ export class AlarmBook {
     this.#writes.expect()
   }
 
-  /** Writes what has gathered, for some seconds at most, and takes no more. */
+  /** Writes the gathered alarms, for some seconds at most, and accepts no more. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#writes.close()
@@ -129,13 +130,13 @@ export class AlarmBook {
       await records.write([...taken.values()].flatMap(raised => stepsOf(records, raised)))
     } catch (error) {
       this.#putBack(taken)
-      // The store has said by itself that it is away.
+      // The store itself has reported that it is unavailable.
       if (!(error instanceof LedgerUnavailableError))
         this.#options.log.error({ error }, 'alarms could not be written; they are written later')
     }
   }
 
-  /** What could not be written counts on beneath what was raised since. */
+  /** Puts alarms that could not be written back, and adds those raised since. */
   #putBack(taken: ReadonlyMap<string, Raised>): void {
     const since = this.#raised
     this.#raised = new Map(taken)
@@ -201,7 +202,7 @@ function stepsOf(
   ]
 }
 
-/** What an alarm is about, so that what is raised again and again is one: `openai/gpt-5`. */
+/** The subject of an alarm, by which repeated alarms are counted as one: `openai/gpt-5`. */
 export function alarmSubject(code: string, details: Readonly<Record<string, unknown>>): string {
   return (subjects[code] ?? subjectOfCharge)
     .map(name => details[name])

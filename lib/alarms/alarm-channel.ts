@@ -6,7 +6,7 @@ import { outsideCall } from '../upstream/outside-call.ts'
 import type { AlarmMessageRow, AlarmRow } from '../stores/records/operator-tables.ts'
 import { tryWrite, type Records } from '../stores/records/records.ts'
 
-/** What somebody is to be told of an alarm. */
+/** A message about an alarm. */
 export interface AlarmMessage {
   /** The same in each attempt: `ID.MILLISECONDS.opened`. */
   readonly id: string
@@ -14,16 +14,16 @@ export interface AlarmMessage {
   readonly alarm: Omit<AlarmRow, 'id' | 'state' | 'taken_by' | 'taken_at'>
 }
 
-/** A message that this process tells, until `takenMs` from now. */
+/** A message that this process sends; claimed until `takenMs` from now. */
 interface TakenMessage extends AlarmMessage {
   readonly alarmId: string
-  /** With this one. */
+  /** Including this one. */
   readonly attempts: number
 }
 
 interface TakeQuery {
   readonly channel: string
-  /** Codes of which nobody is told. */
+  /** Codes that are not sent. */
   readonly except: readonly string[]
   readonly now: number
   readonly limit: number
@@ -33,12 +33,12 @@ interface TakeQuery {
 const takenMs = 5 * 60_000
 const retryMsMin = 15_000
 const retryMsMax = 15 * 60_000
-/** Of an alarm that was closed before anybody could be told of it, nobody wants to hear later. */
+/** How long after its close an alarm that was never sent is still worth sending. */
 const closedMsMax = 24 * 3_600_000
 
 /**
- * Takes what a channel is to be told, so that no other process tells it. That is not kept as a queue but seen from the
- * rows: an alarm whose state is another than the one that was told last. So nothing piles up while a channel is down.
+ * Claims the messages that a channel should receive, so that no other process sends them. There is no queue; the rows
+ * show them: alarms whose state differs from the one last sent. So nothing accumulates while a channel is down.
  */
 export async function takeMessages(records: Records, query: TakeQuery): Promise<readonly TakenMessage[]> {
   const taken: TakenMessage[] = []
@@ -84,7 +84,7 @@ function dueRows(records: Records, { channel, except, now, limit }: TakeQuery): 
   )
 }
 
-/** Whether nobody was sooner. */
+/** Whether this process claimed it first. */
 async function isTaken(
   records: Records,
   { channel, now }: TakeQuery,
@@ -116,7 +116,7 @@ function messageOf(row: DueRow, attempts: number): TakenMessage {
   return { id: `${row.id}.${row.first_at}.${event}`, event, alarm: row, alarmId: row.id, attempts }
 }
 
-/** Notes that a channel was told, or has it tried again, after twice as long each time. */
+/** Records that a message was sent, or schedules another attempt, after twice as long each time. */
 export async function endMessage(
   records: Records,
   { alarmId, attempts, event, alarm }: TakenMessage,
@@ -137,18 +137,18 @@ export async function endMessage(
   await records.write([{ write: change }])
 }
 
-/** Who is told of alarms. */
+/** A recipient of alarms. */
 export interface AlarmChannel {
   /** `email`, or `webhook:NAME`. */
   readonly name: string
-  /** For each message whether somebody has taken it. */
+  /** Returns for each message whether it was accepted. */
   tell(messages: readonly AlarmMessage[]): Promise<readonly TellResult[]>
 }
 
-/** What is wrong where it is not told. */
+/** The reason why a message was not accepted. */
 type TellResult = { readonly isTold: true } | { readonly isTold: false; readonly reason: string }
 
-/** What a channel by email needs of a mailer. */
+/** The contents of an email about alarms. */
 interface AlarmEmail {
   readonly to: string
   readonly subject: string
@@ -161,8 +161,8 @@ const bytesMax = 1024 * 1024
 const told: TellResult = { isTold: true }
 
 /**
- * Posts each message as Standard Webhooks has it (https://www.standardwebhooks.com): `webhook-id` is the same in each
- * attempt, and `webhook-signature` is `v1,` and the HMAC of id, time and body.
+ * Posts each message as Standard Webhooks defines it (https://www.standardwebhooks.com): `webhook-id` is the same in
+ * each attempt, and `webhook-signature` is `v1,` and the HMAC of id, time and body.
  */
 export function webhookChannel(
   name: string,
@@ -234,7 +234,7 @@ function webhookBody({ id, event, alarm }: AlarmMessage): object {
   }
 }
 
-/** Sends one email for all messages of a moment, so that a bad hour does not fill a mailbox. */
+/** Sends one email for all messages that are due, so that a bad hour does not fill a mailbox. */
 export function emailChannel(
   {
     to,

@@ -6,10 +6,10 @@ import type { Records } from '../stores/records/records.ts'
 import { type AlarmChannel, endMessage, takeMessages, type AlarmMessage } from './alarm-channel.ts'
 import { alarmDetails } from './alarms.ts'
 
-/** Who is told, and of what not. */
+/** The recipients of alarms, and what they do not receive. */
 export interface AlarmChannels {
   readonly channels: readonly AlarmChannel[]
-  /** Codes of which nobody is told. */
+  /** Codes that are not sent. */
   readonly except: readonly string[]
   close(): Promise<void>
 }
@@ -18,9 +18,9 @@ interface AlarmTellerOptions {
   readonly records: () => Promise<Records>
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn'>
-  /** How often rows are looked at. */
+  /** How often the rows are read. */
   readonly everyMs?: number
-  /** How long the store may be away before that is told without its row, and the first wait between attempts. */
+  /** How long the store may be unavailable before that is sent without a row, and the first wait between attempts. */
   readonly awayMs?: number
 }
 
@@ -29,13 +29,14 @@ const everyMsDefault = 2000
 const awayMsDefault = 5000
 const awayMsMax = 15 * 60_000
 const closeMs = 5000
-/** Of one channel at once. */
+/** For one channel at once. */
 const messagesMax = 20
 
 /**
- * Tells those who are configured that alarms were opened or closed. What is to be told is in the store with the alarms,
- * where one process takes it, and ends it when somebody has it; a crash in between repeats a message under its old id.
- * That the store is away cannot stand there, so each process that finds it so says that by itself.
+ * Sends messages to the configured recipients when alarms are opened or closed. What is due follows from the alarms in
+ * the store, where one process claims it, and marks it when a recipient has accepted it; a crash in between repeats a
+ * message under its old id. That the store is unavailable cannot be recorded there, so each process that notices it
+ * sends that message by itself.
  */
 export class AlarmTeller {
   readonly #options: AlarmTellerOptions
@@ -43,7 +44,7 @@ export class AlarmTeller {
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> | undefined
   #away: AbortController | undefined
-  /** Who knows already that the store went away, when its row is written at last. */
+  /** The channels that already know that the store was unavailable, for when its row is written. */
   #toldAway = new Set<string>()
   #isClosed = false
 
@@ -56,7 +57,7 @@ export class AlarmTeller {
     this.#timer.unref()
   }
 
-  /** Tells others from now on. */
+  /** Uses other recipients from now on. */
   async reload(next: AlarmChannels): Promise<void> {
     const before = this.#current
     this.#current = next
@@ -64,7 +65,7 @@ export class AlarmTeller {
     await before.close()
   }
 
-  /** Hears of alarms as they are raised, for the one that has no row while it lasts. */
+  /** Receives alarms as they are raised, for the one that has no row while it lasts: the unavailable store. */
   readonly note = (code: string, details: Readonly<Record<string, unknown>>): void => {
     if (code !== awayKind && code !== 'store_available') return
     this.#away?.abort()
@@ -75,7 +76,7 @@ export class AlarmTeller {
     void this.#tellAway(details, this.#away.signal)
   }
 
-  /** Ends; what is being told is waited for, for some seconds at most. */
+  /** Stops; waits for messages in progress, for some seconds at most. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#timer)
@@ -91,7 +92,7 @@ export class AlarmTeller {
       const records = await this.#options.records()
       await Promise.all(channels.map(channel => this.#tellChannel(records, channel, except)))
     } catch (error) {
-      // The store has said by itself that it is away.
+      // The store itself has reported that it is unavailable.
       if (!this.#isClosed && !(error instanceof LedgerUnavailableError))
         this.#options.log.error({ error }, 'alarms could not be told')
     }
@@ -122,7 +123,9 @@ export class AlarmTeller {
     return event === 'opened' && alarm.kind === awayKind && this.#toldAway.has(name)
   }
 
-  /** Says that the store is away, again and again until each channel has it or the store is back. */
+  /**
+   * Sends that the store is unavailable, repeatedly until each channel has accepted it or the store is available again.
+   */
   async #tellAway(details: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<void> {
     const { clock, log, awayMs = awayMsDefault } = this.#options
     const message = awayMessage(details, clock.now())

@@ -7,7 +7,7 @@ import { RecordConflictError, type RecordReader, type Records } from '../stores/
 const textLengthMax = 500
 const itemsMax = 20
 
-/** What is kept of an alarm's details: short values that JSON has, without secrets and without frames of errors. */
+/** The stored part of an alarm's details: short JSON values, without secrets and without the frames of errors. */
 export function alarmDetails(details: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(withoutSecrets(details)).slice(0, itemsMax)) {
@@ -22,15 +22,15 @@ function shortened(value: unknown): unknown {
   if (typeof value === 'number' || typeof value === 'boolean') return value
   if (Array.isArray(value)) return value.slice(0, itemsMax).map(item => shortened(item) ?? null)
   if (typeof value !== 'object' || value === null) return undefined
-  // An error, as the log has it.
+  // An error: its message, as in the log.
   const { message } = value as { readonly message?: unknown }
   return typeof message === 'string' ? withoutKeys(message.slice(0, textLengthMax)) : undefined
 }
 
 interface AlarmQuery {
-  /** Closed ones too. */
+  /** Including closed ones. */
   readonly isAll?: boolean
-  /** Absent: those that nobody has taken first, then those raised last. */
+  /** Absent: first those that no operator has taken, then by the latest. */
   readonly sort?: 'first' | 'last' | 'times' | undefined
   readonly isDescending?: boolean
   readonly limit: number
@@ -39,16 +39,16 @@ interface AlarmQuery {
 
 const sorted = { first: 'first_at', last: 'last_at', times: 'count' } as const
 
-/** Who does something about an alarm, and why. */
+/** The operator who acts on an alarm, and when. */
 interface AlarmAction {
   readonly id: string
-  /** An email, or who gave the command. */
+  /** An email, or the user of the command line. */
   readonly operator: string
   /** Milliseconds since the epoch. */
   readonly at: number
 }
 
-/** Alarms in an order. */
+/** Lists alarms in an order. */
 export function listAlarms(
   records: RecordReader,
   { isAll = false, sort, isDescending = true, limit, offset = 0 }: AlarmQuery,
@@ -74,7 +74,7 @@ export async function findAlarm(records: RecordReader, id: string): Promise<Alar
 }
 
 /**
- * An operator takes an open alarm: the others know that somebody looks at it.
+ * Takes an open alarm for an operator: the others see that the operator is working on it.
  * @throws AccountError alarm_not_found, alarm_changed
  */
 export async function takeAlarm(records: Records, { id, operator, at }: AlarmAction): Promise<AlarmRow> {
@@ -83,7 +83,7 @@ export async function takeAlarm(records: Records, { id, operator, at }: AlarmAct
 }
 
 /**
- * An operator closes an alarm. Raised again, it is open again.
+ * Closes an alarm for an operator. When it is raised again, it is open again.
  * @throws AccountError alarm_not_found, alarm_changed
  */
 export async function closeAlarm(

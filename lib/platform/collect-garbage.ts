@@ -14,17 +14,17 @@ const reducerDelayMs = 1_000_000_000
 let collect: Collect | undefined
 
 /** Collects the young generation, which takes about a millisecond. */
-export function sweepYoung(): void {
+export function collectYoung(): void {
   collect ??= findCollector()
   collect({ type: 'minor', execution: 'sync' })
 }
 
 /**
- * Collects everything, which takes tens of milliseconds, and gives back to the system what is free then: for a process
- * that has started. By itself V8 would do so again after each pause of some seconds, and would forget the hidden classes
- * of which no object lives then, with all machine code compiled for them: what came after a pause took two to four
- * times as long. What was given back includes the room of the young generation, which V8 lets grow by doubling: the first
- * traffic filled it while most of its objects were in use, and moved them to the old one.
+ * Collects everything, which takes tens of milliseconds, and returns free memory to the system: for a process that has
+ * just started. By itself V8 would reduce the heap again after each pause of some seconds, and drop the hidden classes
+ * that have no live object, with all machine code compiled for them: the requests after a pause took two to four times
+ * as long. The memory returned would include the young generation's, which V8 grows by doubling: the first traffic
+ * filled it while most of its objects were in use, and moved them to the old generation.
  */
 export function giveBackMemory(): void {
   collect ??= findCollector()
@@ -34,9 +34,9 @@ export function giveBackMemory(): void {
 }
 
 /**
- * V8 is to reduce no heap by itself, in no thread. What it waits to begin or to go on with is put off, which Node 24 cannot.
- * `--memory-reducer-gc-count=0` would end the process (`Check failed: state.started_gcs() <= MaxNumberOfGCs()`) where
- * some thread's heap is being reduced by then, as after a start of half a minute.
+ * Stops V8 from reducing heaps by itself, in all threads. A reduction that is already scheduled is postponed, which
+ * Node 24 does not support. `--memory-reducer-gc-count=0` would end the process (`Check failed: state.started_gcs() <=
+ * MaxNumberOfGCs()`) if a thread's heap is being reduced at the time, for instance after a start of half a minute.
  */
 function stopReducing(): void {
   setFlagsFromString('--no-memory-reducer')
@@ -45,9 +45,9 @@ function stopReducing(): void {
 }
 
 /**
- * After a full collection V8 lets the old generation grow by as little as a fifth before the next, and counts
- * the chunks that passed since then: beside a small heap every other sweep of chunks was followed by a full
- * collection, of 5 to 30 ms, seven times a second. It may grow to three times its size instead.
+ * After a full collection V8 lets the old generation grow by as little as a fifth before the next one, and counts the
+ * chunks that passed since: with a small heap, every other collection of chunks was followed by a full one, of 5 to 30
+ * ms, seven times a second. It may grow to three times its size instead.
  */
 function findCollector(): Collect {
   setFlagsFromString('--heap-growing-percent=200')
@@ -56,25 +56,25 @@ function findCollector(): Collect {
 }
 
 /**
- * Counts the bytes of chunks that went by, and has the young generation swept every 16 MB, which takes about a
- * millisecond. A chunk's bytes stand outside of V8's heap, where a few hundred bytes of objects tell of them: by
- * itself V8 would let hundreds of megabytes of dead chunks gather before it looks.
+ * Counts the bytes of relayed chunks, and collects the young generation every 16 MB, which takes about a millisecond.
+ * The bytes of a chunk are outside V8's heap, where only a few hundred bytes of objects represent them: by itself V8
+ * would let hundreds of megabytes of dead chunks accumulate.
  */
-export const countPassed = sweepEvery(16 * 1_048_576)
+export const countPassed = collectEvery(16 * 1_048_576)
 
 /**
- * Counts the bytes of what was found in bodies and is kept. What lives on is copied by each of two sweeps, so a
- * sweep takes as long as much has come since the last: by itself V8 would wait for 16 MB of it, and everybody for
- * 10 ms.
+ * Counts the bytes of findings in bodies that are kept. Each of two collections copies what is still alive, so a
+ * collection takes as long as much has been added since the last: by itself V8 would wait for 16 MB of it, and then
+ * block everything for 10 ms.
  */
-export const countFound = sweepEvery(1_572_864)
+export const countFound = collectEvery(1_572_864)
 
-function sweepEvery(bytesMax: number): (bytes: number) => void {
+function collectEvery(bytesMax: number): (bytes: number) => void {
   let bytesSince = 0
   return bytes => {
     bytesSince += bytes
     if (bytesSince < bytesMax) return
     bytesSince = 0
-    sweepYoung()
+    collectYoung()
   }
 }

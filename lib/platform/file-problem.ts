@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 
 const forbidden = 'this user may not: run the command as a user who may, or change the rights'
-/** What an operator does about the commonest failures of files. */
+/** What an operator can do about the most common failures of files. */
 const words: ReadonlyMap<string, string> = new Map([
   ['EACCES', forbidden],
   ['EPERM', forbidden],
@@ -14,7 +14,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['SQLITE_FULL', 'its disk is full: make room there, or name a file elsewhere'],
 ])
 
-/** Why a file cannot be read or written, and what to do; the system's own words where nobody knows better. */
+/** Why a file cannot be read or written, and what to do; otherwise the system's message. */
 export function fileProblem(error: unknown): string {
   const known = error instanceof Error && 'code' in error ? words.get(String(error.code)) : undefined
   return known ?? (error instanceof Error ? error.message : String(error))
@@ -22,12 +22,12 @@ export function fileProblem(error: unknown): string {
 
 /** Why a file cannot be read. */
 interface ReadProblem {
-  /** There is none; otherwise it, or a folder on its path, may not be read by this user. */
+  /** The file does not exist; otherwise this user may not read it or a folder on its path. */
   readonly isMissing: boolean
   readonly words: string
 }
 
-/** Why the file at a path cannot be read; undefined where it can. A folder that may not be entered hides the files in it. */
+/** Why the file at a path cannot be read; undefined where it can. A folder without access hides the files in it. */
 export function readProblem(path: string): ReadProblem | undefined {
   try {
     accessSync(path, constants.R_OK)

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A store that cannot be written is asked again after so long. */
+/** The delay before another attempt when the store cannot be written. */
 const retryMs = 5000
-/** A store that does not respond holds up the end of a process for so long. */
+/** How long the end of a process waits for a store that does not respond. */
 const closeMs = 2000
 
-/** Writes what gathers in memory: a while after the first of it came, and again later as long as something is left. */
+/** Writes what gathers in memory: a while after the first item, and again later as long as something is left. */
 export class LateWrites {
   readonly #write: () => Promise<void>
   readonly #isEmpty: () => boolean
@@ -21,12 +21,12 @@ export class LateWrites {
     this.#gatherMs = gatherMs
   }
 
-  /** Something has come. */
+  /** Schedules a write, because there is something to write. */
   expect(): void {
     this.#writeIn(this.#gatherMs)
   }
 
-  /** Writes what is left once more, for some seconds at most, and begins no more writes. */
+  /** Writes what is left once more, for some seconds at most, and starts no more writes. */
   async close(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)

@@ -1,8 +1,9 @@
 const lengthMax = 1000
 
 /**
- * What an error says, without what it quotes of the data in hand: V8 shows the text that is no JSON, a database the value
- * that it refuses, a mail server the link that it was to send. For whatever may be logged, or stand in another error.
+ * The message of an error without the data that it quotes: V8 shows the text that is not JSON, a database the value
+ * that it refuses, a mail server the link in an email. For messages that may be logged, or become part of another
+ * error.
  */
 export function errorWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error).slice(0, lengthMax)

@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder and those above it. Node's own `recursive` never ends below folders such as /proc.
+ * Creates a folder and its parents. Node's own `recursive` loops for ever below folders such as /proc.
  * @throws Error of the system
  */
 export function makeFolder(folder: string, mode = 0o777): void {
@@ -12,7 +12,7 @@ export function makeFolder(folder: string, mode = 0o777): void {
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (!isFolder(folder)) throw error
   }
 }

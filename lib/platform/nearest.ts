@@ -25,14 +25,14 @@ function at(row: readonly number[], index: number): number {
   return row[index] ?? Infinity
 }
 
-/** The candidate most like the word, or undefined when none is close enough to be a slip of the pen. */
+/** The candidate closest to the word, or undefined when none is close enough to be a typing error. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase()
   let best: string | undefined
   // A candidate that shares no letter with the word was not meant.
   let bestDistance = Math.min(Math.max(2, Math.floor(word.length * 0.4)) + 1, word.length)
   for (const candidate of candidates) {
-    // Lengths alone rule most candidates out, before the quadratic part.
+    // The lengths alone exclude most candidates, before the quadratic part.
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue
     const distance = editDistance(wanted, candidate.toLowerCase())
     if (distance < bestDistance) {

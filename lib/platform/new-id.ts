@@ -25,14 +25,14 @@ function timePart(ms: number): string {
   return text
 }
 
-/** Whether a text can be an id of ours: whatever is none needs not be looked for. */
+/** Whether a text can be one of our ids; for anything else no look-up is needed. */
 export function isId(text: string): boolean {
   return /^[0-9a-z]{26}$/.test(text)
 }
 
 /**
- * A new ULID in lower case: 26 characters, 80 random bits. Ids begin with their time, so that rows which
- * are keyed by them are appended to a table instead of scattered over it.
+ * A new ULID in lower case: 26 characters, 80 random bits. Ids start with their time, so that rows keyed by them are
+ * appended to a table instead of scattered over it.
  */
 export function newId(ms: number = systemClock.now()): string {
   if (poolOffset === pool.length) {

@@ -1,7 +1,7 @@
-/** What a reason is told with: names, numbers and days as they are; `...Kopecks` is an amount. */
+/** The values in a reason: names, numbers and days as they are; `...Kopecks` is an amount. */
 export type ReasonDetails = Readonly<Record<string, string | number>>
 
-/** Something that cannot be done. The message is the command line's; pages say the code with its details in their language. */
+/** An action that is not possible. The command line shows the message; pages translate the code with its details. */
 export class ReasonedError<Code extends string> extends Error {
   readonly code: Code
   readonly details: ReasonDetails

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Work that is done again and again. */
+/** Work that is repeated at intervals. */
 export interface Repeated {
-  /** Ends; work that has begun is waited for, for some seconds at most. */
+  /** Stops; waits for work in progress, for some seconds at most. */
   close(): Promise<void>
 }
 
 const closeMs = 5000
 
-/** Does work every so often, never twice at once. The work handles its errors. */
+/** Repeats work at an interval, never twice at once. The work handles its errors. */
 export function repeat(everyMs: number, work: () => Promise<void>): Repeated {
   let running: Promise<void> | undefined
   const timer = setInterval(() => {

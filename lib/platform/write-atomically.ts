@@ -14,13 +14,13 @@ import {
 import { dirname } from 'node:path'
 import type { Stats } from 'node:fs'
 
-/** A file could not be written; none of those that were to be written with it was. */
+/** A file could not be written; none of the files of the same call was. */
 export class UnwritableError extends Error {}
 
 /**
- * Replaces the texts of files: whoever reads one finds the old text or the new one, and all are on disk before the first
- * is replaced. A file keeps its mode and its owner, a link stays one.
- * @param like the file of which those that are not there yet get mode and owner
+ * Replaces the texts of files: a reader finds either the old text or the new one, and all new texts are on disk before
+ * the first file is replaced. A file keeps its mode and its owner, a link stays one.
+ * @param like the file whose mode and owner new files get
  * @throws UnwritableError
  */
 export function writeAtomically(files: ReadonlyMap<string, string>, like: string): void {
@@ -47,13 +47,13 @@ export function writeAtomically(files: ReadonlyMap<string, string>, like: string
   }
 }
 
-/** @throws Error of the system; then there is no such file, or it is somebody else's */
+/** @throws Error of the system; then the file does not exist, or belongs to another process */
 function writePartial(partial: string, text: string, { mode, uid, gid }: Stats): void {
   const descriptor = openSync(partial, 'wx', 0o600)
   try {
     const made = fstatSync(descriptor)
     if (made.uid !== uid || made.gid !== gid) fchownSync(descriptor, uid, gid)
-    // The mask of the process does not narrow this.
+    // Unlike the mode of open, this one is not narrowed by the umask.
     fchmodSync(descriptor, mode & 0o777)
     writeFileSync(descriptor, text)
     fsyncSync(descriptor)
