@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { runCli } from '../lib/cli/program.ts'
 
-// Compiled, this file stands one folder deeper.
+// When compiled, this file is one folder deeper.
 const manifest = new URL(
   import.meta.url.endsWith('.ts') ? '../package.json' : '../../package.json',
   import.meta.url,
 )
 const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
 
-// A reader such as `head` may leave before everything is written; that is no error.
+// A reader such as `head` may close the pipe before everything is written; that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
@@ -44,7 +44,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   },
 })
 
-// A log that nobody reads must not keep a process that is done.
+// A log without a reader must not keep a finished process alive.
 setTimeout(() => {
   if (process.stdout.writableLength === 0) process.exit()
 }, 1000).unref()

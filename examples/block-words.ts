@@ -2,9 +2,9 @@ import { definePlugin } from 'gateway/plugin'
 import { z } from 'zod'
 
 /**
- * Refuses requests that hold one of some words, in bodies, uploads and WebSocket messages alike.
+ * Refuses requests that contain one of some words, in bodies, uploads and WebSocket messages alike.
  *
- *   plugins: [auth, model-router, ./block-words.ts: { words: [swordfish] }, size-limit, upstream-proxy, usage-tap]
+ * plugins: [auth, model-router, ./block-words.ts: { words: [swordfish] }, size-limit, upstream-proxy, usage-tap]
  */
 export const blockWords = definePlugin({
   name: 'block-words',
@@ -19,7 +19,7 @@ export const blockWords = definePlugin({
 
     return {
       onRequestText(exchange) {
-        // A word may begin in one piece and end in the next.
+        // A word may start in one piece and end in the next.
         let end = ''
         return {
           onText(piece) {
@@ -34,7 +34,7 @@ export const blockWords = definePlugin({
         }
       },
 
-      // The same for responses that are streamed: the client receives what came before the word, and the reason.
+      // The same for streamed responses: the client receives what came before the word, and the reason.
       onResponse(exchange) {
         let end = ''
         return {

@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto'
 import { definePlugin } from 'gateway/plugin'
 import { z } from 'zod'
 
-/** Charges that wait while the receiver is down; beyond it they are dropped, and logged. */
+/** How many charges may wait while the receiver is down; further ones are dropped, and logged. */
 const waitingMax = 10_000
 const attemptsMax = 8
 
 /**
- * Posts every charge to an address, signed: `x-signature` is the SHA-256 HMAC of the body. The receiver should
- * take each `requestId` and `sequence` once: an attempt whose response was lost is repeated.
+ * Posts every charge to an address, signed: `x-signature` is the SHA-256 HMAC of the body. The receiver should process
+ * each `requestId` and `sequence` once: an attempt whose response was lost is repeated.
  */
 export const chargeWebhook = definePlugin({
   name: 'charge-webhook',

@@ -9,7 +9,7 @@ import type { Stage } from '../lib/pipeline/plugin.ts'
 import { protocolKeys } from '../lib/websocket/subprotocols.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 
-/** Finds the key a request carries, in any of the forms that SDKs send, and refuses what may not pass. */
+/** Finds the key of a request, in any of the forms that SDKs send, and refuses requests that are not allowed. */
 export function auth(context: PluginContext): Stage {
   const trusted = addressList(context.config.trustedProxies)
 
@@ -20,10 +20,10 @@ export function auth(context: PluginContext): Stage {
     onRequest(exchange) {
       const value = presentedKey(exchange)
       if (value === undefined) return admitByUpload(exchange)
-      // The digest is made for every key, known or not: a miss costs what a hit costs.
+      // The digest is computed for every key, known or not: a miss costs the same as a hit.
       const digest = hash('sha256', value, 'base64url')
       admit(exchange, context.keys.findByDigest(digest))
-      // A session outlives many keys and what they are limited to, so it asks again before each turn.
+      // A session outlives changes to its key and the key's limits, so it checks the key again before each turn.
       if (exchange.find('client') !== undefined)
         exchange.set('checkKey', () => admit(exchange, context.keys.findByDigest(digest)))
       return undefined
@@ -37,7 +37,7 @@ export function auth(context: PluginContext): Stage {
     exchange.set('key', key)
   }
 
-  /** Most SDKs of Google's send no key with the bytes of an upload: its address is what they were given. */
+  /** Most of Google's SDKs send no key with the bytes of an upload: the address that they received identifies it. */
   async function admitByUpload(exchange: Exchange): Promise<void> {
     const { match, dialect, providerName } = exchange.get('route')
     const { object, operation } = match
@@ -56,7 +56,7 @@ export function auth(context: PluginContext): Stage {
   }
 }
 
-/** Under pressure callers without a key of ours are the first to go, with their connections. */
+/** Under pressure, callers without a valid key are shed first, with their connections. */
 function turnAway({ overload }: PluginContext, exchange: Exchange): void {
   try {
     overload.admitUnknown()

@@ -26,7 +26,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
   const routing = { config, ledger, directory, planBatch }
 
   return {
-    // Without keys every model is everybody's, so a gateway that charges must have asked for one.
+    // Without keys every caller could use every model, so a gateway that charges requires one.
     needs: config.unmetered ? ['route'] : ['route', 'key'],
     provides: ['body', 'request', 'target'],
 
@@ -75,7 +75,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
   }
 }
 
-/** @throws GatewayError not_supported for what is not served, or mints keys and is not allowed by the operator */
+/** @throws GatewayError not_supported for an unsupported operation, or one that mints keys and is not enabled */
 function checkAllowed(exchange: Exchange, allowed: ModelRouterOptions, bus: PluginContext['bus']): void {
   const { unsupported, mintsKeys } = exchange.get('route').match.operation
   if (unsupported !== undefined) throw new GatewayError('not_supported', unsupported)
@@ -85,12 +85,12 @@ function checkAllowed(exchange: Exchange, allowed: ModelRouterOptions, bus: Plug
     bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
 }
 
-/** Whose requests have their turn together. */
+/** The owner whose requests share turns. */
 function ownerOf(exchange: Exchange): string | undefined {
   return exchange.find('key')?.accountId ?? exchange.request.socket.remoteAddress
 }
 
-/** The request's body, or the first messages of its session, when it is its owner's turn. */
+/** Receives the request's body, or the first messages of its session, in its owner's turn. */
 async function receive(
   { bodies, config }: Pick<PluginContext, 'bodies' | 'config'>,
   exchange: Exchange,
@@ -101,7 +101,7 @@ async function receive(
       ? receiveRequest(bodies, exchange, route, config.limits)
       : receiveSetup(exchange, route, config.limits.headersMs)
   const scanned = received instanceof Promise ? await received : received
-  // Bodies of many may have come to their end at once.
+  // Bodies of many requests may have been completed at once.
   if (!turns.mayBegin()) await turns.wait(ownerOf(exchange))
   return scanned
 }
@@ -113,7 +113,7 @@ interface ListsContext {
   readonly objectLists: ObjectLists
 }
 
-/** A list that the gateway answers with by itself; undefined for requests for anything else. */
+/** A list that the gateway itself produces; undefined for other requests. */
 function listed(
   { config, directory, freeRequests, objectLists }: ListsContext,
   exchange: Exchange,
@@ -122,7 +122,7 @@ function listed(
   const key = exchange.find('key')
   const { list, isModelList } = route.match.operation
   if (isModelList === true) return listModels(config, directory, route, key?.models)
-  // Where no account's objects are kept from others the provider's own list is the list.
+  // Without isolation of objects, the provider's own list is used.
   if (list === undefined || config.isolation === 'off') return undefined
   return freeRequests.inTurn(key?.accountId ?? '', () => objectLists.answer(exchange, list))
 }

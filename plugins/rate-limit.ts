@@ -7,7 +7,7 @@ import type { PluginContext } from '../lib/front/plugin-context.ts'
 import type { Admission, RateLimiting } from '../lib/rate-limits/rate-limits.ts'
 import { borrowRateLimits, returnRateLimits } from '../lib/rate-limits/shared-rate-limits.ts'
 
-/** Refuses what a key sends too fast: requests and tokens by the minute, and requests at once. */
+/** Limits each key: requests and tokens per minute, and concurrent requests. */
 export function rateLimit(context: PluginContext, options: Readonly<Record<string, unknown>>): Stage {
   const { keys, ...limits } = rateLimitOptions.parse(options)
   let rateLimits: RateLimiting | undefined
@@ -16,7 +16,7 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
 
   return {
     needs: ['route', 'key'],
-    // Only tokens need the request; without them the plugin may stand before whatever reads it.
+    // Only token limits need the request; without them the plugin may precede the one that reads it.
     needsToForward: hasTokenLimit ? ['request', 'target'] : [],
 
     async start() {
@@ -24,7 +24,7 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
     },
 
     async onRequest(exchange) {
-      // Each of the requests that come over it counts for itself.
+      // Each of the requests on the connection counts for itself.
       if (exchange.isConnection) return
       const { id } = exchange.get('key')
       const isFree = exchange.get('route').match.operation.isFree
@@ -42,7 +42,7 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
   }
 }
 
-/** Undefined where nobody can tell, as without usage-tap. */
+/** Undefined where the usage is unknown, for instance without usage-tap. */
 function tokensUsed(exchange: Exchange): number | undefined {
   const usage = exchange.find('usage')
   if (usage !== undefined) return usage.reduce((sum, line) => sum + tokensOf(line.meters), 0)

@@ -14,8 +14,8 @@ import type { Stage } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 
 /**
- * Refuses what a provider would refuse or should not be sent: images, audio, videos and documents by their
- * content, whatever they are called. What it measures, holds and estimates go by.
+ * Refuses what a provider would refuse or should not receive: images, audio, videos and documents, by their content and
+ * not by their declared type. Holds and estimates use what it measures.
  */
 export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<string, unknown>>): Stage {
   const limitsByDialect = sizeLimitOptions.parse(options)
@@ -25,7 +25,7 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
       for (const request of byRequest(parts)) checkAtSight(request, limits)
     })
     const warnings = [...byRequest(media)].map(request => checkMeasured(request, limits))
-    // One is enough, also of a batch.
+    // One warning is enough, also for a batch.
     const warning = warnings.find(text => text !== undefined)
     if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
     useMeasured(exchange, media)
@@ -41,7 +41,7 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
       const limits =
         ofDialect.models === undefined ? ofDialect : limitsFor(ofDialect, [modelName, upstreamModelName])
       checkRequestBytes(exchange, limits)
-      // Most requests are text alone, and wait for nothing.
+      // Most requests have only text, and need no wait.
       return exchange.get('request').media.length === 0 ? undefined : limitMedia(exchange, limits)
     },
   }
@@ -59,7 +59,7 @@ function checkRequestBytes(exchange: Exchange, limits: MediaLimits): void {
   )
 }
 
-/** The parts of each request: a batch holds many, `requests[7]`, and the limits are of one. */
+/** The parts of each request: a batch holds many, `requests[7]`, and the limits are per request. */
 function byRequest<P extends MediaPart>(media: readonly P[]): Iterable<readonly P[]> {
   return Map.groupBy(media, part => /(?:^|\.)requests\[\d+\]/.exec(part.path)?.[0] ?? '').values()
 }
@@ -79,7 +79,7 @@ function checkAtSight(parts: readonly MediaPart[], limits: MediaLimits): void {
   checkImages(parts, limits)
 }
 
-/** Returns what the client is to be warned of. */
+/** Returns a warning for the client, if there is one. */
 function checkMeasured(parts: readonly MeasuredPart[], limits: MediaLimits): string | undefined {
   let warning: string | undefined
   for (const part of parts) {

@@ -4,7 +4,7 @@ import { openExchangeTelemetry } from '../lib/observability/exchange-telemetry.t
 import type { ExchangeTelemetry } from '../lib/observability/exchange-telemetry.ts'
 import type { Stage } from '../lib/pipeline/plugin.ts'
 
-/** Sends spans and metrics of requests by OpenTelemetry; nobody's words, and no keys. */
+/** Sends spans and metrics of requests by OpenTelemetry; no content, and no keys. */
 export function telemetry({ bus, log }: PluginContext, options: Readonly<Record<string, unknown>>): Stage {
   const settings = telemetryOptions.parse(options)
   let exchanges: ExchangeTelemetry | undefined
@@ -16,7 +16,7 @@ export function telemetry({ bus, log }: PluginContext, options: Readonly<Record<
 
     onUpstreamRequest(exchange) {
       const headers = (exchange.upstreamHeaders ??= new Map<string, string | undefined>())
-      // What a plugin has set stays.
+      // A header that a plugin has set stays.
       const isOurs = !headers.has('traceparent')
       for (const name of ['traceparent', 'tracestate', 'baggage']) {
         if (!headers.has(name)) headers.set(name, undefined)

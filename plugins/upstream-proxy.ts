@@ -22,7 +22,7 @@ import type { UpgradeFor } from '../lib/websocket/open-upstream.ts'
 import { forwardedProtocols, withoutHandshake } from '../lib/websocket/subprotocols.ts'
 import { Upstreams } from '../lib/upstream/upstreams.ts'
 
-/** Sends the request to its provider and pushes the answer into the relay. */
+/** Sends the request to its provider and pushes the response into the relay. */
 export function upstreamProxy(context: PluginContext): Stage {
   const { config, bodies } = context
   const upstreams = Upstreams.shared(config, context)
@@ -78,7 +78,7 @@ export function upstreamProxy(context: PluginContext): Stage {
   }
 }
 
-/** Where the answer may have addresses that are to become ours. */
+/** Where the response may have provider addresses that must be replaced by ours. */
 function addressesIn(exchange: Exchange): Interest | undefined {
   const { dialect, match } = exchange.get('route')
   return match.object === undefined ? undefined : answerAddresses(dialect.name, match)
@@ -99,7 +99,7 @@ const upgradeFor: UpgradeFor = (exchange, target) => {
   return { path: upstreamPath(exchange, target), headers: [...headers, 'host', target.baseUrl.host] }
 }
 
-/** The client's headers, with those that plugins set in place of them. */
+/** The client's headers, with those that plugins replaced. */
 function requestHeadersOf(exchange: Exchange): readonly string[] {
   const { upstreamHeaders: own } = exchange
   const rawHeaders = withOwnRepeats(exchange.request.rawHeaders, exchange.find('key')?.accountId)
@@ -122,14 +122,14 @@ function upstreamPath(exchange: Exchange, { baseUrl, upstreamPath: path }: Targe
 }
 
 /**
- * What the client is told of an answer that is not whole: the reason of who cut it here, else that the provider
- * did. What the transport reports of a provider is not for clients.
+ * The error that the client receives for an incomplete response: the gateway's own reason for cutting it, else that the
+ * provider did. The transport's message about a provider is not for clients.
  */
 function cutBy(reason: Error | undefined): GatewayError {
   const isOwn = reason instanceof GatewayError && !reason.code.startsWith('upstream_')
   return isOwn || reason instanceof CutError
     ? reason
-    : new GatewayError('upstream_failed', 'The provider broke off in the middle of its answer.', {
+    : new GatewayError('upstream_failed', 'The provider broke off in the middle of its response.', {
         cause: reason,
       })
 }

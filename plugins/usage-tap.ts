@@ -19,9 +19,9 @@ import { settleRequest, type SettlementContext } from '../lib/settlement/settle-
 import { uploads } from '../lib/uploads/uploads.ts'
 
 /**
- * Places the hold, reads the usage out of the answer in flight, and settles: charge or release. What goes beyond a request
- * and its response hangs in beside that, each with its own gate and settlement.
- * @param countMs how long an estimate waits for its tokens to be counted; the counter's own limit unless given
+ * Places the hold, reads the usage from the response in flight, and settles: charge or release. Work beyond a request
+ * and its response is in separate stages, each with its own gate and settlement.
+ * @param countMs how long an estimate waits for its tokens to be counted; the counter's own limit by default
  */
 export function usageTap(
   context: PluginContext,
@@ -39,7 +39,7 @@ export function usageTap(
   ]
 }
 
-/** Sets money aside before the request is sent, and charges it or gives it back. */
+/** Places a hold before the request is sent, and charges or releases it. */
 function charging(context: PluginContext, directory: ModelDirectory, countMs: number | undefined): Stage {
   const { config, usualOutputs } = context
   const counter = createCounter(context, countMs)
@@ -50,7 +50,7 @@ function charging(context: PluginContext, directory: ModelDirectory, countMs: nu
     provides: ['hold', 'usage'],
 
     onRequest(exchange) {
-      // A session is held for turn by turn.
+      // A session places holds turn by turn.
       if (exchange.get('target').price === undefined || exchange.find('client') !== undefined)
         return undefined
       const hold = placeHold(exchange, context)
@@ -76,13 +76,13 @@ function createCounter({ bus }: PluginContext, timeoutMs: number | undefined): T
   })
 }
 
-/** No byte of an answer reaches the client before its hold is durable. */
+/** No byte of a response reaches the client before its hold is durable. */
 function useHold(exchange: Exchange, hold: Hold): void {
   exchange.set('hold', hold)
   if (!hold.isDurable) exchange.holdBack(hold.durable)
 }
 
-/** Charges the exchange or gives its hold back. */
+/** Charges the exchange or releases its hold. */
 async function settle(
   exchange: Exchange,
   outcome: Outcome,
@@ -107,13 +107,13 @@ async function settle(
   exchange.set('charged', { charge: decision, result })
   if (decision.usageSource !== 'estimated') observe(exchange, reading, usualOutputs)
   if (result.flags.length === 0) return
-  // Of what was used searches alone have a meter of their own.
+  // Of the provider's tools only searches have a meter of their own.
   const request = exchange.find('request') ?? { media: [] }
   const tools = toolTypes(request, exchange.get('target'))
   for (const [code, details] of chargeAlarms(hold, decision, result, tools)) bus.emit('alarm', code, details)
 }
 
-/** What the provider has counted is what the next answers of the model likely have. */
+/** What the provider has counted predicts the size of the model's next responses. */
 function observe(exchange: Exchange, reading: UsageReading | undefined, usualOutputs: UsualOutputs): void {
   const [first] = reading?.lines ?? []
   if (reading === undefined || first === undefined) return

@@ -13,7 +13,7 @@ import { ExternalPlugin } from './external-plugin.ts'
 import { checkHooks, loadPlugin, PluginLoadError } from '../plugin-api/load-plugin.ts'
 import type { PluginContext, PluginDefinition } from '../plugin-api/plugin-api.ts'
 
-/** What plugins from outside are served with. */
+/** What external plugins are built from. */
 interface GatewayContext {
   readonly config: Config
   readonly bus: PipelineBus
@@ -23,7 +23,7 @@ interface GatewayContext {
 }
 
 /**
- * Makes a plugin from outside of its file and its options in the config.
+ * Creates an external plugin from its file and its options in the config.
  * @param name as the config writes it
  * @param address of its file
  * @throws PipelineOrderError that names the plugin and says what is wrong with it
@@ -67,7 +67,7 @@ async function checkedOptions(
   throw new PluginLoadError(problems.join('; '))
 }
 
-/** What a plugin is given: nothing of it leads to keys, credentials or bytes. */
+/** The context of a plugin: it gives no access to keys, credentials or bytes. */
 function contextOf({ name, errors = {} }: PluginDefinition, context: GatewayContext): PluginContext {
   const log = context.log.child({ plugin: name })
   return {

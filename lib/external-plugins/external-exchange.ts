@@ -14,10 +14,10 @@ import type { Tap } from '../pipeline/plugin.ts'
 import { StringDecoder } from 'node:string_decoder'
 
 const caps = { outputBytesMax: 2 * 1024 ** 3, ratioMax: 1000 }
-/** Compressed bytes that wait to be decoded: a tap that falls further behind is dropped. */
+/** How many compressed bytes may wait to be decoded: a tap that falls further behind is dropped. */
 const waitingBytesMax = 16 * 1_048_576
 
-/** Feeds copies of a response to a plugin's tap. What the tap throws ends the watching and nothing else. */
+/** Feeds copies of a response to a plugin's tap. When the tap throws, only the watching ends. */
 export class ResponseTap implements Tap {
   readonly #onFailure: (error: unknown) => void
   #tap: PluginTap | undefined
@@ -67,24 +67,24 @@ export class ResponseTap implements Tap {
   }
 }
 
-/** Read at once: with what was left open of the piece before, no piece is longer than 65,536 UTF-16 code units. */
+/** Read at once: with an open escape from the piece before, no piece is longer than 65,536 UTF-16 code units. */
 const readBytes = 65_528
 
 const escapes = /\\(?:u([\da-fA-F]{4})|(.))/gs
 const meanings: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
-/** An escape whose rest may be in the next bytes. */
+/** An escape that may continue in the next bytes. */
 const openEscape = /\\(?:u[\da-fA-F]{0,3})?$/
 
 /**
- * Turns the bytes of JSON, a form or an event stream into the text in them, piece by piece, with the escapes of
- * JSON undone. Structure stays in the text: a guard that reads all of it misses nothing, whatever the body is.
+ * Turns the bytes of JSON, a form or an event stream into their text, piece by piece, with the escapes of JSON decoded.
+ * Structure stays in the text: a guard that reads all of it misses nothing, whatever the body is.
  */
 export class TextPieces {
   readonly #decoder = new StringDecoder('utf8')
   readonly #onText: (piece: string) => void
   #open = ''
 
-  /** @param onText may throw: what it throws comes out of `push` and `end` */
+  /** @param onText may throw: `push` and `end` pass its error on */
   constructor(onText: (piece: string) => void) {
     this.#onText = onText
   }
@@ -109,14 +109,14 @@ export class TextPieces {
   }
 }
 
-/** How many characters at the end belong to an escape that is not whole yet. */
+/** How many characters at the end belong to an incomplete escape. */
 function openLength(text: string): number {
   const found = openEscape.exec(text.slice(-5))
   if (found === null) return 0
   const start = text.length - found[0].length
   let backslashes = 0
   while (text[start - 1 - backslashes] === '\\') backslashes += 1
-  // Behind an odd number the backslash is itself escaped.
+  // After an odd number of backslashes, the backslash is itself escaped.
   return backslashes % 2 === 0 ? found[0].length : 0
 }
 
@@ -128,12 +128,12 @@ function unescaped(text: string): string {
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
-    /** What plugins from outside tell each other, by their own names. */
+    /** Facts that external plugins share with each other, by their own names. */
     ownFacts: Map<string, unknown>
   }
 }
 
-/** What plugins from outside read of the gateway's facts, and how it is shown to them. */
+/** The gateway's facts that external plugins can read, and the view that they get. */
 const shownFacts: { readonly [F in 'key' | 'request' | 'target']: (value: Facts[F]) => PluginFacts[F] } = {
   key: ({ id, name, accountId }) => ({ id, name, accountId }),
   request: ({ model, isStreaming, outputTokensCap, media }) => ({
@@ -153,19 +153,19 @@ function isShown(fact: string): fact is keyof typeof shownFacts {
   return Object.hasOwn(shownFacts, fact)
 }
 
-/** A fact as the pipeline checks its order: the gateway's by its own name, others apart from them. */
+/** A fact's name for the check of the order: the gateway's by its own name, other facts with a prefix. */
 export function pipelineFact(fact: string): Fact {
   return (isShown(fact) ? fact : `plugin:${fact}`) as Fact
 }
 
 /** RFC 9110 section 5.6.2. */
 const headerName = /^[\w!#$%&'*+.^`|~-]+$/
-/** What every HTTP/1.1 server takes: printable, without line breaks. */
+/** Accepted by every HTTP/1.1 server: printable, without line breaks. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
-/** They say how the body is to be read, which no plugin changes. */
+/** Headers that describe the body, which no plugin may change. */
 const describesBody = /^(?:content-|accept-encoding$|trailer$|x-gateway-)/i
 
-/** The view of an exchange that a plugin from outside has. */
+/** An external plugin's view of an exchange. */
 export class ExternalExchange implements PluginExchange<PluginFact, PluginFact> {
   readonly #exchange: Exchange
 
@@ -232,7 +232,7 @@ export class ExternalExchange implements PluginExchange<PluginFact, PluginFact> 
   }
 }
 
-/** Where the headers go that a plugin sets on the request to the provider. */
+/** Collects the headers that a plugin sets on the request to the provider. */
 export function upstreamRequest(exchange: Exchange): UpstreamRequest {
   return {
     setHeader(name, value) {
@@ -243,13 +243,13 @@ export function upstreamRequest(exchange: Exchange): UpstreamRequest {
   }
 }
 
-/** A header as it was sent, its values joined by commas; undefined where there is none. */
+/** A header as it was sent, its values joined by commas; undefined where it is absent. */
 export function shownHeader(headers: readonly string[], name: string): string | undefined {
   const values = headerValues(headers, name.toLowerCase())
   return values.length === 0 ? undefined : values.join(', ')
 }
 
-/** @param passed what of some headers is passed on: what is dropped from a client's or provider's is no plugin's to set */
+/** @param passed filters headers as for a client or provider: a plugin must not set those that it drops */
 function requireHeader(name: string, value: string, passed: (headers: string[]) => string[]): void {
   if (!headerName.test(name) || !headerValue.test(value))
     throw new TypeError(`The header ${JSON.stringify(name)} cannot be sent with this name and value.`)

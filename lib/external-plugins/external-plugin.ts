@@ -34,7 +34,7 @@ type Hooks = PluginHooks<ExternalExchange>
 const pieceBytes = 49_152
 const textTypes = /^(?:text\/|application\/(?:json|xml|rtf|yaml|javascript))|\+(?:json|xml)$/
 
-/** Reads a body as text, and what stands in it as documents of text in base64, which hide what they say. */
+/** Reads a body as text, and also its base64 text documents, whose content the body's text hides. */
 async function readBodyText(
   content: RequestBody,
   media: readonly MediaPart[],
@@ -70,14 +70,16 @@ function jobCharge({ job, charged }: JobEnd): PluginCharge | undefined {
   return { requestId: exchangeId, sequence, accountId, keyId, ...shared(charged) }
 }
 
-const tellers = new WeakMap<JobEnd, Set<string>>()
+const reporters = new WeakMap<JobEnd, Set<string>>()
 
-/** A job belongs to no pipeline: while a reload's pipelines run beside each other, the first plugin tells of it. */
-function isFirstToTell(end: JobEnd, plugin: string): boolean {
-  const told = tellers.get(end) ?? new Set()
-  tellers.set(end, told)
-  const isFirst = !told.has(plugin)
-  told.add(plugin)
+/**
+ * Jobs belong to no pipeline: while a reload's pipelines run side by side, only the first plugin of a name reports one.
+ */
+function isFirstToReport(end: JobEnd, plugin: string): boolean {
+  const reported = reporters.get(end) ?? new Set()
+  reporters.set(end, reported)
+  const isFirst = !reported.has(plugin)
+  reported.add(plugin)
   return isFirst
 }
 
@@ -89,8 +91,8 @@ function shared({ charge, result }: Charged) {
 }
 
 /**
- * A plugin from outside as a stage of the pipeline. It gets views and copies in place of what the gateway works
- * with, and whatever it does wrong bears its name.
+ * An external plugin as a stage of the pipeline. It gets views and copies instead of the gateway's own objects, and its
+ * failures carry its name.
  */
 export class ExternalPlugin implements Plugin {
   readonly name: string
@@ -104,7 +106,7 @@ export class ExternalPlugin implements Plugin {
 
   constructor({ name, needs = [], provides = [] }: PluginDefinition, hooks: Hooks, bus: PipelineBus) {
     this.name = name
-    // The text of a request is there when its body has been received.
+    // The text of a request is available once its body has been received.
     const ofText: Fact[] = hooks.onRequestText === undefined ? [] : ['request']
     this.needs = [...needs.map(pipelineFact), ...ofText]
     this.provides = provides.map(pipelineFact)
@@ -117,12 +119,12 @@ export class ExternalPlugin implements Plugin {
     if (this.#hooks.onCharge === undefined) return
     this.#unsubscribe.push(
       this.#bus.on('session-charge', (exchange, sequence, charged) => {
-        // After a reload the sessions of before are those of the plugin of before.
-        if (this.#views.has(exchange)) this.#tellCharge(exchangeCharge(exchange, sequence, charged))
+        // After a reload, earlier sessions belong to the earlier instance of the plugin.
+        if (this.#views.has(exchange)) this.#reportCharge(exchangeCharge(exchange, sequence, charged))
       }),
       this.#bus.on('job-end', end => {
         const charge = jobCharge(end)
-        if (charge !== undefined && isFirstToTell(end, this.name)) this.#tellCharge(charge)
+        if (charge !== undefined && isFirstToReport(end, this.name)) this.#reportCharge(charge)
       }),
     )
   }
@@ -175,7 +177,7 @@ export class ExternalPlugin implements Plugin {
 
   async onEnd(exchange: Exchange, outcome: Outcome): Promise<void> {
     const charged = exchange.find('charged')
-    if (charged !== undefined) this.#tellCharge(exchangeCharge(exchange, 0, charged))
+    if (charged !== undefined) this.#reportCharge(exchangeCharge(exchange, 0, charged))
     await this.#taps.get(exchange)?.end()
     await this.#hooks.onEnd?.(this.#view(exchange), shownOutcome(exchange, outcome))
   }
@@ -188,7 +190,7 @@ export class ExternalPlugin implements Plugin {
     return view
   }
 
-  /** Has all of a body read, or has it read as it passes where it is not held. */
+  /** Reads a whole body, or watches it while it streams through. */
   async #readRequest(exchange: Exchange): Promise<void> {
     const content = exchange.find('content')
     if (content !== undefined && content.length > 0)
@@ -204,7 +206,7 @@ export class ExternalPlugin implements Plugin {
       onEnd: () => this.#call('onRequestText', () => finish(text, reader)),
     }
     const encoding = headerValue(exchange.request.rawHeaders, 'content-encoding') ?? 'identity'
-    // What cannot be read is refused: a guard that sees nothing would let everything pass.
+    // A body that cannot be decoded is refused: a guard that sees nothing would let everything pass.
     const isPlain = encoding.trim().toLowerCase() === 'identity'
     upload.watch(
       isPlain ? watcher : new DecodedUpload({ encoding, length: upload.length, mustBeRead: true }, watcher),
@@ -229,7 +231,7 @@ export class ExternalPlugin implements Plugin {
     }
   }
 
-  /** @throws GatewayError as the plugin threw it; an Error with its name for everything else */
+  /** @throws GatewayError as the plugin threw it; for any other error, an Error with the plugin's name */
   async #call(hook: string, act: () => void | Promise<void>): Promise<void> {
     try {
       await act()
@@ -244,7 +246,7 @@ export class ExternalPlugin implements Plugin {
     return new Error(`The plugin "${this.name}" failed in ${hook}: ${text}`, { cause: error })
   }
 
-  #tellCharge(charge: PluginCharge): void {
+  #reportCharge(charge: PluginCharge): void {
     if (this.#hooks.onCharge === undefined) return
     this.#call('onCharge', () => this.#hooks.onCharge?.(charge)).catch((error: unknown) =>
       this.#report('onCharge', error, charge.requestId),

@@ -6,19 +6,19 @@ import { nearest } from '../platform/nearest.ts'
 import { ownErrorStatuses } from '../pipeline/errors.ts'
 import type { PluginDefinition } from './plugin-api.ts'
 
-/** A plugin's file or package cannot be used as one. */
+/** A file or package that cannot be used as a plugin. */
 export class PluginLoadError extends Error {
   override readonly name = 'PluginLoadError'
 }
 
-/** Whether a name in the config's list means a file. */
+/** Whether a name in the config's list is a path. */
 export function isPath(name: string): boolean {
   return /^\.{0,2}\//.test(name)
 }
 
 /**
- * Where a plugin is that a config names by its path or package.
- * @param configFile relative paths begin in its folder, and packages are looked for from there
+ * Finds the plugin that a config names by its path or package.
+ * @param configFile relative paths and packages are resolved from its folder
  * @returns its address, which changes with the file, so that a reload reads it again
  * @throws PluginLoadError
  */
@@ -40,7 +40,7 @@ function packageFile(name: string, configFile: string): string {
   }
 }
 
-/** What plugins import, wherever their file is: a package is not found from every folder. */
+/** Resolves what plugins import, wherever their file is: a package cannot be found from every folder. */
 const apiName = 'gateway/plugin'
 const apiAddress = new URL(`./plugin-api${extname(import.meta.filename)}`, import.meta.url).href
 registerHooks({
@@ -64,7 +64,7 @@ export async function loadPlugin(address: string): Promise<PluginDefinition> {
     const text = cause instanceof Error ? cause.message : String(cause)
     throw new PluginLoadError(`${file} cannot be loaded: ${text}`, { cause })
   }
-  // A CommonJS module shows its one export twice.
+  // A CommonJS module lists its one export twice.
   const exported = [...new Set(Object.entries(module).filter(([name]) => name !== 'module.exports'))]
   const [definition, ...others] = [...new Set(exported.map(([, value]) => value))]
   if (definition === undefined || others.length > 0)
@@ -101,7 +101,7 @@ function whatIsWrong(definition: unknown): string | undefined {
 const hookNames = 'start onRequest onRequestText onUpstreamRequest onResponse onCharge onEnd stop'.split(' ')
 
 /**
- * Makes sure that what a plugin's `create` returned is hooks.
+ * Checks that what a plugin's `create` returned is an object of hooks.
  * @throws PluginLoadError
  */
 export function checkHooks(name: string, hooks: unknown): void {

@@ -7,7 +7,7 @@ export interface PluginKey {
   readonly accountId: string
 }
 
-/** What a request asks for; provided by `model-router`. */
+/** The content of a request; provided by `model-router`. */
 export interface PluginRequest {
   /** As the client wrote it; undefined for operations without a model. */
   readonly model: string | undefined
@@ -18,10 +18,10 @@ export interface PluginRequest {
   readonly mediaCount: number
 }
 
-/** Where a request goes; provided by `model-router`. */
+/** The destination of a request; provided by `model-router`. */
 export interface PluginTarget {
   readonly provider: string
-  /** The model's name in the config, and the name that the provider is asked for. */
+  /** The model's name in the config, and its name at the provider. */
   readonly model: string
   readonly upstreamModel: string
 }
@@ -36,7 +36,7 @@ export interface PluginFacts {
   target: PluginTarget
 }
 
-/** The name of something that is known about an exchange. */
+/** The name of a fact about an exchange. */
 export type PluginFact = keyof PluginFacts
 
 /** An error that the client receives in its dialect, made by `context.error`. */
@@ -44,9 +44,9 @@ export interface PluginError extends Error {
   readonly code: string
 }
 
-/** What an error says beside its code and message. */
+/** The optional parts of an error. */
 export interface PluginErrorOptions {
-  /** The part of the request that was wrong, by its path in the body: `messages[3].content`. */
+  /** The part of the request that is wrong, by its path in the body: `messages[3].content`. */
   readonly param?: string
   /** Seconds for the `retry-after` header, for errors with `retry: 'after'`. */
   readonly retryAfterSeconds?: number
@@ -56,17 +56,17 @@ export interface PluginErrorOptions {
 
 /** One request and its response, as a plugin sees it: no body, no credentials, and only the facts it declared. */
 export interface PluginExchange<Needs extends PluginFact = never, Provides extends PluginFact = never> {
-  /** As the client reads it in `x-gateway-request-id`. */
+  /** The client receives it in `x-gateway-request-id`. */
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly method: string
-  /** Without the query, which may hold the client's key. */
+  /** Without the query, which may contain the client's key. */
   readonly path: string
   readonly dialect: 'openai' | 'anthropic' | 'google'
-  /** What is asked of the API, such as `chat`, `messages` or `generate-content`. */
+  /** The API operation, such as `chat`, `messages` or `generate-content`. */
   readonly operation: string
-  /** A header of the request by its name in any case; undefined for every header that can hold a credential. */
+  /** A header of the request by its name in any case; undefined for every header that can contain a credential. */
   header(name: string): string | undefined
   /** @throws Error when no plugin has set the fact */
   get<F extends Needs | Provides>(fact: F): PluginFacts[F]
@@ -84,9 +84,9 @@ export interface PluginExchange<Needs extends PluginFact = never, Provides exten
 /** The request to the provider. */
 export interface UpstreamRequest {
   /**
-   * Sets a header in place of the client's of that name.
-   * @throws TypeError for a name or value that cannot be sent, for credentials, and for headers that frame or
-   * describe the body
+   * Sets a header, replacing the client's of that name.
+   * @throws TypeError for a name or value that cannot be sent, for credentials, and for headers that frame or describe
+   * the body
    */
   setHeader(name: string, value: string): void
 }
@@ -94,11 +94,11 @@ export interface UpstreamRequest {
 /** Reads the text of a request in order, piece by piece. Throw a `context.error(...)` to refuse the request. */
 export interface TextReader {
   /**
-   * At most 65,536 characters. A piece may end in the middle of a word: keep what you need of its end. Escapes of
-   * JSON are undone; names and punctuation of the JSON are part of the text.
+   * Receives at most 65,536 characters. A piece may end in the middle of a word: keep what you need of its end. JSON
+   * escapes are decoded; names and punctuation of the JSON are part of the text.
    */
   onText(piece: string): void
-  /** All of the text was read. The request waits for the promise. */
+  /** Called after all of the text. The request waits for the promise. */
   onEnd?(): void | Promise<void>
 }
 
@@ -112,24 +112,24 @@ export interface PluginResponse {
 export interface PluginTap {
   /** The bytes as the provider sent them, compressed where it compressed them. */
   onData?(bytes: Uint8Array): void
-  /** The same bytes as text, decompressed, with escapes of JSON undone. As `TextReader.onText`. */
+  /** The same bytes as text: decompressed, with JSON escapes decoded. Like `TextReader.onText`. */
   onText?(piece: string): void
 }
 
 /** How an exchange ended. */
 export interface PluginOutcome {
   /**
-   * completed: all of the response was sent. refused: an error of the gateway was. aborted: the client left.
-   * broken: the response was cut after its beginning.
+   * completed: all of the response was sent. refused: an error of the gateway was sent. aborted: the client left.
+   * broken: the response was cut after it had begun.
    */
   readonly kind: 'completed' | 'refused' | 'aborted' | 'broken'
-  /** Of the response; undefined when the client left before one began. */
+  /** The response's status; undefined when the client left before a response began. */
   readonly status: number | undefined
   /** The error's code, for refused and broken. */
   readonly code: string | undefined
 }
 
-/** What was taken from an account for an exchange, a turn of a session or a job. */
+/** A charge to an account for an exchange, a turn of a session or a job. */
 export interface PluginCharge {
   /** The id of the exchange that caused it, and the number of the turn; 0 where there is one charge. */
   readonly requestId: string
@@ -144,33 +144,36 @@ export interface PluginCharge {
   readonly usage: Readonly<Record<string, number>>
   /** What the account paid; a rouble is 1,000,000. */
   readonly amountMicros: number
-  /** What an operator should look at, such as `usage_missing`. */
+  /** What an operator should check, such as `usage_missing`. */
   readonly flags: readonly string[]
 }
 
 /**
- * What a plugin does. Every hook is optional. An error that is not a `context.error(...)` is the plugin's own
- * failure: it refuses the request in `onRequest` and `onRequestText`, and anywhere else it is logged only.
+ * The hooks of a plugin. Every hook is optional. An error that is not a `context.error(...)` is the plugin's own
+ * failure: it refuses the request in `onRequest` and `onRequestText`, and anywhere else it is only logged.
  */
 export interface PluginHooks<Exchange> {
-  /** Once, before the gateway listens or takes a reloaded config. Throw to prevent that. */
+  /** Called once, before the gateway listens or applies a reloaded config. Throw to prevent that. */
   start?(): void | Promise<void>
-  /** In the order of the config, when the headers of a request have been read. Throw `context.error(...)` to refuse it. */
+  /**
+   * Called in the order of the config, when a request's headers have been read. Throw `context.error(...)` to refuse
+   * it.
+   */
   onRequest?(exchange: Exchange): void | Promise<void>
   /**
    * Return a reader to see all text of the request before the provider does: bodies of any size, uploads as they
    * pass, and each message of a WebSocket session.
    */
   onRequestText?(exchange: Exchange): TextReader | undefined
-  /** Every gate has let the request pass, and it is about to be sent. */
+  /** Every gate has passed the request, and it is about to be sent. */
   onUpstreamRequest?(exchange: Exchange, request: UpstreamRequest): void
-  /** The head of the provider's response is here. Return a tap to watch its body. */
+  /** The head of the provider's response has arrived. Return a tap to watch its body. */
   onResponse?(exchange: Exchange, response: PluginResponse): PluginTap | undefined
-  /** A charge is durable: once for each, in this process. Nothing waits for it. */
+  /** A charge is durable: called once for each, in this process. Nothing waits for it. */
   onCharge?(charge: PluginCharge): void | Promise<void>
-  /** Once for each exchange. Nothing waits for it. */
+  /** Called once for each exchange. Nothing waits for it. */
   onEnd?(exchange: Exchange, outcome: PluginOutcome): void | Promise<void>
-  /** Once, when the last exchange has ended. */
+  /** Called once, when the last exchange has ended. */
   stop?(): void | Promise<void>
 }
 
@@ -205,7 +208,7 @@ export interface PluginContext<Codes extends string = string> {
 export interface PluginErrorShape {
   /** Decides the type that the official SDKs raise. */
   readonly status: 400 | 401 | 402 | 403 | 404 | 413 | 429 | 500 | 501 | 502 | 503
-  /** Whether clients should send the request again: `no` (unless said) or `after` some seconds. */
+  /** Whether clients should send the request again: `no` (the default) or `after` some seconds. */
   readonly retry?: 'no' | 'after'
 }
 
@@ -216,11 +219,11 @@ export interface PluginDefinition<
   Schema extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
   Codes extends string = string,
 > {
-  /** Names it in logs, metrics and errors: lower case with hyphens. */
+  /** Its name in logs, metrics and errors: lower case with hyphens. */
   readonly name: string
-  /** What its options in the config must be, by any Standard Schema (zod, valibot, arktype); absent: it takes none. */
+  /** The schema of its options in the config, by any Standard Schema (zod, valibot, arktype); absent: it has none. */
   readonly options?: Schema
-  /** Facts that it reads. A plugin that provides them must stand before it in the config. */
+  /** Facts that it reads. A plugin that provides them must precede it in the config. */
   readonly needs?: Needs
   /** Facts that it sets. */
   readonly provides?: Provides
@@ -232,7 +235,7 @@ export interface PluginDefinition<
   ): PluginHooks<PluginExchange<Needs[number], Provides[number]>>
 }
 
-/** Checks a definition's types and returns it: what it did not declare does not compile. */
+/** Checks a definition's types and returns it: the use of an undeclared fact or error does not compile. */
 export function definePlugin<
   const Needs extends readonly PluginFact[] = readonly [],
   const Provides extends readonly PluginFact[] = readonly [],
