@@ -22,8 +22,8 @@ const nothing: ScannedRequest = {
 }
 
 /**
- * What a session's setup says. Where that stands in the client's first message, the WebSocket is agreed to and
- * the message waited for: it takes the place of a body.
+ * Receives a session's setup. Where that is in the client's first message, the upgrade is accepted and the message is
+ * awaited: it takes the place of a body.
  * @throws GatewayError upgrade_required, request_timeout, body_invalid, field_ambiguous
  * @throws SessionError when the client left before its setup
  */
@@ -55,7 +55,7 @@ export async function receiveSetup(
   return { facts, isForm: true, body, content: body }
 }
 
-/** A client that leaves by a close frame is refused nothing: its goodbye is returned, and it is known to have left. */
+/** The end of a session whose client left with a close frame: the frame is returned, and nothing is refused. */
 function sayGoodbye(exchange: Exchange, client: ClientSocket): SessionError {
   const left = new SessionError(1000, 'The client left before its setup.')
   exchange.hasClientLeft = true
@@ -70,22 +70,22 @@ declare module '../pipeline/exchange.ts' {
   }
 }
 
-/** How long a client may take to answer a goodbye. */
+/** How long a client may take to return a close frame. */
 const lingerMs = 2_000
 /** RFC 6455 section 1.3. */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** The client's end of a session, from its request to upgrade on. */
+/** The client's end of a session, starting with its request to upgrade. */
 export class ClientSocket {
   readonly peer: Peer
   readonly #request: IncomingMessage
   readonly #socket: Duplex
-  /** The WebSocket stands: errors are told over it from now on. */
+  /** The WebSocket is open: errors are sent over it from now on. */
   isAccepted = false
-  /** The first message, where it was waited for. */
+  /** The first message, where it was awaited. */
   first: Message | undefined
 
-  /** @throws GatewayError request_invalid for a request that is no handshake of RFC 6455 */
+  /** @throws GatewayError request_invalid for a request that is not a handshake of RFC 6455 */
   constructor(request: IncomingMessage, socket: Duplex, head: Buffer, limits: Omit<MessageLimits, 'from'>) {
     this.#request = request
     this.#socket = socket
@@ -95,8 +95,8 @@ export class ClientSocket {
   }
 
   /**
-   * Agrees to the upgrade.
-   * @param headers more to say, flat; what belongs to the handshake is made here
+   * Accepts the upgrade.
+   * @param headers further response headers, flat, without those of the handshake
    * @param providerProtocol the subprotocol that the provider chose
    */
   accept(headers: readonly string[], providerProtocol: string | undefined): void {
@@ -126,9 +126,9 @@ export class ClientSocket {
   }
 
   /**
-   * The first message of a session, which is kept to be sent on. Undefined where the client left before it.
+   * The first message of a session, which is kept for the provider. Undefined where the client left before it.
    * @throws GatewayError request_timeout
-   * @throws SessionError for what is no WebSocket
+   * @throws SessionError for bytes that are not a WebSocket's
    */
   async firstMessage(timeoutMs: number): Promise<Message | undefined> {
     let timer: NodeJS.Timeout | undefined
@@ -155,7 +155,7 @@ export class ClientSocket {
       }
     } catch (error) {
       if (error instanceof SessionError) throw error
-      // Its connection broke.
+      // The connection broke.
       return undefined
     }
   }

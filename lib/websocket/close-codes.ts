@@ -15,9 +15,9 @@ const codes: Readonly<Record<string, number>> = {
   credentials_exhausted: 1014,
 }
 
-/** One message from a client is refused, in a message of the protocol; the session goes on. */
+/** One message of a client is refused, with a message of the protocol; the session continues. */
 export class MessageRefusedError extends Error {
-  /** What the client is told. */
+  /** The message for the client. */
   readonly text: string
 
   constructor(text: string, cause: Error) {
@@ -27,7 +27,7 @@ export class MessageRefusedError extends Error {
   }
 }
 
-/** A session ends for this reason, with this close code (RFC 6455 section 7.4). */
+/** The reason why a session ends, with its close code (RFC 6455 section 7.4). */
 export class SessionError extends Error {
   readonly closeCode: number
 
@@ -49,13 +49,13 @@ const passing: ReadonlySet<string> = new Set(
     previous_response_not_found`.split(/\s+/),
 )
 
-/** Whether no further message could fare better. */
+/** Whether further messages would fail too. */
 export function endsSession(error: Error): boolean {
   if (error instanceof MessageRefusedError) return false
   return !(error instanceof GatewayError) || !passing.has(error.code)
 }
 
-/** What a close frame says of an error: nothing of the gateway's inside. */
+/** The reason in a close frame; internal errors are not disclosed. */
 export function closeReasonOf(error: Error): string {
   const isToldApart = error instanceof GatewayError || error instanceof SessionError
   return isToldApart ? error.message : 'The gateway failed.'

@@ -7,11 +7,11 @@ import { SessionError } from './close-codes.ts'
 /** One message of a session, or one control frame. */
 export interface Message {
   readonly kind: 'data' | 'control' | 'close'
-  /** Its frames as they came, with all that came between them. */
+  /** Its frames as received, including those in between. */
   readonly frames: Buffer
-  /** What the message says, unmasked; empty for control frames. */
+  /** The unmasked content; empty for control frames. */
   readonly data: Buffer
-  /** What a ping says. */
+  /** The content of a ping. */
   readonly ping?: Buffer | undefined
 }
 
@@ -19,23 +19,23 @@ export interface MessageLimits {
   /** Clients mask what they send, servers do not. */
   readonly from: 'client' | 'provider'
   readonly messageBytesMax: number
-  /** Told how many bytes more, or fewer, are held. May throw to say that it is too much. */
+  /** Called with the change in the number of held bytes. May throw when it is too much. */
   readonly onHeld: (bytes: number) => void
 }
 
-/** Fragments of one message: more say nothing that fewer could not. */
+/** How many fragments one message may have. */
 const fragmentsMax = 4096
-/** Frames that are read at a time, before others have their turn of the event loop. */
+/** How many frames are read before other work gets a turn of the event loop. */
 const framesAtOnce = 32
 /**
- * Frames that say nothing, which no hold is placed for: pings, pongs, empty messages. SDKs send one in half a minute.
- * A client may send so many at once, and so many a second from then on.
+ * Limits on empty frames, for which no hold is placed: pings, pongs, empty messages. SDKs send one every half a minute.
+ * A client may send this many at once, and then this many a second.
  */
 const emptyFramesMax = 200
 const emptyFramesPerSecond = 20
 const noData = Buffer.alloc(0)
 
-/** A whole frame (RFC 6455 section 5.2), as it came. */
+/** A whole frame (RFC 6455 section 5.2), as received. */
 interface Frame {
   readonly bytes: Buffer
 }
@@ -43,24 +43,24 @@ interface Frame {
 /** The longest head of a frame: two bytes, a length of eight, a mask of four. */
 const headBytesMax = 14
 
-/** What is set aside at first for a frame that is not whole: its length is only what its sender says. */
+/** The initial buffer of an incomplete frame: its announced length is not trusted. */
 const bufferBytesMin = 4096
 
 /** Cuts a stream of bytes into frames by their heads. Nothing is unmasked or changed. */
 class FrameCutter {
   readonly #frameBytesMax: number
-  /** The beginning of a frame that is not whole: it grows with what comes, however small the pieces are. */
+  /** The start of an incomplete frame: it grows with what arrives, however small the pieces are. */
   #buffer = Buffer.alloc(0)
-  /** Bytes of a frame that is not whole yet. */
+  /** Bytes of an incomplete frame. */
   heldBytes = 0
-  /** Of the frame that has begun, its head included; undefined while the head is not whole. */
+  /** The length of the current frame with its head; undefined while the head is incomplete. */
   #frameBytes: number | undefined
 
   constructor(frameBytesMax: number) {
     this.#frameBytesMax = frameBytesMax
   }
 
-  /** @throws SessionError 1009, by the head alone, for a frame that is too long */
+  /** @throws SessionError 1009 for a frame that is too long, as soon as its head says so */
   *push(chunk: Buffer): Generator<Frame> {
     let rest = chunk
     while (rest.length > 0) {
@@ -108,7 +108,7 @@ class FrameCutter {
   }
 }
 
-/** How long the frame is that begins here, head and all; undefined while its head is not whole. */
+/** The length of the frame that starts here, with its head; undefined while its head is incomplete. */
 function frameLength(head: Buffer, frameBytesMax: number): number | undefined {
   const second = head[1]
   if (second === undefined) return undefined
@@ -128,8 +128,8 @@ function frameLength(head: Buffer, frameBytesMax: number): number | undefined {
 }
 
 /**
- * Cuts a stream of bytes at the boundaries of messages. The bytes stay as they came; a copy of them is read
- * by ws, which checks what RFC 6455 asks of frames. What is held is at most one message.
+ * Cuts a stream of bytes at the boundaries of messages. The bytes are unchanged; ws reads a copy of them and checks
+ * them against RFC 6455. At most one message is held.
  */
 export class MessageReader {
   readonly #cutter: FrameCutter
@@ -149,14 +149,14 @@ export class MessageReader {
 
   /**
    * Messages until the stream ends.
-   * @throws SessionError for what is no WebSocket, or too long
+   * @throws SessionError for bytes that are not a WebSocket's, or a message that is too long
    */
   async *read(stream: Duplex): AsyncGenerator<Message> {
     const chunks = stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
     try {
       for await (const chunk of chunks) {
         for (const message of this.#read(chunk)) {
-          // What comes in one chunk may be ten thousand messages, each with its work.
+          // One chunk may hold ten thousand messages, each with its work.
           const turn = turns.enter()
           if (turn !== undefined) await turn
           if (message !== undefined) yield message
@@ -168,14 +168,14 @@ export class MessageReader {
   }
 
   /**
-   * The messages that are whole with a chunk.
+   * The messages that are complete with this chunk.
    * @throws SessionError
    */
   *push(chunk: Buffer): Generator<Message> {
     for (const message of this.#read(chunk)) if (message !== undefined) yield message
   }
 
-  /** Undefined now and then, where there is no message for long. */
+  /** Yields undefined at intervals while many frames form no message. */
   *#read(chunk: Buffer): Generator<Message | undefined> {
     let count = 0
     for (const frame of this.#cutter.push(chunk)) {
@@ -186,7 +186,7 @@ export class MessageReader {
       this.#hold(this.#framesBytes + this.#cutter.heldBytes)
       if (this.#frames.length > fragmentsMax)
         throw new SessionError(1008, `A message came in more than ${fragmentsMax} frames.`)
-      // A control frame may stand between two of a message, and keeps its place there.
+      // A control frame may be between two frames of a message, and keeps its place there.
       const isInMessage = this.#checker.isInMessage
       if (isInMessage && found.kind !== 'close') continue
       const frames = this.#frames.length === 1 ? frame.bytes : Buffer.concat(this.#frames)

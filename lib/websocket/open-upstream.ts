@@ -13,10 +13,10 @@ import type { Stop } from '../upstream/itinerary.ts'
 import { egressConnector } from '../upstream/upstream-pools.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 
-/** What a provider said to a request to upgrade. */
+/** A provider's response to a request to upgrade. */
 interface UpgradeResponse {
   readonly head: ResponseHead
-  /** Of a refusal, as much of it as may be waited for; empty when the upgrade was agreed to. */
+  /** The body of a refusal, as far as it arrived within the limits; empty when the upgrade was accepted. */
   readonly body: Buffer
 }
 
@@ -25,8 +25,8 @@ const bodyBytesMax = 65_536
 const bodyMs = 2_000
 
 /**
- * Reads the response to a request to upgrade, and leaves what comes after a 101 in the stream.
- * @throws Error when the connection ends before there is one, or it is none of HTTP/1.1
+ * Reads the response to a request to upgrade, and leaves the bytes after a 101 in the stream.
+ * @throws Error when the connection ends before a response, or the response is not HTTP/1.1
  */
 async function readResponse(stream: Duplex): Promise<UpgradeResponse> {
   let read = Buffer.alloc(0)
@@ -94,7 +94,7 @@ function parseHead(text: string): ResponseHead {
   return { status, headers, contentLength: undefined }
 }
 
-/** http-proxy-3 sends refusals on in chunks where they have no length. */
+/** http-proxy-3 relays refusals without a length in chunks. */
 function bodyOf({ headers }: ResponseHead, rest: Buffer): Buffer {
   const isChunked = headers.some(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'transfer-encoding',
@@ -111,20 +111,20 @@ function bodyOf({ headers }: ResponseHead, rest: Buffer): Buffer {
   }
 }
 
-/** A provider's response, and the stream behind it. */
+/** A provider's response, and the stream after it. */
 export interface UpstreamSession {
   readonly response: UpgradeResponse
   readonly stream: Duplex
   readonly egressName: string
-  /** Gives the credential's place free; called once, at the end. */
+  /** Frees the credential's slot; called once, at the end. */
   readonly leave: () => void
 }
 
-/** What is sent to a target. */
+/** Builds the request for a target. */
 export type UpgradeFor = (exchange: Exchange, target: Target) => UpgradeRequest
 
 /**
- * One connection to a provider's origin by one way out, with TLS verified here where the origin has it.
+ * Opens a connection to a provider's origin over one egress route, with TLS verified here where the origin has it.
  * @throws Error of the connection, EgressError of the proxy; nothing was sent to the provider
  */
 async function openConnection(origin: URL, route: EgressRoute, connectMs: number): Promise<Socket> {
@@ -139,7 +139,7 @@ async function openConnection(origin: URL, route: EgressRoute, connectMs: number
   })
 }
 
-/** One request to upgrade, on its way to one provider. */
+/** One request to upgrade, sent to one provider. */
 class UpgradeAttempt implements TransportAttempt {
   readonly stop: Stop
   readonly route: EgressRoute
@@ -163,15 +163,15 @@ class UpgradeAttempt implements TransportAttempt {
     return this.#response?.body ?? Buffer.alloc(0)
   }
 
-  /** What the provider says after its head; there is one when the attempt was answered. */
+  /** The provider's bytes after its head; available once there is a response. */
   get stream(): Duplex {
     if (this.#stream === undefined) throw new Error('The provider has not answered.')
     return this.#stream
   }
 
   /**
-   * @param onStarted a connection takes the request
-   * @throws Error when none does, or no response comes
+   * @param onStarted called when a connection is assigned to the request
+   * @throws Error when there is no connection or no response
    */
   async run(request: () => UpgradeRequest, onStarted: () => void): Promise<UpgradeResponse> {
     const { target } = this.stop
@@ -188,7 +188,7 @@ class UpgradeAttempt implements TransportAttempt {
       failure = error
     })
     this.#stream = stream
-    stream.on('error', () => undefined) // It shows as an end that came too early.
+    stream.on('error', () => undefined) // The read fails with an early end.
     const timer = setTimeout(() => {
       failure = Object.assign(new Error('no response in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
       stream.destroy()
@@ -223,7 +223,7 @@ export class OpenUpstream extends AttemptLoop<UpgradeAttempt> {
     this.#upgradeFor = upgradeFor
   }
 
-  /** @throws GatewayError when no provider can be reached, or none has a credential that is good */
+  /** @throws GatewayError when no provider can be reached, or none has a working credential */
   async open(): Promise<UpstreamSession> {
     this.begin(this.#exchange.get('target'))
     return await this.#opened.promise
@@ -257,7 +257,7 @@ export class OpenUpstream extends AttemptLoop<UpgradeAttempt> {
     return true
   }
 
-  /** Nobody waits for a session any more. */
+  /** The session is not needed any more. */
   override abort(reason: Error): void {
     super.abort(reason)
     this.#opened.reject(reason)

@@ -2,14 +2,14 @@ import type { Duplex } from 'node:stream'
 import { MessageReader, type Message, type MessageLimits } from './message-reader.ts'
 import { closeFrame, pongFrame, textFrame } from './web-socket-frames.ts'
 
-/** One end of a session: what it sends, message by message, and how it is written to. */
+/** One end of a session: its messages, and the means to write to it. */
 export class Peer {
   readonly messages: AsyncGenerator<Message>
   readonly #stream: Duplex
   readonly #by: 'client' | 'server'
   readonly closed: Promise<void>
 
-  /** @param limits of what is read; what is written is masked to a provider and bare to a client */
+  /** @param limits on what is read; what is written is masked for a provider and unmasked for a client */
   constructor(stream: Duplex, limits: MessageLimits) {
     this.#stream = stream
     this.#by = limits.from === 'client' ? 'server' : 'client'
@@ -18,11 +18,11 @@ export class Peer {
       if (stream.closed) resolve()
       else stream.once('close', () => resolve())
     })
-    // Whoever reads or waits learns of it; an error without a listener would end the process.
+    // Reads and writes report the error; without a listener it would end the process.
     stream.on('error', () => undefined)
   }
 
-  /** Resolves when more may be written, or nobody takes it any more. */
+  /** Resolves when more may be written, or the stream has closed. */
   async write(bytes: Buffer): Promise<void> {
     if (!this.#stream.writable || this.#stream.write(bytes)) return
     await new Promise<void>(resolve => {
@@ -44,14 +44,14 @@ export class Peer {
     await this.write(pongFrame(ping, this.#by))
   }
 
-  /** Says goodbye. What comes after it is written in vain. */
+  /** Sends a close frame and ends the stream. Later writes have no effect. */
   close(code: number, reason: string): void {
     if (this.#stream.writable) this.#stream.end(closeFrame(code, reason, this.#by))
   }
 
-  /** What still comes is of no interest, but the goodbye behind it must not be lost to a reset. */
+  /** Discards what still arrives; a reset instead could lose the close frame that was sent. */
   discard(): void {
-    // A reader that rests between two messages would keep the stream from flowing.
+    // A reader that pauses between two messages would keep the stream from flowing.
     this.messages.return(undefined).then(
       () => this.#stream.resume(),
       () => this.#stream.resume(),

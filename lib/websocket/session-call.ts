@@ -21,12 +21,12 @@ export interface SessionCallOptions {
   readonly idleMs: number
 }
 
-/** How long a turn is read on for its usage when the client has left. */
+/** How long a turn is read to its usage after the client has left. */
 const drainMs = 600_000
 /** Turns of speech take seconds. */
 const windUpMs = 120_000
 
-/** Brings a session about, and runs it. */
+/** Opens a session, and runs it. */
 export class SessionCall implements SessionControls, UpstreamFacts {
   readonly #exchange: Exchange
   readonly #sink: SessionSink
@@ -106,7 +106,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     await this.#session.run()
   }
 
-  /** The message that a session begins with was read already; another model's name may stand in it now. */
+  /** Sends the first message, which was already read; the model's name in it may have been replaced. */
   async #sendFirst(provider: Peer): Promise<void> {
     const { first } = this.#exchange.get('client')
     const { body } = this.#exchange.get('target')
@@ -115,11 +115,11 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     else await provider.writeText(body)
   }
 
-  /** What the provider says of a request that only its sender can mend, as it came. */
+  /** Relays a provider's refusal that only the client can resolve, unchanged. */
   async #passRefusalOn({ response: { head, body } }: UpstreamSession): Promise<void> {
     const { response } = this.#exchange
     const target = this.#exchange.get('target')
-    // What is no refusal and no agreement would reach the client uncharged.
+    // A response that is neither a refusal nor an upgrade would reach the client uncharged.
     if (head.status < 400 || this.#exchange.get('client').isAccepted) {
       throw new GatewayError(
         'upstream_failed',
@@ -144,7 +144,7 @@ export function errorText(exchange: Exchange, error: Error): string | undefined 
   return session?.errorMessage?.(asGatewayError(toldError(error)), `event_${newId()}`)
 }
 
-/** A breach of RFC 6455 as the dialect would call it. */
+/** Translates a breach of RFC 6455 into an error of the dialect. */
 export function toldError(error: Error): Error {
   if (!(error instanceof SessionError)) return error
   const code =

@@ -14,29 +14,29 @@ export interface SessionOptions {
     readonly sessionMs: number
     readonly idleMs: number
     readonly drainMs: number
-    /** How long a turn that runs may take when the session is to end after it. */
+    /** How long a turn in progress may take when the session is to end after it. */
     readonly windUpMs: number
   }
-  /** Told that the client left; answers whether a turn that runs is read to its end. */
+  /** Called when the client has left; returns whether a turn in progress is read to its end. */
   readonly onClientLeft: () => 'abort' | 'drain'
-  /** An error as a message of the protocol; undefined where the close frame must do. */
+  /** An error as a message of the protocol; undefined where only the close frame can report it. */
   readonly errorText: (error: Error) => string | undefined
   readonly onEnd: (outcome: Outcome) => void
 }
 
-/** How long an end may take to answer a goodbye, and to take its last bytes. */
+/** How long a peer may take to return a close frame, and to read its last bytes. */
 const lingerMs = 2_000
 
 /**
- * Carries messages between a client and a provider, in order, each whole and as it came. Whoever takes slowly
- * slows down the other.
+ * Relays messages between a client and a provider, in order, each whole and unchanged. A slow reader slows down the
+ * other side.
  */
 export class Session implements SessionControls {
   readonly #options: SessionOptions
   readonly #idleTimer: NodeJS.Timeout
   readonly #timers = new Set<NodeJS.Timeout>()
   #endReason: Error | undefined
-  /** Nothing is passed on any more. */
+  /** Nothing more is relayed. */
   #isOver = false
   #isDraining = false
   #hasClientClosed = false
@@ -91,7 +91,7 @@ export class Session implements SessionControls {
       for await (const message of client.messages) {
         if (this.#isOver) continue
         if (message.kind === 'close' && this.#drain()) {
-          // Passed on, it would have the provider stop the turn and say nothing of what it has cost.
+          // If it were relayed, the provider would stop the turn and never report its usage.
           client.close(1000, '')
           this.#after(lingerMs, () => client.destroy())
           continue
@@ -126,7 +126,7 @@ export class Session implements SessionControls {
     else await provider.writeText(changed)
   }
 
-  /** A message is not passed on. Where the protocol can say so the session goes on. */
+  /** Refuses a message. Where the protocol can report it, the session continues. */
   async #refuse(error: Error): Promise<void> {
     const text = this.#options.errorText(error)
     if (text !== undefined && !endsSession(error)) await this.#options.client.writeText(Buffer.from(text))
@@ -171,7 +171,7 @@ export class Session implements SessionControls {
 
   #providerFailed(error: unknown): void {
     if (this.#isOver) return
-    // Whether the ledger failed or the provider, the turn cannot be told to its end.
+    // Whether the ledger or the provider failed, the turn cannot be relayed to its end.
     const failure =
       error instanceof SessionError || !(error instanceof Error)
         ? new GatewayError('upstream_failed', 'The provider sent what is no message of a WebSocket.', {
@@ -197,10 +197,10 @@ export class Session implements SessionControls {
     this.#leaveProvider()
   }
 
-  /** Reads the turn that runs to its end, where there is one and the provider is not to be left; else false. */
+  /** Reads the turn in progress to its end; false where there is none or the provider's connection should be closed. */
   #drain(): boolean {
     if (this.#isDraining) return true
-    // What the provider has closed has no more to say; the client only answers its goodbye.
+    // A provider that has closed sends nothing more; the client only returns the close frame.
     if (this.#hasProviderClosed || !this.#isBusy || this.#options.onClientLeft() !== 'drain') return false
     this.#isDraining = true
     this.#outcome = { kind: 'aborted' }
@@ -216,7 +216,7 @@ export class Session implements SessionControls {
   }
 
   #onProviderGone(): void {
-    // What it would still be sent has nowhere to go.
+    // Bytes for it can no longer be delivered.
     this.#options.provider.destroy()
     if (this.#isOver) return
     if (this.#hasProviderClosed || this.#hasClientClosed || this.#isDraining) {
@@ -229,14 +229,14 @@ export class Session implements SessionControls {
     this.#finish(error, { kind: 'broken', error })
   }
 
-  /** Says goodbye to both. */
+  /** Sends close frames to both. */
   #finish(error: Error, outcome: Outcome): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#outcome = outcome
     const { client, provider, errorText } = this.#options
     const text = errorText(error)
-    // Nothing waits for it to be taken: what follows is the end.
+    // Nothing waits for this write: the close follows.
     if (text !== undefined) void client.writeText(Buffer.from(text))
     client.close(closeCodeOf(error), closeReasonOf(error))
     provider.close(1000, '')

@@ -1,6 +1,6 @@
 import { headerValues } from '../http/headers.ts'
 
-/** Browsers cannot set headers, so OpenAI's clients offer what stands behind these as a subprotocol. */
+/** Browsers cannot set headers, so OpenAI's clients send these values as subprotocols with a prefix. */
 const keyPrefix = 'openai-insecure-api-key.'
 /** These choose the account at the provider that pays, which is the operator's. */
 const withheldPrefixes = [keyPrefix, 'openai-organization.', 'openai-project.', 'openai-ephemeral']
@@ -19,7 +19,7 @@ export function protocolKeys(rawHeaders: readonly string[]): string[] {
     .map(protocol => protocol.slice(keyPrefix.length))
 }
 
-/** What the provider is offered: everything but keys and accounts. */
+/** The subprotocols for the provider: all except keys and accounts. */
 export function forwardedProtocols(rawHeaders: readonly string[]): string | undefined {
   const rest = offeredProtocols(rawHeaders).filter(
     protocol => !withheldPrefixes.some(prefix => protocol.startsWith(prefix)),
@@ -28,8 +28,8 @@ export function forwardedProtocols(rawHeaders: readonly string[]): string | unde
 }
 
 /**
- * The subprotocol in the answer to a client. Browsers give up on an answer without one where they offered
- * some, so where the provider chose none the first is chosen here; a key only where nothing else was offered.
+ * The subprotocol in the response to a client. A browser that offered some rejects a response without one, so where the
+ * provider chose none, the first is chosen here; a key only where nothing else was offered.
  */
 export function answeredProtocol(
   rawHeaders: readonly string[],
@@ -41,8 +41,8 @@ export function answeredProtocol(
 }
 
 /**
- * Headers without what the gateway decides of the handshake: which subprotocols are offered, and that there
- * are no extensions, since compressed messages could not be read.
+ * Headers without those of the handshake that the gateway sets itself: the subprotocols, and the extensions. None are
+ * offered, since compressed messages could not be read.
  */
 export function withoutHandshake(headers: readonly string[]): string[] {
   const kept: string[] = []

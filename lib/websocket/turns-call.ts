@@ -19,7 +19,7 @@ export interface TurnsCallOptions extends SessionCallOptions {
   readonly now: () => number
 }
 
-/** How long a response may go on when its client has left, or when the connection is to end after it. */
+/** How long a response may continue when its client has left, or when the connection is to end after it. */
 const drainMs = 600_000
 
 interface Begun {
@@ -29,8 +29,8 @@ interface Begun {
 }
 
 /**
- * A connection whose messages are requests. The client's end is agreed to at once; the provider is asked when the first
- * request has passed the gates, which says where it goes.
+ * A connection whose messages are requests. The client's upgrade is accepted at once; the provider is contacted when
+ * the first request has passed the gates, which decide where it goes.
  */
 export class TurnsCall implements SessionControls, UpstreamFacts {
   readonly #exchange: Exchange
@@ -81,7 +81,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
     this.#exchange.get('client').refuse(reason, undefined)
   }
 
-  /** The client left before the provider was there. */
+  /** The client left before the provider's connection was open. */
   #abandon(): void {
     if (this.#opening === undefined) return
     this.#turns.onClientLeft()
@@ -109,7 +109,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
     }
   }
 
-  /** The first request that is let through and has a provider; undefined when the client leaves before. */
+  /** The first request that passes the gates and has a provider; undefined when the client leaves before. */
   async #begin(): Promise<Begun | undefined> {
     const { peer } = this.#exchange.get('client')
     for (;;) {
@@ -136,7 +136,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
         const { value, done } = await peer.messages.next()
         if (done === true || value.kind === 'close') return undefined
         if (value.kind === 'data') return value
-        // The provider, which answers them otherwise, is not there yet.
+        // The provider, which would respond to pings, is not connected yet.
         if (value.ping !== undefined) await peer.writePong(value.ping)
       }
       return undefined
@@ -145,7 +145,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
     }
   }
 
-  /** @throws MessageRefusedError when no provider takes the request */
+  /** @throws MessageRefusedError when no provider accepts the request */
   async #open(turn: Turn): Promise<UpstreamSession> {
     const { exchange } = turn.relay
     const { upstreams, upgradeFor } = this.#options
@@ -190,7 +190,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
     if (changed === undefined) await provider.write(message.frames)
     else await provider.writeText(changed)
     await session.run()
-    // Codex goes without a word when it has nothing to wait for.
+    // Codex closes the connection without a close frame when it awaits nothing.
     const wasLeft = turns.isBusy
     const outcome = await ended.promise
     await turns.settle(outcome)
@@ -198,7 +198,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
   }
 }
 
-/** What a client is told of a provider that did not agree to a WebSocket. */
+/** The error for a client whose provider did not accept a WebSocket. */
 function disagreement(provider: ProviderConfig, { status, headers }: ResponseHead): GatewayError {
   const message = `${toldProviderFirst(provider)} did not agree to a WebSocket, but said ${status}.`
   if (status !== 429) return new GatewayError('upstream_failed', message)

@@ -20,9 +20,9 @@ export interface TurnsOptions {
   readonly beginTurn: (exchange: Exchange) => Promise<TurnRelay>
   readonly now: () => number
   readonly egressName: () => string | undefined
-  /** Told how many bytes of messages more, or fewer, are kept. May throw to say that it is too much. */
+  /** Called with the change in the number of held message bytes. May throw when it is too much. */
   readonly onHeld: (bytes: number) => void
-  /** A response may not go on; the provider stops when its connection is closed. */
+  /** A response must not continue; the provider stops when its connection is closed. */
   readonly onCut: (reason: Error) => void
 }
 
@@ -30,23 +30,23 @@ export interface TurnsOptions {
 export interface Turn {
   readonly relay: TurnRelay
   readonly lane: string
-  /** How long its message is, which is kept as its body. */
+  /** The length of its message, which is kept as its body. */
   readonly bytes: number
   responseId: string | undefined
-  /** An error was told of it. Its last event may follow, and need not. */
+  /** An error was sent for it. Its last event may still follow. */
   hasFailed: boolean
 }
 
 /**
- * The requests that come over one connection: each is an exchange of its own. A lane has one response at a time, so that
- * it is certain what each message of the provider's belongs to.
+ * The requests of one connection: each is an exchange of its own. A lane has one response at a time, so that it is
+ * certain which request each message of the provider belongs to.
  */
 export class Turns implements SessionTap {
   readonly connection: Connection
   readonly #options: TurnsOptions
   readonly #lanes = new Map<string, Turn>()
   endReason: Error | undefined
-  /** Let through, and not sent yet. */
+  /** A turn that has passed the gates, and whose message is not sent yet. */
   #unsent: Turn | undefined
 
   constructor(options: TurnsOptions) {
@@ -67,7 +67,7 @@ export class Turns implements SessionTap {
     return this.messageOf(await this.begin(data), data)
   }
 
-  /** What is sent for a request; undefined where that is the message as it came. */
+  /** The message to send for a request; undefined where the original message is sent. */
   messageOf({ relay }: Turn, data: Buffer): Buffer | undefined {
     const { body } = relay.exchange.get('target')
     if (!Buffer.isBuffer(body)) throw new Error('A request that came in memory is not there any more.')
@@ -75,7 +75,7 @@ export class Turns implements SessionTap {
   }
 
   /**
-   * Has a request pass the gates.
+   * Runs a request through the gates.
    * @throws MessageRefusedError
    */
   async begin(data: Buffer): Promise<Turn> {
@@ -111,14 +111,14 @@ export class Turns implements SessionTap {
     if (turn === undefined) return
     const { exchange } = turn.relay
     exchange.wasSent = true
-    // Those that come after the first one have no attempts of their own.
+    // Requests after the first one make no attempts of their own.
     if (exchange.find('upstream') === undefined)
       exchange.set('upstream', { attemptCount: 1, egressName: this.#options.egressName() })
   }
 
   /**
-   * A request that was let through goes nowhere after all.
-   * @returns the error as the client is to be told it
+   * Refuses a request that has passed the gates but cannot be sent.
+   * @returns the error for the client
    */
   async refuse(turn: Turn, error: Error): Promise<MessageRefusedError> {
     this.#unsent = undefined
@@ -135,7 +135,7 @@ export class Turns implements SessionTap {
       turn.relay.exchange.set('providerRequestId', event.responseId)
     }
     if (event.kind === 'error' && turn.responseId === undefined) {
-      // It is what the status of a response is over HTTP.
+      // It corresponds to the status of a response over HTTP.
       turn.relay.exchange.responseStatus = event.status ?? 400
       return this.#end(turn, { kind: 'completed' })
     }
@@ -145,7 +145,7 @@ export class Turns implements SessionTap {
     return Promise.resolve(barrier).then(() => this.#end(turn, { kind: 'completed' }))
   }
 
-  /** The client left, and what is open may be read on to its usage. */
+  /** The client has left; returns whether open responses are read to their usage. */
   onClientLeft(): 'abort' | 'drain' {
     const policy = this.connection.place?.provider.onClientLeft ?? 'abort'
     for (const { relay } of this.#open()) {
@@ -155,17 +155,17 @@ export class Turns implements SessionTap {
     return policy
   }
 
-  /** An error for whoever waits for a response; undefined where nobody does. */
+  /** An error for a response that is awaited; undefined when there is none. */
   errorText(error: Error): string | undefined {
     const turn = this.#open().find(({ hasFailed }) => !hasFailed)
     if (turn === undefined) return undefined
     return this.#options.protocol.errorMessage(asGatewayError(error), turn.lane)
   }
 
-  /** The connection is over: what is open is charged or released. */
+  /** The connection has ended: open turns are charged or released. */
   async settle(outcome: Outcome): Promise<void> {
     const ends = this.#open().map(turn => this.#end(turn, outcomeOf(turn, outcome)))
-    // One that fails keeps none of the others open.
+    // The failure of one turn must not keep the others open.
     const failed = (await Promise.allSettled(ends)).find(result => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }
@@ -174,7 +174,7 @@ export class Turns implements SessionTap {
     return [...this.#lanes.values()]
   }
 
-  /** @throws GatewayError upstream_failed for a response that nobody has asked for: nothing is held for it */
+  /** @throws GatewayError upstream_failed for a response without a request: there is no hold for it */
   #turnOf({ kind, lane, responseId }: TurnEvent): Turn | undefined {
     if (kind === 'other') return undefined
     const turn = this.#lanes.get(lane)
@@ -223,7 +223,7 @@ const underWay = new GatewayError(
   { param: 'stream_id' },
 )
 
-/** What the end of the connection is to a response that was open. */
+/** The outcome of a response that was open when the connection ended. */
 function outcomeOf({ relay, hasFailed }: Turn, outcome: Outcome): Outcome {
   if (hasFailed) return { kind: 'completed' }
   if (relay.exchange.hasClientLeft || outcome.kind === 'aborted') return { kind: 'aborted' }

@@ -3,7 +3,7 @@ import { Receiver, Sender } from 'ws'
 import { SessionError } from './close-codes.ts'
 
 declare module 'ws' {
-  /** What @types/ws leaves out of what ws exports. */
+  /** Exported by ws, but missing in @types/ws. */
   export class Receiver extends Writable {
     constructor(options: {
       readonly isServer: boolean
@@ -26,12 +26,12 @@ interface SenderFrameOptions {
   readonly readOnly: boolean
 }
 
-/** What a frame was. */
+/** What kind of frame was read. */
 export interface CheckedFrame {
   readonly kind: 'data' | 'control' | 'close'
-  /** Of a message that is whole with this frame. */
+  /** The content of the message that this frame completes. */
   readonly data?: Buffer
-  /** What a ping says, which its pong is to repeat. */
+  /** The content of a ping, which its pong must repeat. */
   readonly ping?: Buffer
 }
 
@@ -44,7 +44,7 @@ const closeCodes: Readonly<Record<string, number>> = {
 export class FrameChecker {
   readonly #receiver: Receiver
   #found: CheckedFrame = { kind: 'data' }
-  /** A message has begun and is not whole. */
+  /** A message has begun and is incomplete. */
   isInMessage = false
 
   constructor(options: { readonly from: 'client' | 'provider'; readonly messageBytesMax: number }) {
@@ -60,11 +60,11 @@ export class FrameChecker {
     this.#receiver.on('ping', (ping: Buffer) => (this.#found = { kind: 'control', ping }))
     this.#receiver.on('pong', () => (this.#found = { kind: 'control' }))
     this.#receiver.on('conclude', () => (this.#found = { kind: 'close' }))
-    // It is thrown by `check`, where it belongs to a frame.
+    // `check` throws the error, because it belongs to a frame.
     this.#receiver.on('error', () => undefined)
   }
 
-  /** @throws SessionError for what RFC 6455 forbids */
+  /** @throws SessionError for a violation of RFC 6455 */
   check(frame: Buffer): CheckedFrame {
     const wasInMessage = this.isInMessage
     this.isInMessage = true
@@ -84,12 +84,12 @@ export function textFrame(text: Buffer, by: 'client' | 'server'): Buffer {
   return frame(text, 1, by)
 }
 
-/** The answer to a ping. */
+/** A pong frame. */
 export function pongFrame(data: Buffer, by: 'client' | 'server'): Buffer {
   return frame(data, 10, by)
 }
 
-/** A close frame. Reasons have room for 123 bytes. */
+/** A close frame. The reason is limited to 123 bytes. */
 export function closeFrame(code: number, reason: string, by: 'client' | 'server'): Buffer {
   const bytes = Buffer.from(reason)
   let end = Math.min(bytes.length, 123)

@@ -5,11 +5,11 @@ import { nodeHttp } from '../platform/node-http.ts'
 
 export interface UpgradeRequest {
   readonly path: string
-  /** Flat; with Host, without what belongs to a connection. */
+  /** Flat; with Host, without connection headers. */
   readonly headers: readonly string[]
 }
 
-/** Gives out the one connection that was made for it, through a proxy or not. */
+/** An agent for the one connection that was opened for it, through a proxy or not. */
 class OneConnectionAgent extends nodeHttp.Agent {
   readonly #connection: Duplex
 
@@ -28,9 +28,9 @@ const proxy = createProxyServer({ toProxy: true, prependPath: false, xfwd: false
 proxy.on('error', () => undefined)
 
 /**
- * Asks a provider for a WebSocket over a connection that stands already. What http-proxy-3 takes for its
- * client is one end of a pair; the other is returned, and reads the provider's answer from its first line on.
- * @param onError when the connection fails; the pair is closed then
+ * Requests a WebSocket from a provider over an open connection. http-proxy-3's client socket is one end of a pair; the
+ * other end is returned, and delivers the provider's response from its status line on.
+ * @param onError called when the connection fails; the pair is closed then
  */
 export function proxyWebSocket(
   connection: Duplex,
@@ -38,7 +38,7 @@ export function proxyWebSocket(
   onError: (error: Error) => void,
 ): Duplex {
   const [ours, theirs] = duplexPair()
-  // What http-proxy-3 asks of a socket beside its being a stream.
+  // What http-proxy-3 requires of a socket beyond being a stream.
   const socket = Object.assign(theirs, {
     setTimeout: () => socket,
     setNoDelay: () => socket,
@@ -59,7 +59,7 @@ export function proxyWebSocket(
     headers: headersOf(headers),
   }
   const agent = new OneConnectionAgent(connection)
-  // The connection is encrypted already where it has to be.
+  // The connection already has TLS where it needs it.
   const options = { target: 'http://provider.invalid', agent }
   proxy.ws(incoming as unknown as IncomingMessage, socket, Buffer.alloc(0), options, onError)
   return ours
