@@ -14,7 +14,7 @@ import { tokensAround, agentsOf } from './unasked-work.ts'
 import { thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
 
-/** The requests of a batch to one model, and what is known beside. */
+/** The requests of a batch to one model, with their price and limits. */
 interface PricedShare {
   readonly share: BatchShare
   readonly price: Price
@@ -22,27 +22,27 @@ interface PricedShare {
   readonly upstreamModelName: string
   readonly outputTokensMax: number
   readonly windowTokens: number
-  /** Of lists of texts each has a window of its own. */
+  /** Each text of a list has a context window of its own. */
   readonly isReadInParts: boolean
-  /** Its model writes to a cache what it reads, unasked. */
+  /** The model writes its input to a cache without a request to do so. */
   readonly isWritten: boolean
-  /** What the provider keeps, by the names in `BatchShare.goesOnFrom`. */
+  /** The stored contexts at the provider, by the names in `BatchShare.goesOnFrom`. */
   readonly contexts: ReadonlyMap<string, Meters>
 }
 
 interface GivenToAll {
-  /** With what the provider writes around it. */
+  /** Including the text that the provider adds. */
   readonly text: number
   readonly media: Meters
-  /** Of all: text, media, and what is gone on from. */
+  /** Of everything: text, media, and stored contexts. */
   readonly meters: Meters
-  /** Of kinds for which the operator has set an amount. */
+  /** The amounts of media kinds for which the operator has set one. */
   readonly mediaMicros: Micros
 }
 
 /**
- * What the requests of a batch to one model cost, as for each of them alone, at the price's factor for batches where
- * it has one. Nothing of a batch is seen before it is done, so its worst is strict.
+ * The cost of a batch's requests to one model, as if each were sent alone, at the price's batch factor if it has one.
+ * Nothing of a batch can be observed before it ends, so its worst case is strict.
  */
 export function batchShareCost(priced: PricedShare, hold: Config['hold']): ExchangeCost {
   const worstMicros = Math.max(1, atMost(priced, hold))
@@ -50,7 +50,7 @@ export function batchShareCost(priced: PricedShare, hold: Config['hold']): Excha
   return { likelyMicros, worstMicros, strictMicros: worstMicros }
 }
 
-/** What the requests give their model to read, each once. */
+/** The input that the requests contain, each counted once. */
 export function givenAtMost(priced: PricedShare, hold: Config['hold']): GivenToAll {
   const { share, providerKind } = priced
   const { requests, explainedTools: explained = 0 } = share
@@ -96,7 +96,7 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   )
 }
 
-/** What the requests are taken to read, and in `output` the most that can be written for them. */
+/** The expected input of the requests, and in `output` the most that can be written for them. */
 export function shareTokens(priced: PricedShare, hold: Config['hold']): Meters {
   return { ...readUsually(priced, hold).read, output: outputTokens(priced) }
 }
@@ -108,7 +108,7 @@ function readUsually(priced: PricedShare, hold: Config['hold']): { read: Meters;
   for (const { kind, count, bytes, set } of mediaOf(share, hold)) {
     if (set !== undefined) mediaMicros += set * count
     else {
-      // Each as large as they are on average: sums of what is counted by bytes come out the same.
+      // Each part has the average size: sums of units that are counted by bytes come out the same.
       const allowance = mediaAllowance([partOf(kind, Math.ceil(bytes / count))], price, priced.providerKind)
       read = addMeters(
         read,
@@ -135,7 +135,7 @@ function usually(priced: PricedShare, hold: Config['hold']): Micros {
   return inBatch(price, amount + mediaMicros) + costUsually(price, { read: {}, outputTokens: 0, units: fees })
 }
 
-/** Levels that not even the longest of the requests can reach are left out. */
+/** Levels that not even the longest request can reach are left out. */
 function reachable(price: Price, longestTokens: number): Price {
   return { ...price, above: price.above.filter(({ inputTokens }) => longestTokens > inputTokens) }
 }
@@ -144,13 +144,13 @@ function inBatch(price: Price, amount: Micros): Micros {
   return timesFactor(Math.min(amountMicrosMax, amount), price.factors['batch'])
 }
 
-/** What is asked for beside the batch's tier has a factor of its own; a speed takes the place of the tier. */
+/** A tier in addition to the batch tier has a factor of its own; a speed replaces the tier. */
 function inTiers(price: Price, amount: Micros, wantedTier: string | undefined): Micros {
   const wanted = timesFactorsAtMost(Math.min(amountMicrosMax, amount), price, wantedTier)
   return wantedTier === undefined || wantedTier === 'us' ? inBatch(price, wanted) : wanted
 }
 
-/** No request gets more than the model writes, whatever it asks for. */
+/** The output of a request is limited by the model, whatever cap it sets. */
 function outputTokens({
   share,
   price,
@@ -160,7 +160,7 @@ function outputTokens({
 }: PricedShare): number {
   const { candidatesCapped, candidatesUncapped, outputTokensCapped, isCompletionCapped } = share
   const longest = candidatesCapped * outputTokensMax
-  // A cap on text bounds no images.
+  // A cap on text does not limit images.
   const mayDraw = price.rubPerMillion.imageOutput !== undefined
   const isCapRead =
     !mayDraw && (isCompletionCapped !== true || knownProvider(providerKind).readsCompletionTokens === true)
@@ -173,7 +173,7 @@ interface MediaOfKind {
   readonly kind: MediaPart['kind']
   readonly count: number
   readonly bytes: number
-  /** The operator's amount for each. */
+  /** The operator's amount for each part. */
   readonly set: Micros | undefined
 }
 
@@ -195,8 +195,8 @@ function mediaAtMost(priced: PricedShare, hold: Config['hold']): Pick<GivenToAll
       mediaMicros += set * count
       continue
     }
-    // Each as long as recordings are on average, and a second more, since seconds are counted in whole: as they are bounded
-    // by what a model reads, no others of the same bytes come to more. All else is counted by the piece.
+    // Each recording has the average length plus one second, since seconds are whole: their limit is the model's input,
+    // so no other split of the same bytes costs more. Other media are counted by the piece.
     const mean = kind === 'audio' ? Math.ceil(bytes / count) + audioBytesPerSecondMin : undefined
     const [meter, units] = mediaBound(partOf(kind, mean), bounds)
     meters = addMeters(meters, { [meter]: units * count })
@@ -215,9 +215,9 @@ function partOf(kind: MediaPart['kind'], bytes: number | undefined): MediaPart {
 interface ToolsAtMost {
   readonly tokens: number
   readonly searches: number
-  /** How often a context is read beside the first time. */
+  /** How often a context is read again after the first time. */
   readonly readings: number
-  /** Some requests are summed up, which is written too. */
+  /** Some requests are compacted, and the summary is written as well. */
   readonly isCompacted: boolean
 }
 
@@ -239,7 +239,7 @@ function toolsAtMost({ share, windowTokens, ...model }: PricedShare, longest: nu
   return sum
 }
 
-/** What all of them go on from, read again by each. */
+/** The stored contexts of all requests, read again by each. */
 function contextOf({ share: { goesOnFrom = {} }, contexts }: PricedShare): Meters {
   let sum: Meters = {}
   for (const [name, requests] of Object.entries(goesOnFrom))
@@ -250,7 +250,7 @@ function contextOf({ share: { goesOnFrom = {} }, contexts }: PricedShare): Meter
   return sum
 }
 
-/** Hardly any request goes on from two. */
+/** Hardly any request continues from two objects. */
 function longestContext({ share: { goesOnFrom = {} }, contexts }: PricedShare): number {
   return Math.max(0, ...Object.keys(goesOnFrom).map(name => tokensOf(contexts.get(name) ?? {})))
 }

@@ -1,29 +1,29 @@
 /**
- * A text to be counted. `prompt` is a request's JSON, of which only what the model reads counts; `escaped`
- * is text as it stands between the quotes of JSON; `plain` is text.
+ * A text whose tokens are counted. `prompt` is a request's JSON, of which only the parts that the model reads count;
+ * `escaped` is the text between the quotes of a JSON string; `plain` is plain text.
  */
 export interface TextToCount {
   readonly form: 'prompt' | 'escaped' | 'plain'
-  /** In UTF-8; may end in the middle of anything. */
+  /** In UTF-8; may be truncated anywhere. */
   readonly bytes: Uint8Array
 }
 
-/** Tokens of the parts of a text, before any factor of a provider's. */
+/** Tokens of the parts of a text, before any provider factor. */
 export interface TokenCount {
   readonly text: number
-  /** Tokens of tools and schemas, which providers write in ways of their own. */
+  /** Tokens of tools and schemas, which providers reformat. */
   readonly definitions: number
   readonly messages: number
 }
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
 
-/** The longest run of one kind that the tokeniser is given: its time grows with the square of a run. */
+/** The longest run of one kind passed to the tokeniser: its time grows with the square of a run. */
 const runUnitsMax = 128
-/** Long enough that calls cost nothing beside the work, short enough to keep each of them short. */
+/** Long enough that the overhead of a call is small, short enough that each call is short. */
 const pieceUnitsMax = 8192
 
-/** Counts tokens, with a tokeniser that is only given texts that cannot keep it long. */
+/** Counts tokens, with a tokeniser that only receives texts it can process quickly. */
 export function countTokens({ form, bytes }: TextToCount, tokenise: (text: string) => number): TokenCount {
   const text = new TextDecoder().decode(bytes)
   const count = (one: string): number => {
@@ -41,7 +41,7 @@ export function countTokens({ form, bytes }: TextToCount, tokenise: (text: strin
   }
 }
 
-/** What a request's JSON gives a model to read. */
+/** The texts of a request's JSON that a model reads. */
 interface PromptTexts {
   /** Every string but settings. */
   readonly texts: readonly string[]
@@ -51,7 +51,7 @@ interface PromptTexts {
   readonly messages: number
 }
 
-/** Members that tell the provider what to do, and of which the model sees nothing. */
+/** Members with settings for the provider, which the model does not see. */
 const settings: ReadonlySet<string> = new Set(
   `cache_control call_id detail effort encrypted_content format id include media_type metadata
     mime_type mimeType modalities model previous_response_id prompt_cache_key reasoning_effort
@@ -65,10 +65,10 @@ const definitions: ReadonlySet<string> = new Set(
     responseJsonSchema responseSchema schema tools`.split(/\s+/),
 )
 
-/** Deeper structures hold no text that anyone wrote. */
+/** No real request has text in deeper structures. */
 const depthMax = 64
 
-/** Finds what the model reads in a request, in any of the dialects. */
+/** Finds the texts that the model reads in a request, in any of the dialects. */
 function promptTexts(request: unknown): PromptTexts {
   const found = { texts: [] as string[], definitions: [] as string[], messages: 0 }
   gather(request, found, 0)
@@ -96,18 +96,18 @@ function gather(
   }
 }
 
-/** Undefined for JSON that was cut: its marks are so few then beside the text that they may count as text. */
+/** Undefined for truncated JSON: its punctuation is then so little beside the text that it may count as text. */
 function readPrompt(text: string): PromptTexts | undefined {
   try {
     return promptTexts(JSON.parse(text))
   } catch (error) {
-    // A RangeError comes of brackets by the thousand, nested to overflow the stack.
+    // Thousands of nested brackets overflow the stack with a RangeError.
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined
     throw error
   }
 }
 
-/** Many clients write every letter beyond ASCII as `\u0434`, which would be tokens of its own. */
+/** Many clients escape every letter beyond ASCII as `\u0434`, whose characters would otherwise count as tokens. */
 function unescape(text: string): string {
   return text.replace(/\\(?:u([\da-fA-F]{4})|(.))/gs, (_whole, code: string | undefined, mark: string) =>
     code === undefined ? (escapes[mark] ?? mark) : String.fromCharCode(Number.parseInt(code, 16)),
@@ -115,9 +115,9 @@ function unescape(text: string): string {
 }
 
 /**
- * Cuts a text into pieces that a byte-pair tokeniser gets through in proportionate time. Words longer than
- * 128 characters, and as long runs of blanks, are cut, which adds a token at most at each cut; elsewhere a
- * piece ends before a blank, where tokens end anyway.
+ * Cuts a text into pieces that a byte-pair tokeniser processes in linear time. Words longer than 128 characters, and
+ * runs of blanks of that length, are cut, which adds at most one token per cut; elsewhere a piece ends before a blank,
+ * where tokens end anyway.
  */
 export function boundedPieces(text: string): string[] {
   const pieces: string[] = []

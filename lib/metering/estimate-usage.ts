@@ -12,26 +12,26 @@ import { bytesPerToken } from '../http/text-density.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import type { MediaPart } from '../http/media-part.ts'
 
-/** Whatever counts tokens; undefined when it could not in time. */
+/** A token counter; `count` returns undefined if it could not finish in time. */
 export interface CountsTokens {
   count(text: TextToCount): Promise<TokenCount | undefined>
 }
 
-/** What an estimate is made of beside the answer. */
+/** The request's part of an estimate. */
 export interface EstimatedRequest {
   readonly facts: RequestFacts
   readonly price: Price
-  /** The body where it is JSON and not compressed. */
+  /** The body if it is JSON and not compressed. */
   readonly json: RequestBody | undefined
   readonly providerKind: string
-  /** The model writes an answer, so that the request is wrapped into a conversation. */
+  /** The model writes a response, so the request is wrapped into a conversation. */
   readonly isGeneration: boolean
 }
 
-/** A number of tokens that no provider told. */
+/** A number of tokens that no provider reported. */
 export interface Estimate {
   readonly tokens: number
-  /** Counted by tiktoken; otherwise taken from the length of the text. */
+  /** Counted by tiktoken; otherwise derived from the length of the text. */
   readonly isCounted: boolean
 }
 
@@ -40,25 +40,25 @@ interface UsageEstimate {
   readonly estimates: readonly Estimate[]
 }
 
-/** The part of a request that is counted; of a longer one the rest is reckoned by its length. */
+/** The part of a request that is counted; the rest of a longer one is estimated by its length. */
 const promptBytesMax = 262_144
 
-/** What a character comes to that is spoken: OpenAI's prices for both are as far apart. */
+/** Tokens of a spoken character: the ratio of OpenAI's prices for the two. */
 const speechTokensPerCharacter = 1.25
 
-/** What stands in a sample in the place of a part's bytes, so that JSON stays JSON. */
+/** Replaces a part's bytes in a sample, so that the JSON stays valid. */
 const emptyString = Buffer.from('""')
 
 function byLength(bytes: number): Estimate {
   return { tokens: Math.ceil(bytes / bytesPerToken), isCounted: false }
 }
 
-/** The tokens of a provider, by its kind; those of OpenAI where none are known. */
+/** A provider's tokeniser, by the provider's kind; OpenAI's if none is known. */
 function tokenizerOf(providerKind: string): Tokenizer {
   return knownProvider(providerKind).tokenizer ?? openaiTokenizer
 }
 
-/** Tokens of the text that was delivered and is in no usage the provider has told. */
+/** Tokens of the delivered text that no reported usage covers. */
 export async function estimateOutput(
   { providerKind }: EstimatedRequest,
   { unmeteredTextBytes, textSample }: UsageReading,
@@ -72,7 +72,7 @@ export async function estimateOutput(
   return { tokens: Math.ceil(tokens), isCounted: true }
 }
 
-/** Tokens of what the request gives the model to read. Media are not in it. */
+/** Tokens of the request's input, without media. */
 export async function estimateInput(
   { facts, json, providerKind, isGeneration }: EstimatedRequest,
   counter: CountsTokens,
@@ -89,7 +89,10 @@ export async function estimateInput(
   return { tokens: Math.ceil(text + (isGeneration ? around : 0)), isCounted: true }
 }
 
-/** What an answer without usage is taken to have consumed, what it went on from, and the units the request named. */
+/**
+ * The estimated usage of a response without usage: its text, the context that it continued from, and the units of the
+ * request.
+ */
 export async function estimateUsage(
   request: EstimatedRequest,
   reading: UsageReading,
@@ -106,13 +109,13 @@ export async function estimateUsage(
   return { line: lineOf(meters, { tier: reading.tier, variant: unitsVariant }), estimates: [input, output] }
 }
 
-/** Where containers have no price, none is rented. */
+/** A container without a price is never rented. */
 function withPrice({ containers, ...others }: Meters = {}, price: Price): Meters {
   const isRented = containers !== undefined && ratesOf(price).perUnit.has('containers')
   return isRented ? { ...others, containers } : others
 }
 
-/** Images and speech that are paid for by their tokens have no price of their own. */
+/** The units of a request without images and speech that are charged by their tokens. */
 export function inTokens(units: Meters = {}, variant: string | undefined, price: Price): Meters {
   const rates = ratesOf(price)
   const own = rates.levels[0].rates

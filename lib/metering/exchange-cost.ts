@@ -17,26 +17,26 @@ import { outputCap, hiddenReasoning } from './output-cap.ts'
 import { noRounds, toolRounds, type ToolRounds } from './tool-rounds.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** What an exchange is taken to write, in tokens. */
+/** The expected output of an exchange, in tokens. */
 interface Written {
   readonly outputTokens: number
   readonly rounds: ToolRounds
-  /** What is known to be read; as much as it may be unless said. */
+  /** The known input; the most possible input if absent. */
   readonly read?: Meters | undefined
 }
 
-/** What bounds an exchange, whatever comes of it. */
+/** The limits of an exchange, whatever its result. */
 interface Bounds {
   readonly price: Price
   readonly windowTokens: number
   readonly capTokens: number
   readonly rounds: ToolRounds
-  /** What the model or its provider runs without being asked to. */
+  /** The tools that the model or its provider runs without a request to do so. */
   readonly unasked: readonly ProviderTool[]
   readonly input: InputAtMost
 }
 
-/** The model that is asked, as far as its cost depends on it. */
+/** The target model, as far as its cost depends on it. */
 export interface CostTarget extends Pick<
   Target,
   'upstreamModelName' | 'price' | 'named' | 'batch' | 'otherKinds'
@@ -45,36 +45,37 @@ export interface CostTarget extends Pick<
   readonly model?: ModelLimits | undefined
 }
 
-/** What a model reads and writes at most. */
+/** The most tokens that a model reads and writes. */
 export interface ModelLimits {
   readonly contextTokensMax?: number
   readonly outputTokensMax?: number
 }
 
-/** What is known of an exchange before it is sent. */
+/** The facts of an exchange before it is sent. */
 export interface CostBasis {
   readonly target: CostTarget
   readonly facts: RequestFacts
   readonly hold: Pick<Config['hold'], 'likelyOutputTokens' | 'mediaRub'>
-  /** Output that such responses usually have; `hold.likelyOutputTokens` unless known. */
+  /** The usual output of such responses; `hold.likelyOutputTokens` if unknown. */
   readonly usualOutputTokens?: number | undefined
 }
 
-/** A streamed response is held for so far ahead, beyond what was seen of it. */
+/** How far ahead the hold of a streamed response covers, beyond the text seen so far. */
 export const sliceTokens = 2048
-/** Where nobody says how much a model reads: no model that is offered widely reads more. */
+/** The window of a model with an unknown limit: no widely offered model reads more. */
 const windowTokensUnknown = 1_048_576
 const nothingSeen: SeenResponse = { outputTokens: 0, outputTokensMost: 0, toolUses: 0 }
 const nothing: ExchangeCost = { likelyMicros: 0, worstMicros: 0, strictMicros: 0 }
 
-/** The context window: what cannot be measured is taken to fill it. */
+/** The context window: input that cannot be measured counts as filling it. */
 export function windowTokensOf({ model }: Pick<CostTarget, 'model'>): number {
   return model?.contextTokensMax ?? windowTokensUnknown
 }
 
 /**
- * What an exchange costs, told before it is sent: 0 without a price, else at least a millionth of a rouble, so that
- * an account without money sends nothing that has a price. Where it may be tried at several providers, the most expensive counts.
+ * The cost of an exchange before it is sent: 0 without a price, otherwise at least a millionth of a rouble, so that an
+ * account without money cannot send anything that has a price. Of several possible providers, the most expensive
+ * counts.
  */
 export function exchangeCost(basis: CostBasis): ExchangeCost {
   const { target } = basis
@@ -86,7 +87,7 @@ export function exchangeCost(basis: CostBasis): ExchangeCost {
   return cost
 }
 
-/** At the target's own provider. */
+/** The cost at the target's own provider. */
 function costThere(basis: CostBasis, price: Price): ExchangeCost {
   const { target, facts } = basis
   const bounds = boundsOf(basis, price)
@@ -103,20 +104,20 @@ function costThere(basis: CostBasis, price: Price): ExchangeCost {
   }
 }
 
-/** What was seen of a streamed response so far. */
+/** The part of a streamed response seen so far. */
 export interface SeenResponse {
-  /** Of its text, those that no usage has told of included: as such texts usually have, and at most. */
+  /** Output tokens, including those of text without reported usage: as usual for such text, and at most. */
   readonly outputTokens: number
   readonly outputTokensMost: number
-  /** Uses of tools that it has told of. */
+  /** Reported uses of tools. */
   readonly toolUses: number
-  /** What it has told that it read; what it may read is not known better before that. */
+  /** The input that the response reported; until then only its maximum is known. */
   readonly read?: Meters | undefined
 }
 
 /**
- * What a streamed response may have come to cost at most when so much of it was seen, a slice ahead: with all that
- * it was given to read, what it may have thought unseen, and one more use of its tools than it told of.
+ * The most that a streamed response may have cost when this much of it was seen, one slice ahead: including all of its
+ * input, reasoning that is not visible, and one more use of its tools than it reported.
  */
 export function costSeen(basis: CostBasis, seen: SeenResponse): Micros {
   const { price } = basis.target
@@ -147,7 +148,7 @@ function writtenBy(
   seen: SeenResponse,
 ): Written {
   const rounds = facts.showsTools === true && all.isSeen ? all.upTo(seen.toolUses + 1) : all
-  // What all but one of several agents write nobody sees.
+  // Of several agents all but one write output that is not visible.
   if (agentsOf(target.upstreamModelName) > 1) return { outputTokens: capTokens, rounds: all }
   const seenTokens = seen.outputTokensMost + sliceTokens
   const { provider, upstreamModelName } = target
@@ -157,15 +158,15 @@ function writtenBy(
   return { outputTokens, rounds, read: rounds.count === 0 ? seen.read : undefined }
 }
 
-/** Its text comes as it is written, and nothing else of it has a price. */
+/** Whether its text arrives as it is written, and nothing else of it has a price. */
 function isSeen({ isStreaming, startsJob, mayComeWhole, units }: RequestFacts, price: Price): boolean {
   if (!isStreaming || startsJob === true || mayComeWhole === true) return false
-  // Audio and images are seen when they are there: their tokens do not show before.
+  // Audio and images are visible only when complete: their tokens do not show before.
   const { audioOutput, imageOutput } = price.rubPerMillion
   return (units?.images ?? units?.characters ?? audioOutput ?? imageOutput) === undefined
 }
 
-/** The most that a response writes, over all of its answers. */
+/** The most output tokens of a response, over all of its candidates. */
 export function outputTokensMost(basis: CostBasis): number {
   return capOf(basis) * basis.facts.candidates
 }
@@ -179,7 +180,7 @@ function capOf({ target, facts }: CostBasis): number {
   return isDrawn ? Math.min(cap, drawnTokens) : cap
 }
 
-/** A cap bounds text: no document says that it bounds images, which some models write without being asked to. */
+/** A cap limits text: no document says that it limits images, which some models make without a request for them. */
 function mayDraw({ price }: CostTarget, { writesImages, units }: RequestFacts): boolean {
   if (writesImages === true) return true
   return price?.rubPerMillion.imageOutput !== undefined && units?.images === undefined
@@ -192,7 +193,7 @@ function atMost(
 ): Micros {
   const { facts } = basis
   const tokens = Math.min(windowTokens, tokensOf(first.meters))
-  // What is summed up is written once more.
+  // A compaction is written as well.
   const written = facts.isCompacted === true ? 2 * outputTokens : outputTokens
   const agents = agentsOf(basis.target.upstreamModelName, facts.reasoning)
   const given = agents === 1 ? first.meters : mapMeters(first.meters, units => units * agents)
@@ -228,7 +229,7 @@ function atMost(
 
 interface InputAtMost {
   readonly meters: Meters
-  /** Of kinds for which the operator has set an amount. */
+  /** The amounts of media kinds for which the operator has set one. */
   readonly mediaMicros: Micros
 }
 
@@ -256,7 +257,7 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
   }
   if (facts.readsUnknown === true || facts.objects.some(({ kind }) => isUnread.has(kind)))
     meters.input = windowTokens
-  // More than its window a model does not read: what is beyond that of a meter is refused by its provider.
+  // A model does not read more than its window: its provider refuses a meter with more.
   for (const meter of ['input', 'audioInput', 'imageInput'] as const) {
     const units = meters[meter]
     if (units !== undefined) meters[meter] = Math.min(units, readTokensMax)
@@ -264,7 +265,7 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
   return { meters, mediaMicros }
 }
 
-/** OpenAI's newer models write what they read to their cache without being asked to, through whomever they are asked. */
+/** OpenAI's newer models write their input to their cache without a request to do so, through any provider. */
 export function writesUnasked(upstreamModelName: string, providerKind = ''): boolean {
   return (
     knownProvider(providerKind).cachesUnasked === true ||

@@ -6,8 +6,8 @@ import { outputCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
 
 /**
- * What a response may have read by the uses of tools that it told of, where no usage tells: as much as was held for
- * them. Less would let a client be cut, or leave, and pay for none of it again and again.
+ * The input that a response may have read through reported uses of tools, where no usage reports it: as much as the
+ * hold covered. With less, a client could be disconnected, or disconnect itself, and repeatedly avoid paying for it.
  */
 export function usedByTools(
   target: Pick<CostTarget, 'provider' | 'upstreamModelName' | 'model'>,
@@ -28,13 +28,16 @@ export function usedByTools(
 
 type Asked = Pick<CostTarget, 'model' | 'provider' | 'upstreamModelName'>
 
-/** The most text that an exchange reads and writes, and what it goes on from: what goes on from it reads all that. */
+/**
+ * The most text that an exchange reads and writes, including the context that it continues from: a request that
+ * continues from it reads all of that.
+ */
 export function tokensAtMost(target: Asked, facts: RequestFacts): Meters {
   const input = Math.min(windowTokensOf(target), facts.textTokens?.most ?? facts.textBytes)
   return addMeters({ input, output: outputCap(target, facts) * facts.candidates }, facts.context)
 }
 
-/** The tokens that an exchange counts as against the limits of its key, before they are known. */
+/** The tokens with which an exchange counts against the limits of its key, before they are known. */
 export function expectedTokens(target: Asked, facts: RequestFacts): number {
   const input = likelyTextTokens(facts)
   return tokensOf(addMeters({ input, output: outputCap(target, facts) * facts.candidates }, facts.context))

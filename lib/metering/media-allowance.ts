@@ -6,10 +6,10 @@ import { pagesOf } from './media-bound.ts'
 
 /** The most tokens of an image as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
 const imageTokensMax = 1600
-/** What Google counts for the smallest. */
+/** Google's count for the smallest image. */
 const imageTokensMin = 258
 const pixelsPerToken = 28
-/** Audio that is compressed for speech, where its length could not be measured. */
+/** Compressed speech, where its length could not be measured. */
 const audioBytesPerSecond = 8000
 /** Google counts 32 tokens a second of audio and 300 a second of video (wire.md 3.5); others are near. */
 const audioTokensPerSecond = 32
@@ -18,12 +18,12 @@ const videoBytesPerSecond = 125_000
 /** A page of a PDF is read as an image and as text. */
 const pageTokens = 2500
 const pageBytes = 60_000
-/** For what is given by address or id, whose size only the provider sees. */
+/** The size of media given by address or id, which only the provider knows. */
 const unknownBytes = 1_048_576
 
 /**
- * What a request's media are taken to consume before the provider has said so: the allowance of a hold, and
- * the base of an estimate when the usage is missing.
+ * The expected usage of a request's media before the provider reports it: the allowance of a hold, and the basis of an
+ * estimate if the usage is missing.
  */
 export function mediaAllowance(media: readonly MediaPart[], price: Price, providerKind: string): Meters {
   const meters: Meters = {}

@@ -4,12 +4,12 @@ import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meter } from '../money/usage.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** What bounds media beside their own size. */
+/** Limits of media beside their own size. */
 export interface MediaBounds {
   readonly price: Price
   readonly providerKind: string
   readonly upstreamModelName: string
-  /** The context window: what is larger than that, or of unknown size, cannot be read beyond it. */
+  /** The context window: a part that is larger, or of unknown size, is read at most to this limit. */
   readonly windowTokens: number
   readonly framesPerSecond: number
 }
@@ -29,35 +29,38 @@ const imageTokensMax: readonly { readonly pattern: RegExp; readonly tokens: numb
   { pattern: /^claude-/, tokens: 4800 },
   // https://ai.google.dev/gemini-api/docs/media-resolution: 2,240 at most.
   { pattern: /^gemini-[3-9]/, tokens: 2240 },
-  // https://www.alibabacloud.com/help/en/model-studio/vision: a request may have any image enlarged to that.
+  // https://www.alibabacloud.com/help/en/model-studio/vision: a request may have any image enlarged to this size.
   { pattern: /^(?:qwen|qvq)/i, tokens: 16_400 },
 ]
-/** Others enlarge small images to tiles, or take so many for each: four of 1,024, or two of 1,600 and what is around. */
+/**
+ * Other models enlarge small images to tiles, or count this many for each: four of 1,024, or two of 1,600 and the
+ * tokens around them.
+ */
 const imageTokensMin = 4096
 /** https://ai.google.dev/gemini-api/docs/image-understanding: tiles of 256 to 768 px, 258 tokens each. */
 const tileTokens = 258
-/** Others cut images into patches of at least 14 px. */
+/** Other models cut images into patches of at least 14 px. */
 const patchPixels = 14
 
-/** Also of those who sell it: `google/gemini-...`. */
+/** Also at resellers: `google/gemini-...`. */
 const isGemini = /(?:^|\/)gemini-/
 
 const audioTokensPerSecond = 32
-/** No codec of speech takes fewer: AMR at 4.75 kbit/s. */
+/** No speech codec has a lower rate: AMR at 4.75 kbit/s. */
 export const audioBytesPerSecondMin = 590
 /** https://ai.google.dev/gemini-api/docs/audio: nine and a half hours. */
 const audioSecondsMax = 34_200
-/** https://docs.mistral.ai/capabilities/document_ai/basic_ocr: of one document. */
+/** https://docs.mistral.ai/capabilities/document_ai/basic_ocr: for one document. */
 const pagesMax = 1000
 const frameTokens = 280
-/** Nothing that is packed, as documents are, says how much text is in it. */
+/** The size of a compressed file, such as a document, does not limit its text. */
 const plainText = /^(?:text\/|application\/(?:json|xml|javascript|x-ndjson))/
 
-/** The most that a part may come to, in its meter. */
+/** The maximum units of a part, in its meter. */
 export function mediaBound(part: MediaPart, bounds: MediaBounds): readonly [meter: Meter, units: number] {
   const { windowTokens, price } = bounds
   if (isPricedByPage(price)) return ['pages', pagesOf(part) ?? pagesMax]
-  // What is heard of a video is its audio.
+  // The audible part of a video is its audio.
   if (isPricedBySecond(price) && (part.kind === 'audio' || part.kind === 'video'))
     return ['audioSeconds', billedSeconds(part.seconds ?? secondsAtMost(part), bounds.providerKind)]
   switch (part.kind) {
@@ -73,7 +76,7 @@ export function mediaBound(part: MediaPart, bounds: MediaBounds): readonly [mete
   }
 }
 
-/** The pages of what is read out, where they are known: an image is one. */
+/** The pages of a document, if known; an image counts as one. */
 export function pagesOf({ kind, pages }: MediaPart): number | undefined {
   return kind === 'image' ? 1 : pages
 }
@@ -90,13 +93,13 @@ function imageTokens({ width, height }: MediaPart, { upstreamModelName }: MediaB
   return Math.max(imageTokensMin, (Math.ceil(width / patchPixels) + 1) * Math.ceil(height / patchPixels) + 2)
 }
 
-/** How long audio may be, in whole seconds. */
+/** The maximum length of audio, in whole seconds. */
 function secondsAtMost({ bytes, seconds }: MediaPart): number {
   const byBytes = bytes === undefined ? audioSecondsMax : bytes / audioBytesPerSecondMin
   return Math.ceil(seconds ?? Math.min(audioSecondsMax, byBytes))
 }
 
-/** Google's models have a fixed number of tokens for a frame; others take frames as large and as often as they are told. */
+/** Google's models count a fixed number of tokens per frame; others read frames of the size and rate in the request. */
 function videoTokens(
   { seconds }: MediaPart,
   { framesPerSecond, providerKind, upstreamModelName }: MediaBounds,

@@ -10,12 +10,15 @@ import type { Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** Of the most expensive image that OpenAI's table has, 1024x1536 in high quality, with three partial images on its way. */
+/** The tokens of the most expensive image in OpenAI's table, 1024x1536 in high quality, with three partial images. */
 export const drawnTokens = 6540
-/** What an image that is gone on from is read as, in high fidelity. */
+/** The input tokens of an earlier image, in high fidelity. */
 const readTokens = 6800
 
-/** What images may cost that tools draw after so much text and so many images, by the prices of the models that draw. */
+/**
+ * The maximum cost of images made by tools after so much text and so many images, by the prices of the models that make
+ * them.
+ */
 export function drawnAtMost(
   prices: readonly Price[],
   textTokens: number,
@@ -26,7 +29,7 @@ export function drawnAtMost(
   for (const price of prices) {
     const meters: Meters = {
       input: images * textTokens,
-      // Each is drawn from those that were given and those that were drawn before it.
+      // Each image is made from the input images and those made before it.
       imageInput: readTokens * (images * imagesRead + (images * (images - 1)) / 2),
       imageOutput: images * drawnTokens,
     }
@@ -37,12 +40,12 @@ export function drawnAtMost(
 
 interface NamedWork {
   readonly tokens: number
-  /** What the model that answers writes. */
+  /** The output of the responding model. */
   readonly outputTokens: number
   readonly rounds: ToolRounds
 }
 
-/** What the models cost at most that are named beside it: each reads all that there is, as often as it is asked. */
+/** The maximum cost of the models named beside it: each reads the whole input, every time it is called. */
 export function namedAtMost(
   target: CostTarget,
   facts: RequestFacts,
@@ -71,7 +74,7 @@ export function namedAtMost(
   return micros
 }
 
-/** How often a model goes on each time that it is asked, and what it writes each time at most. */
+/** How often a model continues each time it is called, and the most that it writes each time. */
 function workOf(
   { names, model }: NamedPrice,
   target: CostTarget,
@@ -81,7 +84,8 @@ function workOf(
   const upstreamModelName = names.at(-1) ?? ''
   const own = { model, provider: target.provider, upstreamModelName }
   const tools = (facts.tools ?? []).filter(tool => tool.model !== undefined && names.includes(tool.model))
-  // The request's own cap, and what was seen of a stream, bound what answers in its model's place, and no advisor.
+  // The request's own cap, and the visible part of a stream, limit a model that responds instead of the named one, but
+  // not an advisor.
   if (tools.length === 0) {
     const isSeen = responseTokens < outputCap(target, facts)
     return {

@@ -2,20 +2,20 @@ import type { CostTarget } from './exchange-cost.ts'
 import type { AskedReasoning } from '../dialects/asked-reasoning.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** No model writes more whose own limit is not in the catalogue. */
+/** No model without a limit in the catalogue writes more. */
 const outputTokensUnknown = 131_072
 
-/** What xAI's chat and Perplexity's research think is not in what they cap. */
+/** The caps of xAI's chat and of Perplexity's research do not include reasoning. */
 const thinksBeyond = /^(?:grok-|sonar-(?:reasoning|deep))/
 
-/** Its thought is billed apart, and was seen to be nine times as long as the longest answer that it writes. */
+/** Its reasoning is billed separately, and has been seen to be nine times as long as its longest response. */
 const thinksToWindow = /(?:^|\/)sonar-deep/
 
 /**
- * How many tokens a model may come to think before anything of it can be seen, by what it is asked for. Google and
- * Anthropic bound what is asked for as a budget; efforts are bounded by no document but the cap, so these are above
- * what they have been seen to take, and what goes beyond is the account's debt. Nothing rests on them for accounts
- * without risk, whose requests count to the cap.
+ * The most tokens that a model may think before any output is visible, by the requested effort. Google and Anthropic
+ * enforce a requested budget; no document limits an effort except by the cap, so these numbers are above those
+ * observed, and any excess becomes the account's debt. Accounts without risk do not depend on them: their requests
+ * count to the cap.
  */
 const tokensByEffort: ReadonlyMap<string, number> = new Map([
   ['none', 0],
@@ -28,7 +28,7 @@ const tokensByEffort: ReadonlyMap<string, number> = new Map([
 
 interface Family {
   readonly pattern: RegExp
-  /** When nothing is said. */
+  /** Without a request for reasoning. */
   readonly unasked: number
 }
 
@@ -36,16 +36,16 @@ const never = 0
 const medium = 16_384
 const high = 32_768
 
-/** The first that fits; models that none fits think as `medium` does. */
+/** The first match applies; a model without a match thinks as with `medium`. */
 const families: readonly Family[] = [
   {
     pattern: /^(?:chatgpt-|gpt-3|gpt-4|gpt-5[\d.]*-chat|gpt-audio|gpt-realtime|davinci|babbage)/,
     unasked: never,
   },
   { pattern: /^(?:claude-2|claude-instant|claude-3-(?!7)|claude-3\.[05])/, unasked: never },
-  // https://platform.claude.com/docs/en/build-with-claude/extended-thinking: only where it is asked for.
+  // https://platform.claude.com/docs/en/build-with-claude/extended-thinking: only on request.
   { pattern: /^claude-(?:3-7|3\.7|(?:opus|sonnet|haiku)-4)/, unasked: never },
-  // https://ai.google.dev/gemini-api/docs/thinking: the largest budgets there are.
+  // https://ai.google.dev/gemini-api/docs/thinking: the largest possible budgets.
   { pattern: /^gemini-2\.5-pro/, unasked: 32_768 },
   { pattern: /^gemini-2\.5-flash-image/, unasked: never },
   { pattern: /^gemini-2\.5-flash-lite/, unasked: never },
@@ -60,7 +60,7 @@ const families: readonly Family[] = [
 const neverAtAll =
   /^(?:chatgpt-|gpt-3|gpt-4|claude-2|claude-instant|claude-3-(?!7)|gemini-(?:1|2\.0)|davinci|babbage)/
 
-/** Whether a model may think as much as it likes, whatever cap is set. */
+/** Whether a model may think without limit, whatever the cap. */
 export function thinksBeyondCap(upstreamModelName: string, providerKind: string): boolean {
   const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1)
   return thinksBeyond.test(name) || knownProvider(providerKind).thinksBeyondCap?.test(name) === true
@@ -81,7 +81,7 @@ export function outputCap(
   const completionCap =
     knownProvider(provider.kind).readsCompletionTokens === true ? completionTokensCap : undefined
   if (thinksToWindow.test(upstreamModelName)) return Math.min(window, outputTokensUnknown) + modelMax
-  // Of two that are both read, the larger: which of them wins no document says.
+  // If both caps are read the larger counts, since no document says which one takes precedence.
   const caps = [outputTokensCap, completionCap].filter(cap => cap !== undefined)
   if (caps.length === 0) return modelMax
   const cap = Math.max(...caps)
@@ -91,8 +91,8 @@ export function outputCap(
 }
 
 /**
- * Tokens that may be thought unseen, however the answer comes; Infinity where only the cap bounds them. What a request
- * says in a member that its provider does not read makes them no fewer.
+ * Reasoning tokens that may be spent without being visible; Infinity if only the cap limits them. A member that the
+ * provider does not read does not lower the number.
  */
 export function hiddenReasoning(
   upstreamModelName: string,
@@ -109,7 +109,7 @@ export function hiddenReasoning(
     if (reasoningMembers?.test(field) === true && isAsked !== true) isSaid = true
     if (budgetTokens !== undefined) most = Math.max(most, budgetTokens)
     if (effort !== undefined) most = Math.max(most, tokensByEffort.get(effort) ?? Infinity)
-    // However long it likes, unless another member says how long.
+    // Without limit, unless another member sets one.
     if (isAsked === true) most = Math.max(most, asked.length > 1 ? 0 : high)
   }
   return isSaid ? most : Math.max(unasked, most)

@@ -21,15 +21,15 @@ import { TextDensity } from '../http/text-density.ts'
 declare module '../pipeline/exchange.ts' {
   interface Facts {
     hold: Hold
-    /** What has taken the hold over, such as a job whose work goes on behind its response. */
+    /** The holder that took over the hold, such as a job whose work continues after its response. */
     holder: HoldHolder
-    /** The hold outlives the exchange: it is settled when the work ends that has it. */
+    /** The hold outlives the exchange: it is settled when its holder's work ends. */
     isHoldKept: true
   }
 }
 
 interface HoldHolder {
-  /** Undefined when somebody else has charged the work. */
+  /** Undefined if another process has already charged the work. */
   charge(request: ChargeRequest): Promise<ChargeResult | undefined>
   release(): Promise<void>
 }
@@ -40,7 +40,7 @@ export interface HoldContext {
   readonly usualOutputs: UsualOutputs
 }
 
-/** What was seen is told from bytes: so much above the cap it may still be within. */
+/** Visible output is estimated from bytes: up to this factor above the cap it may still be within it. */
 const beyondCap = 1.5
 
 interface HoldGrowerOptions {
@@ -48,20 +48,20 @@ interface HoldGrowerOptions {
   readonly basis: CostBasis
   readonly price: Price
   readonly ledger: Pick<Ledger, 'growHold'>
-  /** Neither money nor risk is left for more of the response. */
+  /** Called when neither money nor risk is left for more of the response. */
   readonly onSpent: (error: GatewayError) => void
   readonly onFailure: (error: unknown) => void
 }
 
-/** Texts differ so much from what is usual for such bytes. */
+/** How far texts vary from the usual tokens per byte. */
 const margin = 1.15
-/** Digits, marks and rare characters may have a token a byte, and are usually taken for no less than the rest of that. */
+/** Digits, punctuation and rare characters may have a token a byte; the usual estimate covers the rest of that. */
 const denseMargin = 0.63
-/** Of text of which no sample was kept. */
+/** For text without a sample. */
 const bytesPerToken = 3
 const outputMeters: ReadonlySet<string> = new Set<Meter>(['output', 'audioOutput', 'imageOutput'])
 
-/** The tokens of a sample that grows: its bytes are looked at once, unless some of them are others now. */
+/** The tokens of a growing sample: its bytes are scanned once, unless some of them have changed. */
 export class SampledTokens {
   #density = new TextDensity()
   #denseBytes = 0
@@ -73,7 +73,7 @@ export class SampledTokens {
     return this.#density.tokens.likely
   }
 
-  /** Bytes that are no letter of English or Russian, and no space. */
+  /** Bytes that are neither letters of English or Russian nor spaces. */
   get denseBytes(): number {
     return this.#denseBytes
   }
@@ -99,18 +99,18 @@ export class SampledTokens {
 }
 
 /**
- * Has the hold of a streamed response grow ahead of it: by a slice, once half of the one before is used up. The
- * ledger is asked once for about a thousand tokens, and never waited for, since half a slice is left meanwhile.
- * What was admitted with all that it may cost needs no growth, unless its provider writes beyond the cap.
+ * Grows the hold of a streamed response ahead of it: by a slice, once half of the previous one is used. The ledger is
+ * called about once per thousand tokens, and the stream does not wait for it, since half a slice remains meanwhile. A
+ * response admitted at its full worst case needs no growth, unless its provider writes beyond the cap.
  */
 export class HoldGrower {
   readonly #options: HoldGrowerOptions
-  /** For so many tokens beyond what was seen last there is room in the hold. */
+  /** The hold has room for this many tokens beyond the last reading. */
   aheadTokens = 0
   #halfSliceMicros: Micros | undefined
   #sampled: SampledTokens | undefined
   #isGrowing = false
-  /** What was seen while the hold grew: nothing else may come for long. */
+  /** The last reading while the hold grew: the next one may be a long time away. */
   #seenMeanwhile: UsageReading | undefined
   #hasFailed = false
 
@@ -157,17 +157,17 @@ export class HoldGrower {
     const { onSpent, onFailure } = this.#options
     const reason = cutReason(error)
     if (reason !== undefined) {
-      onSpent(reason) // It stays so: nothing more is asked for.
+      onSpent(reason) // The state is final: no further growth is requested.
       return
     }
     if (!this.#hasFailed) onFailure(error)
     this.#hasFailed = true
-    // Nobody has decided about the money: with what comes next the ledger is asked again.
+    // The ledger did not decide: it is called again with the next reading.
     this.#seenMeanwhile = undefined
     this.#isGrowing = false
   }
 
-  /** A slice ahead of what was seen, up to the cap; a provider that goes on beyond that is followed. */
+  /** A slice ahead of the visible output, up to the cap; if a provider writes beyond the cap, the hold follows. */
   #atMost(seen: SeenResponse): Micros {
     const { basis, price } = this.#options
     const worstMicros = costSeen(basis, seen)
@@ -176,7 +176,7 @@ export class HoldGrower {
     return Math.max(worstMicros, priceLine(price, { meters: ahead }).amountMicros)
   }
 
-  /** What the response has cost until now, as far as that is known. */
+  /** The cost of the response so far, as far as it is known. */
   #costOf({ lines }: UsageReading, { untoldTokens }: SeenText): Micros {
     const { price } = this.#options
     let micros = priceLine(price, { meters: { output: untoldTokens } }).amountMicros
@@ -185,7 +185,7 @@ export class HoldGrower {
   }
 }
 
-/** What an exchange's cost is worked out from. */
+/** The basis of an exchange's cost. */
 function costBasisOf(exchange: Exchange, { config, usualOutputs }: Omit<HoldContext, 'ledger'>): CostBasis {
   const target = exchange.get('target')
   return {
@@ -197,8 +197,8 @@ function costBasisOf(exchange: Exchange, { config, usualOutputs }: Omit<HoldCont
 }
 
 /**
- * Sets aside what the exchange is likely to cost, where its worst fits too.
- * @throws GatewayError balance_insufficient with what would fit, key_budget_exceeded, overloaded when the
+ * Sets aside the likely cost of the exchange, if its worst case fits too.
+ * @throws GatewayError balance_insufficient with the cap that would fit, key_budget_exceeded, overloaded when the
  * ledger cannot write
  */
 export function placeHold(exchange: Exchange, context: HoldContext): Hold | Promise<Hold> {
@@ -222,19 +222,19 @@ export function placeHold(exchange: Exchange, context: HoldContext): Hold | Prom
   }
 }
 
-/** Says no in the words of a gateway. */
+/** Translates the ledger's refusal into a GatewayError. */
 function refuse(error: unknown, basis: CostBasis): never {
   throw holdRefused(error, { subject: 'This request', waysToFit: room => waysToFit(basis, room) })
 }
 
 interface SeenText extends SeenResponse {
-  /** Of its text that no usage has told of, as such texts usually have. */
+  /** The tokens of text without reported usage, as usual for such text. */
   readonly untoldTokens: number
 }
 
 /**
- * What of a response was seen, for `costSeen`.
- * @param sampled what is known of its text already
+ * The visible part of a response, for `costSeen`.
+ * @param sampled what is already known of its text
  */
 export function seenResponse(reading: UsageReading, sampled = new SampledTokens()): SeenText {
   const { lines, toolUses = 0 } = reading
@@ -256,7 +256,7 @@ export function seenResponse(reading: UsageReading, sampled = new SampledTokens(
   }
 }
 
-/** The beginning of the text and what came last tell what it is made of. */
+/** The beginning of the text and its most recent bytes determine its density. */
 function unmeteredTokens(
   { unmeteredTextBytes, textSample }: UsageReading,
   sampled: SampledTokens,

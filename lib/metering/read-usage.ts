@@ -11,7 +11,10 @@ import { toolTypes } from './unasked-work.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
-    /** The request whose response this is about, as of a job: usage is read by it in place of the exchange's own. */
+    /**
+     * The request that this response reports on, such as that of a job: it replaces the exchange's own for reading
+     * usage.
+     */
     submittedRequest: RequestFacts
   }
 }
@@ -30,7 +33,7 @@ export function readUsage(context: ReadContext): Pick<Plugin, 'onResponse' | 'on
         holdBackObjects(exchange, head, ledger)
       const meter = meterFor(exchange, head, ledger)
       if (meter === undefined) return undefined
-      // A response of a known length has been made and paid for when it comes.
+      // A response of a known length is complete and billed when it arrives.
       if (head.contentLength === undefined) meter.grower = growerOf(exchange, context)
       exchange.set('meter', meter)
       exchange.responseReader = meter
@@ -41,7 +44,9 @@ export function readUsage(context: ReadContext): Pick<Plugin, 'onResponse' | 'on
   }
 }
 
-/** Objects that a response names, or says are deleted, before its first byte are so before the client reads it. */
+/**
+ * Objects that a response names, or reports as deleted, before its first byte are recorded before the client reads it.
+ */
 function holdBackObjects(exchange: Exchange, { status, headers }: ResponseHead, ledger: Ledger): void {
   const { operation } = exchange.get('route').match
   const named = status < 400 ? operation.objectsInHead?.(headers) : undefined
@@ -51,7 +56,7 @@ function holdBackObjects(exchange: Exchange, { status, headers }: ResponseHead, 
   if (deleted !== undefined) exchange.holdBack(ledger.unlistObject(deleted))
 }
 
-/** The tap for a success that its operation can read; undefined for everything else. */
+/** The tap for a successful response that its operation can read; undefined for any other. */
 function meterFor(exchange: Exchange, head: ResponseHead, ledger: Ledger): ResponseMeter | undefined {
   const target = exchange.find('target')
   const { operation, object } = exchange.get('route').match
@@ -78,12 +83,12 @@ function meterFor(exchange: Exchange, head: ResponseHead, ledger: Ledger): Respo
   })
 }
 
-/** What has the hold grow with the response, and cuts it when no money is left; undefined where it costs nothing. */
+/** The grower of the hold, which ends the response when no money is left; undefined where it costs nothing. */
 function growerOf(exchange: Exchange, { bus, config, ledger }: ReadContext): HoldGrower | undefined {
   const hold = exchange.find('hold')
   const target = exchange.get('target')
   const facts = exchange.get('request')
-  // Of a job the hold is the job's.
+  // The hold of a job belongs to the job.
   if (hold === undefined || target.price === undefined || facts.startsJob === true) return undefined
   return new HoldGrower({
     hold,

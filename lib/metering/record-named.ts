@@ -10,16 +10,16 @@ declare module '../pipeline/exchange.ts' {
   }
 }
 
-/** What else is to be done about the objects that a response names, before their names are relayed. */
+/** Handles the objects that a response names, before their names are relayed. */
 interface ObjectWatcher {
-  /** What is known of an object by its way through the gateway; undefined where nothing is. */
+  /** The facts of an object that passed through the gateway; undefined if there are none. */
   factsOf?(object: NamedObject): Promise<ObjectFacts | undefined> | undefined
   onNamed(object: NamedObject, facts: Promise<ObjectFacts | undefined> | undefined): Promise<void>
 }
 
 /**
- * Records what a response names as its account's, with the provider and credential that made it. What the
- * client may learn of it waits for that.
+ * Records the objects that a response names as its account's, with the provider and credential that made them. The
+ * bytes that name them wait for that.
  */
 export async function recordNamed(exchange: Exchange, object: NamedObject, ledger: Ledger): Promise<void> {
   const watcher = exchange.find('objectWatcher')
@@ -37,7 +37,7 @@ async function record(
   const { provider, credential } = target
   const key = exchange.get('key')
   const own = kind === 'upload' ? { keyId: key.id } : undefined
-  // Somebody may go on from it before it is charged: then it counts as what is held for it.
+  // Another request may continue from it before it is charged: its context is then the held amount.
   const context =
     target.price === undefined
       ? undefined

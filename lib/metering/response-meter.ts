@@ -12,39 +12,39 @@ declare module '../pipeline/exchange.ts' {
   }
 }
 
-/** Bounds on the tap's own decoded copy of a compressed answer. */
+/** Limits of the tap's own decoded copy of a compressed response. */
 const decodeCaps = { outputBytesMax: 512 * 1_048_576, ratioMax: 1000 }
 
 interface ResponseMeterOptions {
   recordObject(object: NamedObject): Promise<void>
-  /** The answer may name objects, whose names must be recorded before they are relayed. */
+  /** The response may name objects, which must be recorded before their names are relayed. */
   readonly namesObjects: boolean
-  /** The provider may run tools, which cost more than the bytes that tell of them. */
+  /** The provider may run tools, which cost more than the bytes that report them. */
   readonly runsTools: boolean
 }
 
-/** A decoder that is so far behind has the response wait for it. */
+/** The response waits for a decoder that is this far behind. */
 const waitingBytesMax = 1_048_576
 
-/** So seldom that it costs nothing, and often enough for money to be looked after: by bytes of the stream, whatever they are. */
+/** Rare enough to cost nothing, frequent enough to watch the money: by bytes of the stream, whatever their content. */
 const progressBytes = 16_384
-/** The first look comes early, since it tells whether the rest may be gathered. */
+/** The first check comes early, since it decides whether the rest may be gathered. */
 const progressBytesFirst = 2048
-/** By bytes of text, of which each may be a token: half of the slice that is held ahead. */
+/** By bytes of text, each of which may be a token: half of the slice that is held ahead. */
 const textProgress = sliceTokens / 2
 
 /**
- * So many bytes of a stream are read together at most: a frame by itself finds neither the code nor what is known of its
- * stream in the processor's cache. Each of them may be a token, so there are never more than the hold has room for.
+ * The most bytes of a stream to read together: a single frame would find neither the code nor the stream's state in the
+ * processor's cache. Each byte may be a token, so there are never more than the hold has room for.
  */
 const gatheredBytesMax = sliceTokens
-/** Longer frames are dear enough by themselves, and are read as they come. */
+/** Longer frames are expensive enough by themselves, and are read as they arrive. */
 const frameBytesMax = gatheredBytesMax / 4
 
-/** What a meter asks of its exchange. */
+/** The part of an exchange that a meter uses. */
 type MeteredExchange = Pick<Exchange, 'hasClientLeft' | 'holdBack'>
 
-/** The tap on one answer: decodes its own copy where the answer is compressed, and feeds the usage reader. */
+/** The tap on one response: decodes its own copy if the response is compressed, and feeds the usage reader. */
 export class ResponseMeter implements Tap {
   readonly #exchange: MeteredExchange
   readonly #reader: UsageReader
@@ -54,14 +54,14 @@ export class ResponseMeter implements Tap {
   readonly #mayGather: boolean
   #bytesToProgress = progressBytesFirst
   #nextProgress = textProgress
-  /** How far the text had come when the hold was last looked after. */
+  /** The length of the text at the last check of the hold. */
   #lookedAt = 0
-  /** What has come and is not read yet. */
+  /** Bytes that have arrived and are not read yet. */
   #gathered: Buffer | undefined
   #gatheredBytes = 0
-  /** What was read; undefined before `end` and for encodings nobody knows. */
+  /** The final reading; undefined before `end` and for unknown encodings. */
   reading: UsageReading | undefined
-  /** Has the hold grow by what was read so far, as often as so much more of the answer has come. */
+  /** Grows the hold by the reading so far, each time enough of the response has arrived. */
   grower: Pick<HoldGrower, 'onProgress' | 'aheadTokens'> | undefined
 
   constructor(
@@ -79,7 +79,7 @@ export class ResponseMeter implements Tap {
     this.#mayGather = this.#isReadable && !options.namesObjects && !options.runsTools
   }
 
-  /** The answer's last event has been seen; what waits to be read is read for it. */
+  /** The response's last event has been seen; reads the gathered bytes first. */
   get isTerminal(): boolean {
     this.#readGathered()
     return this.#reader.isTerminal
@@ -99,8 +99,8 @@ export class ResponseMeter implements Tap {
   }
 
   /**
-   * Reads what is left. Called once, when the answer has ended or was given up. Returns a promise where a
-   * decoder has to be waited for.
+   * Reads the remaining bytes. Called once, when the response has ended or was aborted. Returns a promise if a decoder
+   * has work left.
    */
   end(): Promise<void> | undefined {
     if (this.#decoder !== undefined) return this.#decoder.end().then(() => this.#endReading())
@@ -110,11 +110,12 @@ export class ResponseMeter implements Tap {
 
   #endReading(): void {
     if (!this.#isReadable) return
-    // What is settled next need not grow.
+    // The hold is settled next and need not grow.
     this.grower = undefined
     this.#readGathered()
     const reading = this.#reader.end()
-    // Damaged or beyond the caps: nobody knows what stood in the rest. What a client leaves is cut short by that.
+    // Damaged or beyond the limits: the content of the rest is unknown. After a client disconnects, the truncation is
+    // expected.
     const isUnreadable = this.#decoder?.isBroken === true && !this.#exchange.hasClientLeft
     this.reading = isUnreadable ? withFlag(reading, 'answer_unreadable') : reading
   }
@@ -125,12 +126,12 @@ export class ResponseMeter implements Tap {
   }
 
   #keep(chunk: Buffer): void {
-    // Each time a new one: the reader may keep a part of an event.
+    // A new buffer each time: the reader may keep a part of an event.
     this.#gathered ??= Buffer.allocUnsafe(gatheredBytesMax)
     this.#gatheredBytes += chunk.copy(this.#gathered, this.#gatheredBytes)
   }
 
-  /** So much may wait to be read, whatever it is. */
+  /** The most bytes that may wait to be read, whatever their content. */
   #unreadMax(): number {
     if (this.grower === undefined) return 0
     const { progress = 0 } = this.#reader

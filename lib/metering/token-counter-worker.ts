@@ -3,8 +3,8 @@ import vocabulary from 'tiktoken/encoders/o200k_base.json' with { type: 'json' }
 import { Tiktoken } from 'tiktoken/lite'
 import { countTokens, type TextToCount } from './count-tokens.ts'
 
-// The counter's thread. It says `ready`, then answers each text with its count. Whatever goes wrong here
-// ends the thread: after a panic the tokeniser is of no use any more.
+// The counter's thread. It sends `ready`, then one count for each text. Any error here ends the thread: after a panic
+// the tokeniser is unusable.
 const port = parentPort
 if (port === null) throw new Error('the tokeniser runs in a thread of its own')
 

@@ -4,7 +4,7 @@ import type { TextToCount, TokenCount } from './count-tokens.ts'
 
 /** Times in milliseconds. */
 export interface TokenCounterOptions {
-  /** Told when the thread died or had to be ended; counting goes on in a new one. */
+  /** Called when the thread died or had to be ended; counting continues in a new one. */
   readonly onFailure?: (error: Error) => void
   /** How long a count may take, waiting included. */
   readonly timeoutMs?: number
@@ -20,20 +20,20 @@ interface Job {
   end(count: TokenCount | undefined): void
 }
 
-/** More than these wait for nothing: a rough estimate now is better than a good one too late. */
+/** With more than these waiting a text is not counted: a rough estimate now is better than a good one too late. */
 const jobsMax = 256
 const waitingBytesMax = 16 * 1_048_576
-/** Reading the vocabulary takes a tenth of a second, and seconds on a machine that is busy. */
+/** Reading the vocabulary takes a tenth of a second, and seconds on a busy machine. */
 const startMs = 15_000
-/** A thread that fails at once would be started again for every text. */
+/** A thread that fails at once would otherwise be restarted for every text. */
 const pauseAfterFailureMs = 1000
 
-// Compiled, the thread's program is a .js file as this one is.
+// In a compiled build the thread's program is a .js file, like this one.
 const ownWorkerUrl = new URL(`./token-counter-worker${extname(import.meta.url)}`, import.meta.url)
 
 /**
- * Counts tokens with tiktoken in a thread of its own, which is started by the first text and ended when
- * there has been none for a while. Nothing waits for it longer than the timeout, whatever the text is.
+ * Counts tokens with tiktoken in a thread of its own, which is started by the first text and ended after an idle time.
+ * No caller waits for it longer than the timeout, whatever the text.
  */
 export class TokenCounter {
   readonly #onFailure: (error: Error) => void
@@ -57,12 +57,12 @@ export class TokenCounter {
     this.#workerUrl = options.workerUrl ?? ownWorkerUrl
   }
 
-  /** The thread is there. */
+  /** Whether the thread exists. */
   get isRunning(): boolean {
     return this.#worker !== undefined
   }
 
-  /** Never rejects; undefined when the text could not be counted in time. */
+  /** Never rejects; undefined if the text could not be counted in time. */
   count(text: TextToCount): Promise<TokenCount | undefined> {
     const isFull = this.#waiting.length >= jobsMax || this.#waitingBytes + text.bytes.length > waitingBytesMax
     if (isFull || this.#isPaused || this.#isClosed) return Promise.resolve(undefined)
@@ -82,7 +82,7 @@ export class TokenCounter {
     return promise
   }
 
-  /** Ends the thread; what still waits is not counted. */
+  /** Ends the thread; waiting texts are not counted. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#drop()
@@ -90,7 +90,7 @@ export class TokenCounter {
 
   #start(): void {
     if (this.#worker !== undefined) return
-    // What the process was started with, such as a loader, is none of the thread's business.
+    // The thread does not need the process's own arguments, such as a loader.
     const worker = new Worker(this.#workerUrl, {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 256 },
@@ -122,7 +122,7 @@ export class TokenCounter {
     this.#next()
   }
 
-  /** One text at a time, so that it is known which one keeps the thread. */
+  /** Sends one text at a time, so that a text that blocks the thread can be identified. */
   #next(): void {
     if (!this.#isReady || this.#current !== undefined) return
     clearTimeout(this.#idleTimer)
@@ -155,7 +155,7 @@ export class TokenCounter {
     this.#onFailure(error)
   }
 
-  /** Gives up the thread, and with it what was being counted or waited. */
+  /** Ends the thread, and with it the current text and those that wait. */
   async #drop(): Promise<void> {
     const worker = this.#worker
     const jobs = this.#waiting.splice(0)

@@ -4,19 +4,19 @@ import type { KnownProvider } from '../providers/known-provider.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 import { agentsOf, unaskedTools, type WorkingModel } from './unasked-work.ts'
 
-/** How often a model goes on after what tools returned that its provider runs, and what it reads then. */
+/** How often a model continues after the provider ran tools, and what it reads then. */
 export interface ToolRounds {
   readonly count: number
-  /** A stream tells of each while it is made. */
+  /** A stream reports each round while it happens. */
   readonly isSeen: boolean
   readonly searches: number
-  /** What all of them give it to read after so many tokens, all of which it reads again each time. */
+  /** The input that all rounds add after so many tokens, all of which are read again each time. */
   tokensAfter(tokens: number): number
-  /** The same when tools are used so often and no more. */
+  /** The same with at most this many uses of tools. */
   upTo(uses: number): ToolRounds
 }
 
-/** Of a request for which no tool runs. */
+/** For a request without tools that the provider runs. */
 export const noRounds: ToolRounds = {
   count: 0,
   isSeen: true,
@@ -29,14 +29,14 @@ interface Uses {
   readonly uses: number
   readonly rounds: number
   readonly searches: number
-  /** Infinity where only the window bounds it. */
+  /** Infinity if only the window limits it. */
   readonly tokensPerUse: number
 }
 
-/** What a fetched page is cut to is said to be approximate. */
+/** Providers document the cut of a fetched page as approximate. */
 const contentMargin = 1.25
 
-/** The rounds that a request may take at most, by its provider's kind. */
+/** The maximum rounds of a request, by its provider's kind. */
 export function toolRounds(
   facts: Pick<RequestFacts, 'tools' | 'toolUsesMax' | 'isCompacted' | 'candidates' | 'media' | 'reasoning'>,
   model: WorkingModel,
@@ -61,12 +61,12 @@ export function toolRounds(
   }
   const compactions = facts.isCompacted === true ? 1 : 0
   const rounds = Math.min(sum.rounds, roundsMax, callsMax, turnsMax)
-  // Each of several answers may be looked up for by itself, by each of several agents.
+  // Each of several responses may search separately, and so may each of several agents.
   const answers = facts.candidates * agentsOf(model.upstreamModelName, facts.reasoning)
   return roundsOf(timesAnswers({ ...sum, rounds: rounds + compactions }, answers), isSeen, windowTokens)
 }
 
-/** How often all tools together may be used, and how often their results may be gone on from, where it is read. */
+/** The most uses of all tools together, and the most continuations after their results, if the provider reads it. */
 function requestBounds(
   { toolUsesMax }: Pick<RequestFacts, 'toolUsesMax'>,
   { toolUsesMember, toolRoundsMember }: KnownProvider,
@@ -79,7 +79,7 @@ function requestBounds(
   }
 }
 
-/** What a tool says of itself counts where its provider reads it: others pass over a member that they do not know. */
+/** A tool's own limit counts if its provider reads it: others ignore unknown members. */
 function ownUses({ type, uses }: ProviderTool, { readsToolUses }: KnownProvider): number | undefined {
   return readsToolUses === true || type === 'searchparameters' ? uses : undefined
 }

@@ -10,39 +10,39 @@ import { outputCap } from './output-cap.ts'
 /** Google counts 32 tokens a second (wire.md 3.5), OpenAI fewer. */
 const audioTokensPerSecond = 32
 
-/** Tokens that so much audio is taken for when nobody has counted them. */
+/** Tokens of so much audio, if they were not counted. */
 export function audioTokens(seconds: number, direction: 'heard' | 'spoken'): number {
   const perSecond = direction === 'heard' ? audioTokensPerSecond : spokenTokensPerSecond
   return Math.ceil(seconds * perSecond)
 }
 
-/** So much audio is held for ahead. */
+/** Seconds of audio that a hold covers in advance. */
 const roomSeconds = 10
 
-/** What is known of a turn before it begins. */
+/** The facts of a turn before it begins. */
 export interface ExpectedTurn {
-  /** What it reads at most. */
+  /** The most that it reads. */
   readonly input: Meters
-  /** What it is taken to read. */
+  /** What it is expected to read. */
   readonly likelyInput: Meters
   readonly outputTokensCap: number | undefined
   readonly isSpoken: boolean
-  /** What the provider may run by itself. */
+  /** The tools that the provider may run. */
   readonly tools: readonly ProviderTool[]
 }
 
-/** A turn with room for what is said next: audio comes in small pieces, and not each needs a hold. */
+/** A turn with room for the next audio: audio arrives in small pieces, and not each needs a hold. */
 export function withRoom(turn: ExpectedTurn): ExpectedTurn {
   const room = { audioInput: roomSeconds * audioTokensPerSecond }
   return { ...turn, input: addMeters(turn.input, room), likelyInput: addMeters(turn.likelyInput, room) }
 }
 
-/** What a price by the second counts, for what is known in tokens. */
+/** The units of a price per second, from token counts. */
 export function inSeconds({ audioInput = 0, audioOutput = 0 }: Meters): Meters {
   return { audioSeconds: audioInput / audioTokensPerSecond + audioOutput / spokenTokensPerSecond }
 }
 
-/** What the next turn of a session costs: all that was said so far is read again. */
+/** The cost of a session's next turn: everything said so far is read again. */
 export function turnCost(basis: Omit<CostBasis, 'facts'>, turn: ExpectedTurn): ExchangeCost {
   const cap = outputCap(basis.target, turn)
   const most = exchangeCost({ ...basis, facts: factsOf(basis, turn, cap) })

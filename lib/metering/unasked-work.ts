@@ -4,20 +4,20 @@ import type { Target } from '../models/choose-provider.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
 
-/** Who answers, as far as it decides what is done unasked. */
+/** The responding model, as far as it decides which work is done without a request. */
 export interface WorkingModel {
   readonly providerKind: string
   readonly upstreamModelName: string
 }
 
 /**
- * Models that look things up without being asked to, and say nothing of it before their usage. OpenRouter has any model
- * search whose name ends so, and Venice one that is switched to it by its name.
+ * Models that search without a request to do so, and report it only in their usage. OpenRouter makes any model search
+ * whose name has this suffix, and Venice one whose name has this switch.
  */
 const searchesByItself = /(?:^|\/)(?:compound|.*deep-research)|:online$|[:&]enable_\w+=(?!off|false)/
 /** https://docs.perplexity.ai/docs/sonar/models/sonar-deep-research: dozens of searches. */
 const researches = /(?:^|\/)sonar-deep-research/
-/** https://developers.openai.com/api/docs/guides/tools-web-search: once for every answer. */
+/** https://developers.openai.com/api/docs/guides/tools-web-search: once per response. */
 const searchesOnce = /-search-(preview|api)\b/
 /** https://docs.x.ai/developers/model-capabilities/text/multi-agent */
 const isOfAgents = /(?:^|\/)grok-.*multi-agent/
@@ -25,7 +25,7 @@ const agentsFew = 4
 const agentsMost = 16
 const fewAgentsAt: ReadonlySet<string | undefined> = new Set(['low', 'medium'])
 
-/** What a model or its provider runs for a request that does not ask for it. */
+/** The tools that a model or its provider runs without a request for them. */
 export function unaskedTools(
   media: RequestFacts['media'],
   { providerKind, upstreamModelName }: WorkingModel,
@@ -50,7 +50,7 @@ export function toolTypes(
   return [...new Set([...tools, ...(batch?.tools ?? []), ...unasked].map(({ type }) => type))]
 }
 
-/** The units that come with a request, with the search that its model makes for every answer. */
+/** The units of a request, including the search that its model makes for every response. */
 export function unitsOf(
   { units, candidates }: Pick<RequestFacts, 'units' | 'candidates'>,
   upstreamModelName: string,
@@ -58,18 +58,18 @@ export function unitsOf(
   return searchesOnce.test(upstreamModelName) ? addMeters({ searches: candidates }, units) : units
 }
 
-/** How many agents of a model work on one answer, each of which reads the request and is billed for what it writes. */
+/** How many agents of a model work on one response; each reads the request and is billed for its output. */
 export function agentsOf(upstreamModelName: string, reasoning: RequestFacts['reasoning'] = []): number {
   if (!isOfAgents.test(upstreamModelName)) return 1
   const efforts = reasoning.map(({ effort }) => effort)
   return efforts.length > 0 && efforts.every(effort => fewAgentsAt.has(effort)) ? agentsFew : agentsMost
 }
 
-/** What providers write around a request that is not in it: the turns, and instructions for tools. */
+/** The tokens that providers add to a request: the turns, and instructions for tools. */
 const aroundTokens = 64
 const aroundToolsTokens = 1024
 
-/** What a provider writes around so many requests, in which so many tools are explained. */
+/** The tokens that a provider adds to so many requests with so many explained tools. */
 export function tokensAround(
   providerKind: string,
   { requests, explained }: { readonly requests: number; readonly explained: number },
@@ -78,10 +78,13 @@ export function tokensAround(
   return requests * each + explained * aroundToolsTokens
 }
 
-/** A document of which nobody counted the pages. */
+/** For a document without a known number of pages. */
 const pagesMax = 1000
 
-/** What is billed by the piece beside tokens, at most: its searches, the request, and fees that only a stated cost tells of. */
+/**
+ * The maximum units billed by the piece beside tokens: its searches, the request, and fees that only a stated cost
+ * reports.
+ */
 export function feesAtMost(
   { media, writesImages, candidates }: Pick<RequestFacts, 'media' | 'writesImages' | 'candidates'>,
   providerKind: string,

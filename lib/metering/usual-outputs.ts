@@ -1,14 +1,14 @@
-/** What an answer of a model has, in tokens. */
+/** The output of a model's response, in tokens. */
 export interface OutputTokens {
   /** Reasoning included. */
   readonly output: number
-  /** Billed as output and not shown: reasoning, for the most part. */
+  /** Billed as output and not shown: mostly reasoning. */
   readonly unseen: number
 }
 
-/** Models, and pairs of an account and a model, that are remembered; the one unused for longest is forgotten first. */
+/** How many models, and pairs of an account and a model, are remembered; the least recently used is forgotten first. */
 const namesMax = 20_000
-/** How much a new response counts beside those before it, once there are enough of them. */
+/** The weight of a new response against earlier ones, once there are enough of them. */
 const weightMin = 1 / 32
 
 interface Mean {
@@ -18,25 +18,25 @@ interface Mean {
 }
 
 /**
- * Remembers, in this process, what the answers of each model usually have: those to an account's own calls, for what
- * its next call likely costs, and those to everybody's, for a response whose end nobody sees.
+ * Remembers, in this process, the usual output of each model: per account, for the likely cost of the account's next
+ * call, and over all accounts, for a response whose end is not seen.
  */
 export class UsualOutputs {
   readonly #means = new Map<string, Mean>()
 
-  /** A response has ended, and its provider has reported its usage. */
+  /** Called when a response has ended, and its provider has reported its usage. */
   observe(accountId: string, modelName: string, tokens: OutputTokens): void {
     if (tokens.output === 0) return
     this.#observe(modelName, tokens)
     this.#observe(pairOf(accountId, modelName), tokens)
   }
 
-  /** Of an account's own calls; undefined as long as nothing is known. */
+  /** For an account's own calls; undefined as long as there are none. */
   ofAccount(accountId: string, modelName: string): OutputTokens | undefined {
     return whole(this.#means.get(pairOf(accountId, modelName)))
   }
 
-  /** Of everybody's calls; undefined for a model of which no response has come yet. */
+  /** For the calls of all accounts; undefined for a model without any response yet. */
   ofModel(modelName: string): OutputTokens | undefined {
     return whole(this.#means.get(modelName))
   }
@@ -47,7 +47,7 @@ export class UsualOutputs {
     const weight = Math.max(weightMin, 1 / mean.count)
     mean.output += (output - mean.output) * weight
     mean.unseen += (unseen - mean.unseen) * weight
-    // A map keeps the order in which its keys came.
+    // A map keeps insertion order.
     this.#means.delete(name)
     this.#means.set(name, mean)
     if (this.#means.size <= namesMax) return
@@ -62,7 +62,7 @@ function whole(mean: Mean | undefined): OutputTokens | undefined {
   return mean && { output: Math.ceil(mean.output), unseen: Math.ceil(mean.unseen) }
 }
 
-/** No name of a model has a space in it, and no id of an account. */
+/** Neither names of models nor ids of accounts contain spaces. */
 function pairOf(accountId: string, modelName: string): string {
   return `${accountId} ${modelName}`
 }

@@ -3,15 +3,15 @@ import { exchangeCost, type CostBasis } from './exchange-cost.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { outputCap } from './output-cap.ts'
 
-/** Whether an exchange of such a cost is admitted. */
+/** Whether an exchange of this cost is admitted. */
 export function fits(cost: ExchangeCost, room: Admitted): boolean {
   const worstMicros = room.isStrict ? cost.strictMicros : cost.worstMicros
   return cost.likelyMicros <= room.likelyMicros && worstMicros <= room.worstMicros
 }
 
-/** What of a request would have to be otherwise for it to fit: told only where that alone is enough. */
+/** The changes that would make a request fit: each is listed only if it is sufficient alone. */
 export function waysToFit(basis: CostBasis, room: Admitted): Required<WaysToFit> {
-  // Nothing of a batch's own body makes it less.
+  // No change of a batch's own body reduces its cost.
   if (basis.target.batch !== undefined)
     return { maxTokens: 0, advice: ' Send fewer requests in one batch, each with a cap on its output.' }
   const maxTokens = outputTokensThatFit(basis, room)
@@ -60,7 +60,7 @@ function otherWays({ facts }: CostBasis): readonly OtherWay[] {
   return ways
 }
 
-/** The largest cap on output tokens that is admitted; 0 when the input alone is not. */
+/** The largest cap on output tokens that is admitted; 0 if the input alone is not. */
 function outputTokensThatFit(basis: CostBasis, room: Admitted): number {
   const withCap = (outputTokensCap: number): boolean => {
     const { completionTokensCap: _, ...facts } = basis.facts
