@@ -3,16 +3,15 @@ export type Micros = number
 
 const microsPerRouble = 1_000_000
 
-/** A thousand million roubles: sums of many amounts of this size still are safe integers. */
+/** A thousand million roubles: sums of many amounts of this size are still safe integers. */
 export const amountMicrosMax: Micros = 1e15
 
 const decimal = /^(\d+)(?:\.(\d+))?$/
 const decimalsMax = 6
 
 /**
- * Reads roubles exactly: `"100.00"` is 100,000,000 micro-roubles. At most six decimals; no exponent, sign
- * or space.
- * @throws RangeError when the text is no such number
+ * Reads roubles exactly: `"100.00"` is 100,000,000 micro-roubles. At most six decimals; no exponent, sign or space.
+ * @throws RangeError when the text is not such a number
  */
 export function parseRoubles(text: string): Micros {
   const match = decimal.exec(text)

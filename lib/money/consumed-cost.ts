@@ -4,23 +4,25 @@ import { type Price, type Decimal, rateUnit, ratesOf, unitRate, type Rates } fro
 import { addMeters, type Meter, type Meters, type UsageLine } from './usage.ts'
 import { decimalUnit, parseDecimal } from './decimal.ts'
 
-/** What an exchange is taken to consume before its provider has said so. */
+/** The expected usage of an exchange before its provider reports it. */
 export interface Consumed {
   readonly read: Meters
   readonly outputTokens: number
-  /** Units that the request names itself, such as images or characters, and the fees that come with it. */
+  /** Units that the request states itself, such as images or characters, and its fees. */
   readonly units: Meters
   readonly variant?: string | undefined
-  /** How long a cache may come to keep what is read; undefined where nothing is written to one. */
+  /** How long a cache may keep the input; undefined if nothing is written to a cache. */
   readonly cacheWrite?: '5m' | '1h' | undefined
-  /** The tier of service that is asked for. */
+  /** The requested service tier. */
   readonly wantedTier?: string | undefined
 }
 
-/** What is billed for by the piece, at a rate that only the response names. */
+/** Fees billed by the piece, at a rate that only the response names. */
 const feeMeters = ['searches', 'requests'] as const
 
-/** Tiers that nobody asks more for than the usual price. `auto` is the provider's choice, which may be more expensive. */
+/**
+ * Tiers that no provider prices above the usual price. `auto` is the provider's choice, which may be more expensive.
+ */
 const plainTiers: ReadonlySet<string> = new Set([
   '',
   'default',
@@ -30,13 +32,13 @@ const plainTiers: ReadonlySet<string> = new Set([
   'flex',
   'batch',
   'unspecified',
-  // Where an answer is made is served as it is asked for.
+  // Requests for a place of processing are always served as requested.
   'us',
 ])
 
 /**
- * What it costs at most, rounded up: in the most expensive of the meters that the model writes in, all of what is read
- * written to a cache where it may be, each fee at its highest, at the most expensive tier that may serve it.
+ * The maximum cost, rounded up: with all output in the most expensive output meter, all input written to a cache if
+ * possible, each fee at its highest, at the most expensive tier that may serve it.
  */
 export function costAtMost(price: Price, consumed: Consumed): Micros {
   const rates = ratesOf(price)
@@ -50,7 +52,7 @@ export function costAtMost(price: Price, consumed: Consumed): Micros {
   return Math.min(amountMicrosMax, tiered + feesOf(rates, consumed.units))
 }
 
-/** What it costs as a rule: text is written, and nothing to a cache. */
+/** The usual cost: the output is text, and nothing is written to a cache. */
 export function costUsually(price: Price, consumed: Consumed): Micros {
   const rates = ratesOf(price)
   const { imageOutput, audioOutput, output } = rates.levels[0].rates
@@ -67,7 +69,7 @@ export function costUsually(price: Price, consumed: Consumed): Micros {
 
 interface LineOptions {
   readonly read: Meters
-  /** That the response is written in. */
+  /** The meter of the response's output. */
   readonly meter: Meter
   readonly variant: string | undefined
 }
@@ -75,12 +77,15 @@ interface LineOptions {
 function lineOf({ outputTokens, units }: Consumed, { read, meter, variant }: LineOptions): UsageLine {
   const { searches: _searches, requests: _requests, ...others } = units
   const line = addMeters(read, others)
-  // A count that a hostile request made impossible must not become a small hold.
+  // A count that a hostile request made invalid must not become a small hold.
   line[meter] = (line[meter] ?? 0) + Math.max(0, Math.ceil(outputTokens))
   return variant === undefined ? { meters: line } : { meters: line, variant }
 }
 
-/** Of what is asked for without a size or a quality, the provider chooses them; what has no price costs the most that has. */
+/**
+ * Without a size or a quality in the request the provider chooses them; one without a price costs as much as the most
+ * expensive one.
+ */
 function variantAtMost(rates: Rates, { units, variant }: Consumed): string | undefined {
   const meter = units.images === undefined ? 'videoSeconds' : 'images'
   if (units[meter] === undefined) return variant
@@ -92,7 +97,10 @@ function isVariantPriced(rates: Rates, meter: Meter, variant: string): boolean {
   return rates.levels[0].rates[meter] !== undefined || unitRate(rates, meter, variant) !== undefined
 }
 
-/** The most expensive size and quality that has a price of its own; undefined where none costs more than any. */
+/**
+ * The most expensive size and quality with a price of its own; undefined if none costs more than the price without a
+ * variant.
+ */
 export function mostExpensiveVariant(rates: Rates, meter: Meter): string | undefined {
   let highest: readonly [name: string, rate: bigint] | undefined
   for (const [name, rate] of rates.perUnit) {
@@ -119,7 +127,7 @@ function feesOf(rates: Rates, units: Meters): Micros {
   return micros
 }
 
-/** Models that take no text have no price for it: then the highest that they have. */
+/** Models that read no text have no price for it: then their highest price applies. */
 function inPricedMeter(rates: Rates, read: Meters): Meters {
   const base = rates.levels[0].rates
   if (base.input !== undefined || read.input === undefined) return read
@@ -128,7 +136,7 @@ function inPricedMeter(rates: Rates, read: Meters): Meters {
   return { ...others, [meter]: (others[meter] ?? 0) + input }
 }
 
-/** All that is read may be written to a cache or none of it, at the prices of either. */
+/** Either all input is written to a cache or none of it; each has its price. */
 function waysToRead(price: Price, meters: Meters, cacheWrite: Consumed['cacheWrite']): readonly Meters[] {
   const { cacheWrites } = ratesOf(price)
   if (cacheWrite === undefined || cacheWrites.length === 0) return [meters]
@@ -136,7 +144,7 @@ function waysToRead(price: Price, meters: Meters, cacheWrite: Consumed['cacheWri
   const ways = [meters]
   for (const term of cacheWrites) {
     if (term === 'cacheWrite1h' && cacheWrite === '5m') continue
-    // Audio and images that cost what text does are written as text is.
+    // Audio and images at the price of text are written like text.
     const { input = 0, audioInput = 0, imageInput = 0, ...others } = meters
     const ownAudio = rubPerMillion.audioInput === undefined ? 0 : audioInput
     const ownImage = rubPerMillion.imageInput === undefined ? 0 : imageInput
@@ -147,18 +155,18 @@ function waysToRead(price: Price, meters: Meters, cacheWrite: Consumed['cacheWri
   return ways
 }
 
-/** Whether a tier costs no more than the usual price, by its name in prices. */
+/** Whether a tier, by its name in prices, costs no more than the usual price. */
 export function isPlainTier(name: string): boolean {
   return plainTiers.has(name)
 }
 
-/** A tier as prices name it, by the name that it is asked for. */
+/** The name of a tier in prices, by its requested name. */
 export function tierName(asked: string): string {
   return asked.toLowerCase().replace(/^service_tier_/, '')
 }
 
 /**
- * The name that a tier's factor has in a price; undefined where it has none. OpenAI's priority tier is called fast as well.
+ * The name of a tier's factor in a price; undefined if it has none. OpenAI's priority tier is also called fast.
  * https://openai.com/api-fast-mode/
  */
 export function factorName(tier: string, factors: Price['factors']): string | undefined {
@@ -167,8 +175,8 @@ export function factorName(tier: string, factors: Price['factors']): string | un
 }
 
 /**
- * The factor at which a request may come to be charged that asks for a tier; undefined where it is 1 at most. A
- * tier is served under other names than it is asked for, so one without a factor may be the most expensive there is.
+ * The highest factor at which a request for a tier may be charged; undefined if it is at most 1. A tier may be served
+ * under another name than the requested one, so a tier without a factor counts as the most expensive one.
  */
 function factorAtMost({ factors }: Price, tier: string): Decimal | undefined {
   const name = tierName(tier)
@@ -183,7 +191,7 @@ function factorAtMost({ factors }: Price, tier: string): Decimal | undefined {
   return highest
 }
 
-/** An amount times the factors of all that is asked for: `fast+us`. */
+/** An amount times the factors of all requested tiers: `fast+us`. */
 export function timesFactorsAtMost(amount: Micros, price: Price, tier: string | undefined): Micros {
   let micros = amount
   for (const name of tier?.split('+') ?? []) micros = timesFactor(micros, factorAtMost(price, name))

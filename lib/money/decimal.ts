@@ -1,19 +1,19 @@
 import type { Decimal } from './price.ts'
 
 /**
- * Decimals behind the point that a price may have, and so the scale of every rate: a list price has nine, an exchange
- * rate and a coefficient add what they have, and nothing is rounded before the amount of a charge is.
+ * Decimal places that a price may have, and so the scale of every rate: a list price has nine, an exchange rate and a
+ * coefficient add theirs, and nothing is rounded before the amount of a charge.
  */
 export const decimalScale = 30
 
-/** What `parseDecimal` makes of `"1"`. */
+/** The result of `parseDecimal` for `"1"`. */
 export const decimalUnit = 10n ** BigInt(decimalScale)
 
 const pattern = /^(\d{1,12})(?:\.(\d{1,30}))?$/
 
 /**
  * Reads a decimal as an integer of 10^-30 units, exactly.
- * @throws RangeError when the text is no plain decimal: no sign, exponent or space
+ * @throws RangeError when the text is not a plain decimal: no sign, exponent or space
  */
 export function parseDecimal(text: Decimal): bigint {
   const match = pattern.exec(text)
@@ -34,7 +34,7 @@ export function writeDecimal(value: bigint, scale: number): Decimal {
   return digits.slice(0, -scale) + (fraction === '' ? '' : `.${fraction}`)
 }
 
-/** The exact product of decimals; it may have more digits than a price may. */
+/** The exact product of decimals; it may have more digits than allowed in a price. */
 export function productOf(...factors: readonly Decimal[]): Decimal {
   let value = 1n
   let scale = 0

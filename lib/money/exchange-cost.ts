@@ -1,15 +1,15 @@
 import { amountMicrosMax, type Micros } from './amount.ts'
 
-/** What an exchange costs: as such exchanges usually do, and at most. `likely` <= `worst` <= `strict`. */
+/** The usual and the maximum cost of an exchange. `likely` <= `worst` <= `strict`. */
 export interface ExchangeCost {
   readonly likelyMicros: Micros
-  /** With a streamed response counted as it is seen: a slice, and what can stay unseen. */
+  /** A streamed response counts as it becomes visible: a slice, and what can stay invisible. */
   readonly worstMicros: Micros
-  /** With nothing taken on trust: output to the cap, tools as often as they may be used. */
+  /** Without assumptions: output to the cap, tools as often as they may be used. */
   readonly strictMicros: Micros
 }
 
-/** The larger of each amount. */
+/** The larger of the two, amount by amount. */
 export function maxOf(one: ExchangeCost, other: ExchangeCost): ExchangeCost {
   return {
     likelyMicros: Math.max(one.likelyMicros, other.likelyMicros),
@@ -18,7 +18,7 @@ export function maxOf(one: ExchangeCost, other: ExchangeCost): ExchangeCost {
   }
 }
 
-/** Both together. */
+/** The sum of both, amount by amount. */
 export function sumOf(left: ExchangeCost, right: ExchangeCost): ExchangeCost {
   const sum = (one: number, other: number): number => Math.min(amountMicrosMax, one + other)
   return {

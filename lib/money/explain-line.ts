@@ -6,24 +6,24 @@ import type { Meter, UsageLine } from './usage.ts'
 /** Rates are micro-roubles a unit, units have six decimals. */
 const costScale = decimalScale + 6 + 6
 
-/** One step of the sum that a line is. */
+/** One part of a line's sum. */
 interface ExplainedPart {
   readonly meter: Meter
   readonly units: number
-  /** Roubles for a million units, or for one; absent where nothing is charged for them. */
+  /** Roubles for a million units, or for one; absent if they are not charged. */
   readonly price?: { readonly rub: Decimal; readonly per: 1 | 1_000_000 }
-  /** The price is one for prompts longer than this. */
+  /** The price applies to prompts longer than this. */
   readonly above?: number
   /** Exact, in roubles. */
   readonly cost: Decimal
 }
 
-/** How the amount of a line comes about. */
+/** The parts of a line's amount. */
 export interface ExplainedLine {
   readonly parts: readonly ExplainedPart[]
-  /** What the sum is multiplied by, for the tier that was served. */
+  /** The factor of the served tier, by which the sum is multiplied. */
   readonly factor?: Decimal
-  /** Roubles, exact: what is rounded to the micro-rouble, once. */
+  /** Exact roubles, which are rounded to the micro-rouble once. */
   readonly cost: Decimal
 }
 
@@ -39,7 +39,7 @@ function explainPart({ meter, units, rate, isPerUnit, above }: CostPart): Explai
   }
 }
 
-/** Says how `priceLine` comes to its amount. */
+/** Explains the amount that `priceLine` computes. */
 export function explainLine(price: Price, line: UsageLine): ExplainedLine {
   const rates = ratesOf(price)
   const parts = costParts(rates, line)

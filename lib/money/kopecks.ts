@@ -1,15 +1,13 @@
 import type { Micros } from './amount.ts'
 
-/** Integer kopecks: 1 rouble is 100. What papers and banks count in. Always a safe integer. */
+/** Integer kopecks: 1 rouble is 100. The unit of documents and banks. Always a safe integer. */
 export type Kopecks = number
 
 export const microsPerKopeck = 10_000
 
 const decimal = /^(\d{1,13})(?:[.,](\d{1,2}))?$/
 
-/**
- * Reads roubles to the kopeck: `"45329.91"`, `"100"`, `"100,5"`; undefined when the text is no such amount.
- */
+/** Reads roubles to the kopeck: `"45329.91"`, `"100"`, `"100,5"`; undefined if the text is not such an amount. */
 export function parseKopecks(text: string): Kopecks | undefined {
   const match = decimal.exec(text)
   if (match === null) return undefined
@@ -30,7 +28,7 @@ export function roundToKopecks(micros: Micros): Kopecks {
 
 /**
  * Writes micro-roubles that are whole kopecks: 1500000000 is `"1500.00"`.
- * @throws RangeError when there is a part of a kopeck
+ * @throws RangeError when the amount includes a fraction of a kopeck
  */
 export function formatWholeKopecks(micros: Micros): string {
   return formatKopecks(micros / microsPerKopeck)

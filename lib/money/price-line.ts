@@ -2,14 +2,14 @@ import { amountMicrosMax, type Micros } from './amount.ts'
 import { type Price, rateUnit, ratesOf, unitRate, type RateLevel, type Rates } from './price.ts'
 import { type Meter, type UsageLine, meters, type Meters } from './usage.ts'
 
-/** What a line of usage costs. */
+/** The cost of a line of usage. */
 interface LineAmount {
   readonly amountMicros: Micros
-  /** Meters with units but without a price: charged nothing. */
+  /** Meters with units but without a price: they are not charged. */
   readonly unpriced: readonly Meter[]
   /** A served tier without a factor: charged as standard. */
   readonly unpricedTier?: string
-  /** Some units were negative, not numbers or absurdly many; they are charged nothing. */
+  /** Some units were negative, not numbers or implausibly many; they are not charged. */
   readonly isInvalid?: boolean
 }
 
@@ -20,15 +20,15 @@ interface Found {
   isInvalid: boolean
 }
 
-/** Units of a line that have one rate. */
+/** Units of a line with a single rate. */
 export interface CostPart {
   readonly meter: Meter
   readonly units: number
-  /** As `Rates` have them; undefined without a price, and for units that are no count. */
+  /** As in `Rates`; undefined without a price, and for invalid units. */
   readonly rate: bigint | undefined
-  /** The price is one of a unit, not of a million. */
+  /** The price is for one unit, not for a million. */
   readonly isPerUnit: boolean
-  /** The length of prompt above which the rate holds; -1 for the first. */
+  /** The prompt length above which the rate applies; -1 for the first. */
   readonly above: number
 }
 
@@ -38,8 +38,8 @@ const unitScale = 1_000_000n
 const costScale = rateUnit * unitScale
 
 /**
- * The prompt in the order it stands in a context: caches hold its beginning, so what lies above a
- * threshold is uncached text first.
+ * The prompt in the order of a context: caches contain its beginning, so the part above a threshold is uncached text
+ * first.
  */
 const inputOrder: readonly Meter[] = [
   'cachedInput',
@@ -58,8 +58,8 @@ function rounded(value: bigint, scale: bigint, round: Price['round']): bigint {
 }
 
 /**
- * The exact cost of a line times `costScale`, before any rounding. The `unpriced` meters and invalid units
- * found on the way are added to `found`.
+ * The exact cost of a line times `costScale`, before any rounding. Meters without a price and invalid units are added
+ * to `found`.
  */
 function exactCost(rates: Rates, line: UsageLine, found: Found): bigint {
   let cost = 0n
@@ -72,8 +72,8 @@ function exactCost(rates: Rates, line: UsageLine, found: Found): bigint {
 }
 
 /**
- * What a line costs: the exact sum of units times prices, times the factor of the tier that was served,
- * rounded once, as the price says. Never negative, never NaN.
+ * The cost of a line: the exact sum of units times prices, times the factor of the served tier, rounded once, as the
+ * price says. Never negative, never NaN.
  */
 export function priceLine(price: Price, line: UsageLine): LineAmount {
   const rates = ratesOf(price)
@@ -91,7 +91,7 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
     }
   }
   const amount = rounded(cost, scale, price.round)
-  // No request costs a thousand million roubles: a provider that says so is not believed.
+  // No request costs a thousand million roubles: such a report is rejected.
   const isAbsurd = amount > amountMicrosMax
   return {
     amountMicros: isAbsurd ? 0 : Number(amount),
@@ -102,8 +102,8 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
 }
 
 /**
- * The cost of usage that is only expected: at the highest of the rates that a prompt up to this length can
- * meet, rounded up. Usage that is no number costs the most there is, so that a hold for it is refused.
+ * The cost of expected usage: at the highest of the rates that apply to any prompt up to this length, rounded up.
+ * Invalid usage costs the maximum amount, so that a hold for it is refused.
  */
 export function priceAtMost(price: Price, line: UsageLine): Micros {
   const rates = ratesOf(price)
@@ -121,7 +121,7 @@ export function priceAtMost(price: Price, line: UsageLine): Micros {
   return found.isInvalid || amount > amountMicrosMax ? amountMicrosMax : Number(amount)
 }
 
-/** Whether units can be charged: negative, absurdly many or no number cannot. */
+/** Whether units can be charged: negative, implausibly large or non-numeric units cannot. */
 export function isCount(units: number): boolean {
   return units >= 0 && units <= Number.MAX_SAFE_INTEGER
 }
@@ -143,17 +143,17 @@ export function promptTokens(units: Readonly<Meters>): number {
   return tokens
 }
 
-/** A count that stands in a store or came by another way must not price anything at nothing. */
+/** A stored count, or one from another source, must not reduce any cost to zero. */
 function sumOf(line: UsageLine): number {
   return Math.max(1, line.sumOf ?? 1)
 }
 
-/** The length of a line's prompt; of a sum of requests, that of one. */
+/** The prompt length of a line; for a sum of requests, that of one request. */
 function promptLength(line: UsageLine): number {
   return promptTokens(line.meters) / sumOf(line)
 }
 
-/** The levels a prompt reaches, from the last `whole` one on: each prices what lies above its threshold. */
+/** The levels that a prompt reaches, from the last `whole` one on: each prices the part above its threshold. */
 function reachedLevels(rates: Rates, tokens: number): readonly RateLevel[] {
   const [first, ...others] = rates.levels
   let reached: RateLevel[] = [first]
@@ -166,8 +166,8 @@ function reachedLevels(rates: Rates, tokens: number): readonly RateLevel[] {
 }
 
 /**
- * The units of one input meter, which stand in the prompt from `start` on, level by level. A sum of requests is
- * one prompt as long as all of theirs, with thresholds as far up.
+ * The units of one input meter, which begin at `start` in the prompt, level by level. A sum of requests counts as one
+ * prompt of their total length, with thresholds multiplied by their number.
  */
 function levelledParts(
   levels: readonly RateLevel[],
@@ -181,14 +181,14 @@ function levelledParts(
     const from = index === 0 ? start : Math.max(start, level.above * sumOf)
     const next = levels[index + 1]
     const to = Math.min(start + units, next === undefined ? Infinity : next.above * sumOf)
-    // A level whose prices are all found in another one has none of its own for the meter.
+    // A meter that has a price only in other levels costs nothing in this one.
     const rate = level.rates[meter] ?? 0n
     if (to > from) parts.push({ meter, units: to - from, rate, isPerUnit: false, above: level.above })
   }
   return parts
 }
 
-/** A line in the parts that have one rate each: its exact cost is the sum of their units times rates. */
+/** A line in parts with one rate each: its exact cost is the sum of their units times rates. */
 export function costParts(rates: Rates, line: UsageLine): CostPart[] {
   const levels = rates.levels.length === 1 ? rates.levels : reachedLevels(rates, promptLength(line))
   const top = levels[levels.length - 1] ?? rates.levels[0]
@@ -200,7 +200,7 @@ export function costParts(rates: Rates, line: UsageLine): CostPart[] {
     const perUnit = isCount(units) ? unitRate(rates, meter, line.variant) : undefined
     const rate = isCount(units) ? (perUnit ?? top.rates[meter]) : undefined
     if (levels.length === 1 || rate === undefined || perUnit !== undefined || !inputMeters.has(meter)) {
-      // Output stands behind the whole prompt, so it lies above every threshold that the prompt reaches.
+      // Output follows the whole prompt, so it is above every threshold that the prompt reaches.
       parts.push({ meter, units, rate, isPerUnit: perUnit !== undefined, above: top.above })
     } else parts.push(...levelledParts(levels, meter, start, units, sumOf(line)))
     if (inputMeters.has(meter) && isCount(units)) start += units

@@ -8,14 +8,14 @@ export type Decimal = string
 export interface PriceTier {
   /** The tier applies when the prompt (all input meters together) is longer than this many tokens. */
   readonly inputTokens: number
-  /** `whole`: the whole request at this rate; `excess`: only what lies above. */
+  /** `whole`: the whole request at this rate; `excess`: only the part above. */
   readonly mode: 'whole' | 'excess'
   readonly rubPerMillion: Readonly<{ [M in Meter]?: Decimal }>
 }
 
-/** What a model costs, from a date on. */
+/** The price of a model, from a date on. */
 export interface Price {
-  /** SHA-256 of the canonical JSON of all that follows, base64url: the price's version. */
+  /** SHA-256 of the canonical JSON of all other members, base64url: the price's version. */
   readonly hash: string
   readonly model: string
   /** ISO date or time from which the price applies; absent means always. */
@@ -24,13 +24,13 @@ export interface Price {
   /** By meter or `meter/variant`: `images/1024x1024/high`. */
   readonly rubPerUnit: Readonly<Record<string, Decimal>>
   readonly above: readonly PriceTier[]
-  /** Multipliers by the tier served: `batch`, `flex`, `priority`. */
+  /** Multipliers by the served tier: `batch`, `flex`, `priority`. */
   readonly factors: Readonly<Record<string, Decimal>>
-  /** The amount of a line is rounded up to the micro-rouble; half up where it is absent. */
+  /** The amount of a line is rounded up to the micro-rouble; half up if absent. */
   readonly round?: 'up'
 }
 
-/** Prices that pay for an operation as well as its main meter does. */
+/** Meters whose price is sufficient for an operation, like that of its main meter. */
 const alternativeMeters: { readonly [M in Meter]?: readonly Meter[] } = {
   images: ['imageOutput', 'output'],
   imageOutput: ['images', 'output'],
@@ -41,12 +41,12 @@ const alternativeMeters: { readonly [M in Meter]?: readonly Meter[] } = {
   searches: ['requests', 'input'],
 }
 
-/** Rates are micro-roubles a unit, times this. */
+/** Rates are micro-roubles a unit, multiplied by this. */
 export const rateUnit = decimalUnit
 
 type RateTable = { [M in Meter]?: bigint }
 
-/** One range of prompt lengths and what a unit costs there. */
+/** One range of prompt lengths and its rates. */
 export interface RateLevel {
   /** The level applies to prompts longer than this; -1 for the first. */
   readonly above: number
@@ -54,7 +54,7 @@ export interface RateLevel {
   readonly rates: Readonly<RateTable>
 }
 
-/** A price made ready for arithmetic. */
+/** A price compiled for arithmetic. */
 export interface Rates {
   /** By prompt length, ascending; the first always applies. */
   readonly levels: readonly [RateLevel, ...RateLevel[]]
@@ -62,13 +62,13 @@ export interface Rates {
   readonly perUnit: ReadonlyMap<string, bigint>
   /** Times `rateUnit`. */
   readonly factors: ReadonlyMap<string, bigint>
-  /** The meters that a response may be written in, without those that never cost more than `output`. */
+  /** The output meters of a response, without those that never cost more than `output`. */
   readonly written: readonly Meter[]
-  /** The writes to a cache that may cost more than reading the same without one. */
+  /** The cache-write meters that may cost more than plain input. */
   readonly cacheWrites: readonly Meter[]
 }
 
-/** Audio and image tokens without a price of their own cost what text does. Writes to the cache do not. */
+/** Audio and image tokens without a price of their own cost as much as text. Cache writes do not. */
 const fallbacks: readonly (readonly [Meter, readonly Meter[]])[] = [
   ['cachedAudioInput', ['cachedInput', 'input']],
   ['audioInput', ['input']],
@@ -77,7 +77,7 @@ const fallbacks: readonly (readonly [Meter, readonly Meter[]])[] = [
   ['imageOutput', ['output']],
 ]
 
-/** The meters that cost what others do where they have no price of their own. */
+/** Meters that have the price of another meter if they have none of their own. */
 export const metersWithFallback: ReadonlySet<string> = new Set(fallbacks.map(([meter]) => meter))
 
 const otherOutputs = ['audioOutput', 'imageOutput'] as const
@@ -85,22 +85,22 @@ const cacheWrites = ['cacheWrite5m', 'cacheWrite1h'] as const
 
 const compiled = new WeakMap<Price, Rates>()
 
-/** Whether what is read is paid for by its pages. */
+/** Whether documents are charged by their pages. */
 export function isPricedByPage({ rubPerUnit, rubPerMillion }: Price): boolean {
   return rubPerUnit['pages'] !== undefined || rubPerMillion.pages !== undefined
 }
 
-/** Whether audio is paid for by its length. */
+/** Whether audio is charged by its length. */
 export function isPricedBySecond({ rubPerUnit, rubPerMillion }: Price): boolean {
   return rubPerUnit['audioSeconds'] !== undefined || rubPerMillion.audioSeconds !== undefined
 }
 
-/** When a price that says `from` begins, in milliseconds since the epoch. */
+/** When a price with this `from` begins, in milliseconds since the epoch. */
 export function startOf(from: string | undefined): number {
   return from === undefined ? -Infinity : Date.parse(from)
 }
 
-/** Picks the version of a price that applies at a moment: the one with the latest `from` not after it. */
+/** Selects the version of a price that applies at a moment: the one with the latest `from` not after it. */
 export function priceInForce(prices: readonly Price[], atMs: number): Price | undefined {
   let best: Price | undefined
   let bestFromMs = -Infinity
@@ -114,13 +114,13 @@ export function priceInForce(prices: readonly Price[], atMs: number): Price | un
   return best
 }
 
-/** Whether a model has a price for what an operation mainly consumes; without one it is refused. */
+/** Whether a model has a price for the main usage of an operation; without one the request is refused. */
 export function isPriced(price: Price, mainMeter: Meter): boolean {
   for (const meter of workMeters(mainMeter)) if (hasPrice(price, meter)) return true
   return false
 }
 
-/** In which an operation's work may be told and paid for: the main one first. */
+/** The meters in which an operation's work may be reported and charged, with the main one first. */
 export function workMeters(mainMeter: Meter): readonly Meter[] {
   return [mainMeter, ...(alternativeMeters[mainMeter] ?? [])]
 }
@@ -154,7 +154,7 @@ function compileRates(price: Price): Rates {
   let explicit = explicitRates(price.rubPerMillion, {})
   const levels: [RateLevel, ...RateLevel[]] = [{ above: -1, mode: 'whole', rates: withFallbacks(explicit) }]
   for (const tier of price.above.toSorted((left, right) => left.inputTokens - right.inputTokens)) {
-    // A meter that the higher level does not name keeps the rate below it.
+    // A meter that the higher level does not name keeps the rate of the level below.
     explicit = explicitRates(tier.rubPerMillion, explicit)
     levels.push({ above: tier.inputTokens, mode: tier.mode, rates: withFallbacks(explicit) })
   }
@@ -171,14 +171,14 @@ function compileRates(price: Price): Rates {
     perUnit,
     factors,
     written: ['output', ...otherOutputs.filter(meter => mayCostMore(meter, 'output'))],
-    // Above a threshold it also counts what stands before what.
+    // Above a threshold the order of the meters in the prompt matters too.
     cacheWrites: cacheWrites.filter(
       meter => mayCostMore(meter, 'input') || levels.some(({ mode }) => mode === 'excess'),
     ),
   }
 }
 
-/** The rates of a price; worked out once for each price object. */
+/** The rates of a price; computed once per price object. */
 export function ratesOf(price: Price): Rates {
   let rates = compiled.get(price)
   if (rates === undefined) {

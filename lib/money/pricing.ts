@@ -3,7 +3,7 @@ import { startOf, type Decimal, type Price, type PriceTier } from './price.ts'
 import { createHash } from 'node:crypto'
 import { meters, type Meter } from './usage.ts'
 
-/** A price as the config writes it; absent members are empty. */
+/** A price in the form of the config; absent members are empty. */
 export interface PriceInput {
   readonly model: string
   readonly from?: string | undefined
@@ -26,7 +26,7 @@ function byCodeUnit(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** Copies decimals in canonical form, ordered by name: the hash must not depend on how they were written. */
+/** Copies decimals in canonical form, ordered by name: the hash must not depend on their spelling. */
 function decimals(
   table: Readonly<Record<string, Decimal | undefined>> | undefined,
   path: string,
@@ -74,7 +74,7 @@ function checkedFrom(from: string): string {
   return from
 }
 
-/** The text that is hashed and stored: everything of a price but its hash, in a fixed order. */
+/** The text that is hashed and stored: everything in a price but its hash, in a fixed order. */
 export function canonicalPrice(price: Omit<Price, 'hash'>): string {
   const { model, from, rubPerMillion, rubPerUnit, above, factors, round } = price
   return JSON.stringify({ model, from, rubPerMillion, rubPerUnit, above, factors, round })
@@ -104,7 +104,7 @@ export function buildPrice(input: PriceInput): Price {
 
 type Decimals = Readonly<Record<string, Decimal | undefined>>
 
-/** A price in dollars, as a provider's price list has it. */
+/** A price in dollars, as in a provider's price list. */
 export interface DollarPrice {
   readonly from?: string | undefined
   readonly usdPerMillion?: Decimals | undefined
@@ -120,7 +120,7 @@ export interface DollarPrice {
 }
 
 /**
- * A price in dollars as one in roubles, exactly. What else it says, such as its date and factors, stays.
+ * Converts a price in dollars to one in roubles, exactly. Its other members, such as its date and factors, stay.
  * @param rubPerDollar the exchange rate times the coefficient
  */
 function inRoubles<P extends DollarPrice>(price: P, rubPerDollar: Decimal) {
@@ -147,7 +147,7 @@ function times(table: Decimals | undefined, rubPerDollar: Decimal): Record<strin
   )
 }
 
-/** How roubles for a dollar are found: fixed, or the Central Bank's rate of the day with a margin. */
+/** The source of the exchange rate: fixed, or the Central Bank's rate of the day with a margin. */
 type UsdRub = Decimal | { readonly from: 'cbr'; readonly marginPercent: Decimal }
 
 /** How the list price of a model becomes its price. */
@@ -157,7 +157,7 @@ export interface Pricing {
   readonly round: 'half-up' | 'up'
 }
 
-/** The same where only what differs is said. */
+/** The same with only the differing members. */
 export type OwnPricing = { readonly [K in keyof Pricing]?: Pricing[K] | undefined }
 
 /** A model's list price, in versions by date, and how it becomes the price. */
@@ -167,13 +167,13 @@ export interface ListPricing extends Pricing {
 
 /** A rate of the Central Bank. */
 export interface DatedRate {
-  /** ISO time from which it holds; absent: always. */
+  /** ISO time from which it applies; absent: always. */
   readonly from?: string
   /** Roubles for a dollar. */
   readonly usdRub: Decimal
 }
 
-/** What is said nearest to the model counts: by itself, by its first provider, by the section `prices`. */
+/** The setting closest to the model applies: its own, its first provider's, that of the section `prices`. */
 export function pricingOf(general: Pricing, ...nearestFirst: readonly (OwnPricing | undefined)[]): Pricing {
   const find = <K extends keyof Pricing>(name: K): Pricing[K] => {
     const nearest = nearestFirst.find(one => one?.[name] !== undefined)
@@ -189,8 +189,8 @@ export function pricingOf(general: Pricing, ...nearestFirst: readonly (OwnPricin
 
 /**
  * The versions of a model's price in roubles, oldest first. A version begins where its list price or its rate does.
- * @param rates the Central Bank's, for pricing by them; with none there is no price
- * @throws RangeError when a price has more digits than a price may have
+ * @param rates the Central Bank's, for pricing by them; without any there is no price
+ * @throws RangeError when a price would have too many digits
  */
 export function priceVersions(model: string, list: ListPricing, rates: readonly DatedRate[]): Price[] {
   const { versions, coefficient, round } = list

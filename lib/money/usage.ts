@@ -17,33 +17,33 @@ export const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
 /** Tokens, read and written. */
 export const tokenMeters = [...inputMeters, ...outputMeters] as const
 
-/** What is counted in other units than tokens. */
+/** Meters whose unit is not a token. */
 export const unitMeters = [
   'images',
   'videoSeconds',
   'audioSeconds',
   'characters',
-  /** Of documents whose text is read out. */
+  /** Of documents whose text is extracted. */
   'pages',
   'searches',
   'requests',
-  /** Machines that a provider rents out for the code it runs, by their memory. */
+  /** Machines that a provider rents out for running code, by their memory. */
   'containers',
-  /** Dollars that a provider states beyond what the other meters come to. */
+  /** Dollars that a provider states beyond the cost of the other meters. */
   'statedUsd',
-  /** Tokens times hours for which a provider keeps them. */
+  /** Tokens times the hours for which a provider stores them. */
   'cacheStorage',
-  /** Gigabytes (2^30 bytes) times days for which a provider keeps them ready to be searched. */
+  /** Gigabytes (2^30 bytes) times the days for which a provider keeps them searchable. */
   'storageGigabyteDays',
 ] as const
 
 /**
- * What can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains
+ * Everything that can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains
  * `cachedInput`, `output` contains reasoning, and so on.
  */
 export const meters = [...tokenMeters, ...unitMeters] as const
 
-/** What can be counted and priced. */
+/** A meter that can be counted and priced. */
 export type Meter = (typeof meters)[number]
 
 /** Units by meter. Tokens, images, characters, pages, searches, requests and containers are whole; seconds, hours, days and dollars may have a fraction. */
@@ -56,95 +56,95 @@ export function tokensOf(used: Meters): number {
   return tokens
 }
 
-/** One model's share of an answer. Some answers bill two models (a fallback, an advisor). */
+/** One model's share of a response. Some responses bill two models (a fallback, an advisor). */
 export interface UsageLine {
-  /** The model as the answer names it; absent means the model the request was routed to. */
+  /** The model as the response names it; absent means the model that the request was routed to. */
   readonly model?: string
   readonly meters: Meters
   /**
-   * The tier that was served, from the answer: `batch`, `flex`, `priority`, `fast`; absent is standard. With what
-   * has a factor beside it: `batch+us`.
+   * The tier that was served, from the response: `batch`, `flex`, `priority`, `fast`; absent is standard. With any
+   * other factor appended: `batch+us`.
    */
   readonly tier?: string
   /** Refines unit meters: `1024x1024/high` prices `images/1024x1024/high` before `images`. */
   readonly variant?: string
   /**
-   * How many requests of a batch the line sums up; 1 unless said. Their prompts are about equally long, so
-   * that one level of a price fits all of them.
+   * How many requests of a batch the line sums up; 1 by default. Their prompts have about the same length, so that one
+   * level of a price fits all of them.
    */
   readonly sumOf?: number
 }
 
-/** What is known of an object beside whose it is; measured once, when it is made. */
+/** The facts of an object beside its owner; measured once, when it is created. */
 export interface ObjectFacts {
   readonly bytes?: number
-  /** By its content: `application/pdf`. */
+  /** Detected from its content: `application/pdf`. */
   readonly mediaType?: string
-  /** Of audio and video. */
+  /** For audio and video. */
   readonly seconds?: number
   readonly pages?: number
-  /** Of an image, in pixels. */
+  /** For an image, in pixels. */
   readonly width?: number
   readonly height?: number
-  /** Of JSON lines. */
+  /** For JSON lines. */
   readonly lines?: number
-  /** Of an upload under way: the key that began it. Those who go on with it by its address send none. */
+  /** For an upload in progress: the key that began it. Requests that continue it by its address send none. */
   readonly keyId?: string
-  /** Of an upload under way: what it comes to is to be the input of a batch. */
+  /** For an upload in progress: the file is to be the input of a batch. */
   readonly isForBatch?: boolean
-  /** Of a cached content, for as long as it was paid. */
+  /** For a cached content, until the end of its paid term. */
   readonly cacheTerm?: CacheTerm
-  /** What whoever goes on from it gives the model to read again, as far as that was known when it was named. */
+  /** The input that a request gets by continuing from it, as far as known when it was named. */
   readonly context?: Meters
-  /** What a batch of its lines would ask for. */
+  /** The facts of a batch made of its lines. */
   readonly batch?: BatchFacts
-  /** Of a file that a provider made: the batch whose results stand in it. */
+  /** For a file that a provider made: the batch whose results it contains. */
   readonly resultsOf?: string
 }
 
-/** How long a cached content is kept: each change of its end is a term of its own. */
+/** How long a cached content is stored: each change of its end is a term of its own. */
 export interface CacheTerm {
-  /** 0 for the term it was made with. */
+  /** 0 for the initial term. */
   readonly index: number
-  /** By the name it was asked for. */
+  /** By its requested name. */
   readonly model: string
   readonly tokens: number
   /** Milliseconds since the epoch. */
   readonly paidUntil: number
 }
 
-/** An object of the provider that an answer names, such as a stored response. */
+/** An object of the provider that a response names, such as a stored response. */
 export interface NamedObject {
   readonly kind: ObjectKind
   readonly id: string
-  /** Of a name that is an address: it is an object's only where this is the provider's own host. */
+  /** For a name that is an address: it names an object only if this is the provider's own host. */
   readonly host?: string
   readonly isLabel?: true
   readonly facts?: ObjectFacts
-  /** Of a file its size and when it is deleted by itself, as its provider states; milliseconds since the epoch. */
+  /** For a file: its size and expiry, as its provider states; milliseconds since the epoch. */
   readonly kept?: { readonly bytes?: number; readonly until?: number }
   /** Its place in a batch: `line 3`. */
   readonly at?: string
 }
 
-/** What tells an object of a provider from its others. */
+/** Identifies an object among those of a provider. */
 export function objectName({ kind, id }: Pick<NamedObject, 'kind' | 'id'>): string {
   return `${kind} ${id}`
 }
 
-/** What an answer says of work that its provider goes on with: a batch, a video, a background response. */
+/** What a response reports about work that its provider continues: a batch, a video, a background response. */
 export interface JobSighting {
   readonly kind: ObjectKind
   readonly id: string
-  /** `done`: its usage stands in the lines; `failed`: it ended, and the provider bills nothing for it. */
+  /** `done`: its usage is in the lines; `failed`: it ended, and the provider does not bill it. */
   readonly state: 'running' | 'done' | 'failed'
-  /** Of a job that was stopped: what is not among its results by now will never be. */
+  /** For a cancelled job: a result that is missing now will never come. */
   readonly isFinal?: boolean
-  /** Of a job that is done and whose usage stands in another document: its path below the base URL. */
+  /** For a job that is done and whose usage is in another document: its path below the base URL. */
   readonly resultsPath?: string
 }
 
-/** Kinds of what providers keep. */
+/** Kinds of objects that providers store. */
 export type ObjectKind =
   | 'response'
   | 'conversation'
@@ -152,7 +152,7 @@ export type ObjectKind =
   | 'upload'
   | 'uploadPart'
   | 'batch'
-  /** Requests that were added to a batch of xAI's in one go: the id of the batch, `#` and one of ours. */
+  /** Requests added to an xAI batch together: the id of the batch, `#` and an id of the gateway's. */
   | 'batchPart'
   | 'video'
   | 'operation'
@@ -162,13 +162,13 @@ export type ObjectKind =
   | 'container'
   /** One item of a stored response. */
   | 'item'
-  /** An answer in audio that a chat can go on from. */
+  /** An audio response that a chat can continue from. */
   | 'audio'
-  /** Nobody makes these through the gateway, so they are the operator's own. */
+  /** These cannot be created through the gateway, so they are the operator's own. */
   | 'prompt'
   | 'skill'
   | 'vectorStore'
-  /** A vector store as what is paid for by the day: its id, and which day. */
+  /** A vector store, as charged by the day: its id, and which day. */
   | 'storeDay'
   | 'fileSearchStore'
   | 'preset'
@@ -176,20 +176,20 @@ export type ObjectKind =
   | 'memoryStore'
   | 'library'
   | 'voice'
-  /** What holds the operator's passwords for a server of tools. */
+  /** An object with the operator's passwords for an MCP server. */
   | 'connector'
   /** A machine in which an agent has worked, with its files. */
   | 'environment'
   | 'tunnel'
   | 'userProfile'
-  /** A message of Anthropic's whose conversation the provider keeps, so that the next one can go on from it. */
+  /** An Anthropic message whose conversation the provider stores, so that the next one can continue from it. */
   | 'thread'
-  /** What a Live session can be resumed by. */
+  /** The handle by which a Live session can be resumed. */
   | 'session'
   /** A Realtime session over WebRTC, beside which another connection can be opened. */
   | 'call'
 
-/** Kinds whose objects stand for text and audio that is billed as input of whatever names them. */
+/** Kinds whose objects contain text and audio that is billed as input of any request that names them. */
 export const contextKinds = [
   'response',
   'interaction',
@@ -209,7 +209,7 @@ export const listedKinds = [
   'fileSearchStore',
 ] as const satisfies readonly ObjectKind[]
 
-/** Kinds of objects of which nobody knows how much the model reads. */
+/** Kinds of objects whose input size is unknown. */
 export const isUnread: ReadonlySet<string> = new Set<ObjectKind>([
   'conversation',
   'prompt',
@@ -224,42 +224,42 @@ export const isUnread: ReadonlySet<string> = new Set<ObjectKind>([
   'environment',
 ])
 
-/** What a usage reader learned from an answer's bytes. */
+/** The result of reading a response's bytes for usage. */
 export interface UsageReading {
   /** Empty when the provider reported no usage; an explicit zero is a line of zeros. */
   readonly lines: readonly UsageLine[]
   /** The provider's own usage object or objects as JSON text, verbatim, for recomputation; absent if none. */
   readonly raw?: string
-  /** Units billed with the answer but not priced apart, such as reasoning; kept beside the charge. */
+  /** Units billed with the response but not priced separately, such as reasoning; stored with the charge. */
   readonly details?: Readonly<Record<string, number>>
-  /** The dialect's last event was seen, or the JSON document was whole. */
+  /** The dialect's last event was seen, or the JSON document was complete. */
   readonly isTerminal: boolean
-  /** The answer reported an error inside a 200. */
+  /** The response reported an error inside a 200. */
   readonly hasError: boolean
   /** Some generated output was delivered. */
   readonly hasOutput: boolean
   /** Bytes of generated text seen, the base of an estimate when usage is missing. */
   readonly outputTextBytes: number
-  /** How many of them came after the last usage that was told; all of them where none was. */
+  /** How many of them came after the last reported usage; all of them if none was reported. */
   readonly unmeteredTextBytes: number
-  /** The first part of the generated text, where usage does not cover all of it. */
+  /** The first part of the generated text, if usage does not cover all of it. */
   readonly textSample?: { readonly bytes: Buffer; readonly isEscaped: boolean; readonly isContinued: boolean }
-  /** By which the provider knows the request, where the answer tells it and no header does. */
+  /** The provider's id of the request, if the response contains it and no header does. */
   readonly providerRequestId?: string
   readonly model?: string
-  /** The tier that the answer names, where it names it before its usage. */
+  /** The tier that the response names, if it names it before its usage. */
   readonly tier?: string
-  /** Uses of tools of the provider's own that it has told of. */
+  /** Reported uses of tools that the provider runs. */
   readonly toolUses?: number
-  /** What was seen to be made beside the text, as far as no usage tells of it yet. */
+  /** Output beside text that was seen, as far as no usage reports it yet. */
   readonly beside?: readonly UsageLine[]
-  /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */
+  /** Irregularities for the operator: `usage_inconsistent`, `usage_invalid`, `usage_zero` and others. */
   readonly flags: readonly string[]
-  /** The answer is about work that goes on after it, or that has come to its end. */
+  /** The response is about work that continues after it, or that has ended. */
   readonly job?: JobSighting
 }
 
-/** What a model has read and said, as the input of a request that goes on from it. */
+/** A model's input and output, as the input of a request that continues from it. */
 export function readAgain(used: Readonly<Meters>): Meters {
   const sums: Meters = {}
   for (const [meter, units] of Object.entries(used) as [Meter, number][]) {
@@ -282,14 +282,14 @@ const inputAgain: { readonly [M in Meter]?: Meter } = {
   imageOutput: 'imageInput',
 }
 
-/** The units of each meter changed alike. */
+/** Applies a change to the units of each meter. */
 export function mapMeters(meters: Readonly<Meters>, change: (units: number) => number): Meters {
   const changed: Meters = {}
   for (const meter in meters) changed[meter as Meter] = change(meters[meter as Meter] ?? 0)
   return changed
 }
 
-/** Two sets of units together. */
+/** The sum of two sets of units. */
 export function addMeters(left: Readonly<Meters>, right: Readonly<Meters> | undefined): Meters {
   const sum: Meters = { ...left }
   for (const meter in right) sum[meter as Meter] = (sum[meter as Meter] ?? 0) + (right[meter as Meter] ?? 0)
