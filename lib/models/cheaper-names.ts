@@ -7,7 +7,7 @@ import type { Meter } from '../money/usage.ts'
 interface CheaperName {
   readonly name: string
   readonly model: string
-  /** Roubles for a million units; `rub` is undefined where nothing is charged. */
+  /** Roubles for a million units; `rub` is undefined if they are not charged. */
   readonly meters: readonly {
     readonly meter: string
     readonly rub: Decimal | undefined
@@ -15,11 +15,11 @@ interface CheaperName {
   }[]
 }
 
-/** What follows the name of a model in names of the same one: a date, a version, or anything. */
+/** Suffixes of a model's name that still name the same model: a date, a version, or a pattern. */
 const sameModel = /^(?:\*|-(?:20\d\d[\d-]*\*?|\d{4}|20\*|0?\*|latest|preview(?:-[\d*-]*)?\*?))$/
 
 /**
- * The names by which a model can be had for less than by its own. Whoever sets the price of `gpt-5` means
+ * The names by which a model costs less than by its own: the operator's price of `gpt-5` should apply to
  * `gpt-5-2025-08-07` too.
  */
 export function cheaperNames(

@@ -26,39 +26,39 @@ export interface Target {
   readonly dialectName: DialectName
   /** The config entry that set the price; undefined for operations without a model. */
   readonly model: ModelConfig | undefined
-  /** The model by its canonical name in the config or as the client wrote it; empty without a model. */
+  /** The model by its canonical name in the config, or as the client wrote it; empty without a model. */
   readonly modelName: string
-  /** The name the provider is asked for. */
+  /** The model's name at the provider. */
   readonly upstreamModelName: string
-  /** In force when the exchange began; undefined for free operations. */
+  /** The price in force when the exchange began; undefined for free operations. */
   readonly price: Price | undefined
-  /** Below the base URL, with an alias already replaced. */
+  /** The path below the base URL, with an alias already replaced. */
   readonly upstreamPath: string
-  /** What to send, splices done; undefined for requests without a body. */
+  /** The body to send, after splices; undefined for requests without a body. */
   readonly body: OutgoingBody | undefined
-  /** The body goes out decoded, since a splice had to be made inside a compressed one. */
+  /** The body is sent decoded, since a splice was necessary inside a compressed one. */
   readonly isBodyDecoded: boolean
-  /** Usage was asked for on the client's behalf, so the answer must be restored. */
+  /** The gateway asked for usage on the client's behalf, so the response must be restored. */
   readonly isUsageInjected: boolean
-  /** The request names objects of this credential, so no other can answer it. */
+  /** The request names objects of this credential, so no other can serve it. */
   readonly isPinned?: boolean
-  /** What is known of the object that the path names. */
+  /** The stored facts of the object that the path names. */
   readonly object?: ProviderObject | undefined
-  /** Of a batch: what it costs, the prices of its models by their names at the provider, and the tools of its requests. */
+  /** For a batch: its cost, the prices of its models by their names at the provider, and the tools of its requests. */
   readonly batch?: {
     readonly cost: ExchangeCost
     readonly prices: ReadonlyMap<string, Price>
-    /** What one of its requests reads and may be answered with, as the facts of its job have it. */
+    /** The input and possible output of one of its requests, for the facts of its job. */
     readonly each?: Readonly<Record<string, Meters>>
     readonly tools?: readonly ProviderTool[]
-    /** What each of its requests makes, where their results do not tell. */
+    /** The units that each of its requests makes, if their results do not report them. */
     readonly made?: Pick<RequestFacts, 'units' | 'unitsVariant' | 'imagesGiven'>
   }
-  /** What models cost that the request names beside its own, such as an advisor or one that draws. */
+  /** The prices of models that the request names beside its own, such as an advisor or one that makes images. */
   readonly named?: readonly NamedPrice[]
-  /** Kinds of the providers that are tried after this one, other than its own: each bounds a request in its own way. */
+  /** Kinds of the providers to try after this one, other than its own: each limits a request in its own way. */
   readonly otherKinds?: readonly string[] | undefined
-  /** The same request at the model's next provider, for when this one cannot take it. */
+  /** The same request at the model's next provider, for use if this one cannot serve it. */
   readonly next?: (() => Target | undefined) | undefined
 }
 
@@ -69,7 +69,7 @@ declare module '../pipeline/exchange.ts' {
   }
 }
 
-/** Where a client finds a model that does not speak the dialect it was asked in. */
+/** The endpoint to recommend for a model that does not speak the requested dialect. */
 const endpoints: Readonly<Record<DialectName, string>> = {
   openai: '/v1/chat/completions',
   anthropic: '/v1/messages',
@@ -104,7 +104,7 @@ export function chooseProviders(
   return chosen
 }
 
-/** Why no provider of a model can be asked in a dialect. */
+/** The error when no provider of a model serves a dialect. */
 function notOffered(
   config: Config,
   { canonicalName }: ResolvedModel,
@@ -147,7 +147,7 @@ export function withCredential(
   return credential === undefined ? undefined : { provider, credential, baseUrl }
 }
 
-/** Kinds of the providers that are tried after one, other than its own. */
+/** Kinds of the providers to try after one, other than its own. */
 export function kindsAfter(
   providers: readonly ChosenProvider[],
   index: number,
@@ -157,21 +157,21 @@ export function kindsAfter(
   return kinds.size === 0 ? undefined : [...kinds]
 }
 
-/** What is looked at to decide on a batch. */
+/** The context for planning a batch. */
 export interface BatchContext {
   readonly config: Config
   readonly ledger: Ledger
   readonly directory: ModelDirectory
 }
 
-/** Where a batch goes and what it may cost. */
+/** The route and the maximum cost of a batch. */
 export interface BatchPlan {
   readonly providers: readonly ChosenProvider[]
   readonly isPinned: boolean
   readonly model: Pick<Target, 'model' | 'modelName' | 'upstreamModelName' | 'price' | 'batch'>
 }
 
-/** Decides on a batch, whose requests have the models that it has not. */
+/** Plans a batch, which has no model itself; its requests have. */
 export type PlanBatch = (
   context: BatchContext,
   exchange: Exchange,

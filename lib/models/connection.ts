@@ -11,33 +11,33 @@ import { routeRequest, type RoutingContext } from './route-request.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
-    /** What a request came over as one of many. */
+    /** The connection that carries this request as one of many. */
     connection: Connection
   }
 }
 
-/** Where a connection goes, once its first request was let through. */
+/** The route of a connection, fixed once its first request is admitted. */
 type Place = Pick<Target, 'provider' | 'credential' | 'baseUrl'>
 
-/** Longer chains than anybody goes back in; each takes up some 100 bytes. */
+/** No client continues from so many responses; each takes up some 100 bytes. */
 const responsesMax = 1000
 
 /**
- * What is known of a connection whose messages are requests: where it goes, and the responses that the provider keeps
- * for as long as it is open, whether they are stored or not.
+ * The state of a connection whose messages are requests: its route, and the responses that the provider keeps for as
+ * long as it is open, whether they are stored or not.
  */
 export class Connection {
-  /** Of the exchange that opened it. */
+  /** The id of the exchange that opened it. */
   readonly id: string
   place: Place | undefined
-  /** What goes on from a response reads that again. */
+  /** A request that continues from a response reads its context again. */
   readonly #contexts = new Map<string, Meters>()
 
   constructor(id: string) {
     this.id = id
   }
 
-  /** @param used what the response has read and written */
+  /** @param used the usage of the response */
   keep(responseId: string, used: Meters): void {
     this.#contexts.set(responseId, readAgain(used))
     if (this.#contexts.size <= responsesMax) return
@@ -47,7 +47,7 @@ export class Connection {
     }
   }
 
-  /** The facts of a request without the responses of the connection that it names, and what those have it read. */
+  /** The facts of a request without the connection's own responses that it names, and the context that these add. */
   ownContext(facts: RequestFacts): { readonly facts: RequestFacts; readonly context: Meters | undefined } {
     let context: Meters | undefined
     const objects = facts.objects.filter(({ kind, id }) => {
@@ -59,7 +59,8 @@ export class Connection {
   }
 
   /**
-   * A request's target where the connection goes, or may go: all providers that take responses over a WebSocket.
+   * A request's target on the connection's route, or on any possible route: all providers that serve responses over a
+   * WebSocket.
    * @throws GatewayError request_invalid, previous_response_not_found
    */
   targetOf(target: Target, { objects }: RequestFacts): Target {
@@ -80,7 +81,7 @@ function placesOf(target: Target): readonly Target[] {
   return next === undefined ? [target] : [target, ...placesOf(next)]
 }
 
-/** The first place that takes WebSockets, which knows the next one. */
+/** The first target that accepts WebSockets; each target knows the next one. */
 function withSocket(target: Target): Target | undefined {
   for (let place: Target | undefined = target; place !== undefined; place = place.next?.()) {
     const { next } = place
@@ -129,8 +130,8 @@ interface TurnContext extends RoutingContext {
 }
 
 /**
- * Decides on one of the requests that come over a connection, as on any other, and within what the connection is:
- * it goes to one place, and what the provider keeps for it alone needs no owner.
+ * Routes one of the requests on a connection, like any other but within the connection's limits: it has one route, and
+ * responses that the provider keeps for it alone need no owner.
  * @throws GatewayError as `routeRequest`
  */
 export async function routeTurn(
@@ -146,7 +147,7 @@ export async function routeTurn(
   return { request: read, target: connection.targetOf(target, facts) }
 }
 
-/** @throws GatewayError upgrade_required, upgrade_refused, on which Codex goes over to POST at once */
+/** @throws GatewayError upgrade_required, upgrade_refused, after which Codex switches to POST at once */
 export function admitConnection({ config }: Pick<TurnContext, 'config'>, exchange: Exchange): void {
   const { providerName, dialect } = exchange.get('route')
   if (exchange.find('client') === undefined)

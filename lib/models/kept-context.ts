@@ -13,7 +13,7 @@ import { inGroups } from './object-owner.ts'
 
 type ReadsAgain = (used: Meters) => Meters
 
-/** What of an exchange's usage a request reads again that names what came of it. */
+/** The part of an exchange's usage that a request reads again if it names the resulting object. */
 const partsRead: Readonly<Record<(typeof contextKinds)[number], ReadsAgain>> = {
   response: readAgain,
   interaction: readAgain,
@@ -23,15 +23,15 @@ const partsRead: Readonly<Record<(typeof contextKinds)[number], ReadsAgain>> = {
   cachedContent: ({ input = 0 }) => ({ cachedInput: input }),
 }
 
-/** What of an exchange's usage goes on in an object of a kind that it names; undefined where nothing does. */
+/** The part of an exchange's usage that continues in a named object of a kind; undefined if none does. */
 export function contextOfKind(kind: ObjectKind, used: Meters): Meters | undefined {
   const known = contextKinds.find(one => one === kind)
   return known === undefined ? undefined : partsRead[known](used)
 }
 
 /**
- * Whether a request goes on from something that nobody has recorded: without isolation it may, and may read as much as
- * the model can. An item is sent back with its content.
+ * Whether a request continues from an unrecorded object: without isolation it may, and may read as much as the model
+ * can. An item is sent back with its content.
  */
 export function isContextUnknown({ kind, id }: NamedObject, known: readonly ProviderObject[]): boolean {
   if (kind === 'item' || contextOfKind(kind, {}) === undefined) return false
@@ -39,16 +39,16 @@ export function isContextUnknown({ kind, id }: NamedObject, known: readonly Prov
 }
 
 /**
- * What the provider keeps of a conversation and bills as input of whatever goes on from it, though the request
- * is a few bytes long: what it came to when it was charged, else what was known of it when it was named. What
- * nobody knows is nothing here.
+ * The stored context at the provider, which it bills as input of a request that continues from it, although the request
+ * is only a few bytes long: the charged usage, or else the usage known when the object was named. Unknown context
+ * counts as nothing here.
  */
 export async function keptContext(
   ledger: Pick<Ledger, 'findUsage'>,
   objects: readonly ProviderObject[],
 ): Promise<Meters> {
   let context: Meters = {}
-  /** Each counts once, however many of its items are named, and as a whole where that is named. */
+  /** Each exchange counts once, however many of its items are named, and in full if it is named itself. */
   const exchanges = new Map<string, ProviderObject>()
   for (const object of objects) {
     const { kind, exchangeId, facts } = object
@@ -66,7 +66,7 @@ function isWhole(object: ProviderObject | undefined): boolean {
   return object?.kind === 'response' || object?.kind === 'interaction' || object?.kind === 'thread'
 }
 
-/** The same of each alone, by its name. */
+/** The stored context of each object separately, by its name. */
 export async function keptContexts(
   ledger: Pick<Ledger, 'findUsage'>,
   objects: readonly ProviderObject[],

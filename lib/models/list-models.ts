@@ -6,8 +6,8 @@ import { isAllowed } from './requested-model.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
 /**
- * The models a key can use in a dialect, in that dialect's shape: priced ones of configured providers, with the
- * names that patterns are known to cover. With a model in the path, that one.
+ * The models that a key can use in a dialect, in that dialect's shape: priced models of configured providers, with the
+ * known names that patterns cover. With a model in the path, only that one.
  * @throws GatewayError model_not_found
  */
 export function listModels(
@@ -17,7 +17,7 @@ export function listModels(
   allowed: readonly string[] | undefined,
 ): LocalResponse {
   const only = route.match.pathModel
-  // A name that only a pattern covers is not listed, and is there nevertheless.
+  // A name that only a pattern covers is not listed, but exists.
   const known = [...directory.servedNames(), ...(only === undefined ? [] : [only])]
   const names = known.filter(
     name => isUsable(directory, name, allowed) && isServed(config, directory, name, route),
@@ -30,7 +30,7 @@ export function listModels(
   return { status: 200, headers: ['content-type', 'application/json'], body }
 }
 
-/** Models that only play at answering are not offered beside real ones. */
+/** Models of the sandbox are not listed beside real ones. */
 function withoutSandbox(
   config: Config,
   directory: ModelDirectory,
@@ -44,7 +44,7 @@ function withoutSandbox(
   return real.length > 0 ? real : names
 }
 
-/** An alias may be used by a key that may use what it stands for. */
+/** A key may use an alias if it may use the alias' target. */
 function isUsable(directory: ModelDirectory, name: string, allowed: readonly string[] | undefined): boolean {
   return (
     isAllowed(allowed, name) || isAllowed(allowed, directory.resolve(name, undefined)?.canonicalName ?? name)
@@ -61,7 +61,7 @@ function isServed(config: Config, directory: ModelDirectory, name: string, route
   })
 }
 
-/** Under a provider's path its models go by their own names. */
+/** Under a provider's path its models have their own names. */
 function shownName(name: string, providerName: string | undefined): string {
   return providerName !== undefined && name.startsWith(`${providerName}/`)
     ? name.slice(providerName.length + 1)

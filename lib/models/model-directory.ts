@@ -1,19 +1,19 @@
 import { matchesPattern, type Config, type ModelConfig, type ModelNames } from '../config/config.ts'
 
-/** A name that a client sent, and what it stands for. */
+/** A name from a client, and the model that it names. */
 export interface ResolvedModel {
   readonly entry: ModelConfig
   /** The name that is priced, listed and checked against allow-lists: an alias' target. */
   readonly canonicalName: string
-  /** The name the provider is asked for. */
+  /** The model's name at the provider. */
   readonly upstreamName: string
 }
 
 type Models = ModelNames & Partial<Pick<Config, 'providers'>>
 
 /**
- * Finds a model's config entry by the name a client sends: exact, then alias, then pattern, then as the one
- * `<provider>/<name>` that there is.
+ * Finds a model's config entry by the name from a client: exact, then alias, then pattern, then as the only existing
+ * `<provider>/<name>`.
  */
 export class ModelDirectory {
   readonly #config: Models
@@ -24,8 +24,8 @@ export class ModelDirectory {
   }
 
   /**
-   * The models that providers have by a name of their own, such as `groq/llama-3.3-70b-versatile` by
-   * `llama-3.3-70b-versatile`: of providers that are on, where one of them is.
+   * The models that providers have under a name of their own, such as `groq/llama-3.3-70b-versatile` under
+   * `llama-3.3-70b-versatile`: those of enabled providers, if any is enabled.
    */
   offersOf(name: string): readonly ModelConfig[] {
     this.#byOwnName ??= Map.groupBy(
@@ -40,13 +40,13 @@ export class ModelDirectory {
 
   /**
    * @param providerName the provider in the path, which then must have the model
-   * @returns undefined when no entry fits
+   * @returns undefined if no entry matches
    */
   resolve(name: string, providerName: string | undefined): ResolvedModel | undefined {
     if (providerName === undefined) return this.#resolveName(name, name) ?? this.#resolveOffer(name)
     const prefixed = `${providerName}/${name}`
     const own = this.#resolveName(prefixed, name)
-    // A pattern such as `*` fits any prefix and says nothing about this provider.
+    // A pattern such as `*` matches any prefix and says nothing about this provider.
     if (own?.entry.name.startsWith(`${providerName}/`) === true || this.#config.aliases.has(prefixed))
       return own
     const found = this.#resolveName(name, name)
@@ -65,7 +65,7 @@ export class ModelDirectory {
     return entry === undefined ? undefined : resolved(entry, name, requestedName)
   }
 
-  /** The names that there are, patterns' known ones too, of providers that are on. */
+  /** The existing names, including known names of patterns, of enabled providers. */
   servedNames(): readonly string[] {
     const { models, modelPatterns, aliases, providers } = this.#config
     const isOn = (entry: ModelConfig | undefined): boolean =>
@@ -77,7 +77,7 @@ export class ModelDirectory {
     ]
   }
 
-  /** The universal name of a model is its provider's, unless two of them have one. */
+  /** A bare model name belongs to its provider, unless two providers have it. */
   #resolveOffer(name: string): ResolvedModel | undefined {
     const [entry, ...others] = this.offersOf(name)
     return entry === undefined || others.length > 0 ? undefined : resolved(entry, entry.name, entry.name)
@@ -89,7 +89,7 @@ export class ModelDirectory {
     return entry === undefined || this.#isOffSale(name, entry) ? undefined : entry
   }
 
-  /** The more specific of two patterns is right, also where it says that there is nothing. */
+  /** The more specific of two patterns applies, even if it takes the model off sale. */
   #isOffSale(name: string, { name: pattern }: ModelConfig): boolean {
     return this.#config.offSale.some(
       one => one === name || (one.length > pattern.length && matchesPattern(one, name)),
@@ -110,15 +110,15 @@ function ownName({ name, providers }: ModelConfig): string {
   return provider === undefined ? name : name.slice(provider.length + 1)
 }
 
-/** The entry `groq/llama-3.3` of the provider groq is `llama-3.3` to groq; OpenRouter's `openai/gpt-5` stays. */
+/** The entry `groq/llama-3.3` of the provider groq is `llama-3.3` at groq; OpenRouter's `openai/gpt-5` stays. */
 function withoutOwnProvider(entry: ModelConfig, name: string): string {
   const prefix = `${entry.providers[0]}/`
   return entry.name.startsWith(prefix) && name.startsWith(prefix) ? name.slice(prefix.length) : name
 }
 
 /**
- * Whether an entry of an allow-list can ever cover a model: a name that a client may send for one, or a
- * beginning of such names with `*` after it.
+ * Whether an entry of an allow-list can ever cover a model: a name that a client may send for one, or a prefix of such
+ * names followed by `*`.
  */
 export function standsForModel(config: ModelNames, entry: string): boolean {
   if (!entry.endsWith('*')) {
@@ -137,7 +137,7 @@ export function standsForModel(config: ModelNames, entry: string): boolean {
   )
 }
 
-/** Below a provider's path its models go by their own names. */
+/** Under a provider's path its models have their own names. */
 function sentNames({ name, providers }: ModelConfig): readonly string[] {
   const own = providers.filter(provider => name.startsWith(`${provider}/`))
   return [name, ...own.map(provider => name.slice(provider.length + 1))]

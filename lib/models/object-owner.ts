@@ -12,26 +12,26 @@ interface OwnerContext {
   readonly ledger: Ledger
 }
 
-/** Where the objects are that a request names, and what is known of them. */
+/** The provider of the objects that a request names, and their stored facts. */
 export interface ObjectOwner {
-  /** Undefined when the request names none, or isolation is off and none is known. */
+  /** Undefined if the request names none, or isolation is off and none is known. */
   readonly chosen: ChosenProvider | undefined
   readonly objects: readonly ProviderObject[]
 }
 
-/** Google's own, beside what the config names: files have this address also where a proxy stands before it. */
+/** Google's own host, beside those in the config: files have this address even behind a proxy. */
 const googleHost = /^(?:[a-z0-9-]+-)?generativelanguage\.(?:[a-z0-9-]+\.)*googleapis\.com$/
 
-/** Questions that are asked in one turn of the event loop. */
+/** Queries to send in one turn of the event loop. */
 const atOnce = 50
 
 /**
- * Where the objects a request refers to live. Only the account that made an object may name it, and the
- * request goes to the provider and credential that made it.
- * @param more.given objects that are the account's though it did not make them
+ * Finds the provider and credential of the objects to which a request refers. Only the account that made an object may
+ * name it, and the request goes to the provider and credential that made it.
+ * @param more.given objects that the account may use although it did not make them
  * @param more.inPath the one of them that the path names
- * @throws GatewayError object_not_found for another's object and for an unknown one alike, and
- * previous_response_not_found where a body goes on from it; request_invalid when two of them cannot be had together
+ * @throws GatewayError object_not_found for another account's object and for an unknown one alike, and
+ * previous_response_not_found if a body continues from it; request_invalid if two of them are in different places
  */
 export async function ownerOfObjects(
   context: OwnerContext,
@@ -43,7 +43,7 @@ export async function ownerOfObjects(
 ): Promise<ObjectOwner> {
   const providers = providersFor(context.config, dialectName, providerName)
   const own = distinct(referred.filter(({ host }) => host === undefined || isOwnHost(host, providers)))
-  // All of them are looked for at every provider, so that it takes as long whoever owns what.
+  // All objects are looked up at every provider, so that the time does not reveal the owner.
   const isStrict = context.config.isolation === 'strict'
   const found = await inGroups(own, async named => {
     const one = given.find(({ kind, id }) => kind === named.kind && id === named.id)
@@ -75,8 +75,8 @@ export async function ownerOfObjects(
 }
 
 /**
- * An object of the account's own, wherever it is.
- * @throws GatewayError object_not_found for another's object and for an unknown one alike
+ * An object of the account's own, at any provider.
+ * @throws GatewayError object_not_found for another account's object and for an unknown one alike
  */
 export async function ownObject(
   context: OwnerContext,
@@ -102,7 +102,7 @@ export function readsFilesInText(providerKind: string): boolean {
   return knownProvider(providerKind).readsFilesInText === true
 }
 
-/** Of the files that texts name, those that one of these providers reads. */
+/** The files named in texts that one of these providers reads. */
 export function filesRead(
   providers: readonly ChosenProvider[],
   filesInText: readonly NamedObject[] = [],
@@ -110,7 +110,7 @@ export function filesRead(
   return providers.some(({ provider }) => readsFilesInText(provider.kind)) ? filesInText : []
 }
 
-/** Each name once, where it stands first; as a label only where it is nothing more. */
+/** Each name once, at its first place; as a label only if it is nothing else. */
 function distinct(named: readonly NamedObject[]): readonly NamedObject[] {
   if (named.length < 2) return named
   const first = new Map<string, NamedObject>()
@@ -122,7 +122,9 @@ function distinct(named: readonly NamedObject[]): readonly NamedObject[] {
   return [...first.values()]
 }
 
-/** The key that began an upload, for those who go on with it by its address alone; undefined for an unknown one. */
+/**
+ * The key that began an upload, for requests that continue it by its address alone; undefined for an unknown upload.
+ */
 export async function keyOfUpload(
   context: OwnerContext,
   dialectName: DialectName,
@@ -134,21 +136,21 @@ export async function keyOfUpload(
   return known.find(({ facts }) => facts?.keyId !== undefined)?.facts?.keyId
 }
 
-/** As OpenAI says it of a response to go on from, which clients answer with all of the conversation. */
+/** OpenAI's error for an unknown previous response, after which clients send the whole conversation. */
 export function responseNotFound(id: string): GatewayError {
   return new GatewayError('previous_response_not_found', `Previous response with id "${id}" not found.`, {
     param: 'previous_response_id',
   })
 }
 
-/** A batch has a line for each that it names. */
+/** A batch has a line for each object that it names. */
 function notFound(named: NamedObject): GatewayError {
   return named.kind === 'response' && named.at === undefined
     ? responseNotFound(named.id)
     : objectNotFound(named)
 }
 
-/** The refusal of another's object and of an unknown one, which nobody can tell apart. */
+/** The error for another account's object and for an unknown one, which are indistinguishable. */
 export function objectNotFound({ kind, id, at }: NamedObject): GatewayError {
   const place = at === undefined ? '' : `${at}: `
   const words = kind.replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
@@ -176,7 +178,7 @@ function isOwnHost(host: string, providers: readonly ProviderConfig[]): boolean 
   )
 }
 
-/** Two providers may have given the same name. */
+/** Two providers may have assigned the same name. */
 async function findEverywhere(
   ledger: Ledger,
   { kind, id }: NamedObject,
@@ -197,7 +199,7 @@ function apart(object: ProviderObject): GatewayError {
   )
 }
 
-/** Asks for each, in order: requests with thousands of names keep nobody else waiting. */
+/** Looks up each, in order: requests with thousands of names do not block others. */
 export async function inGroups<Named, Result>(
   named: readonly Named[],
   ask: (one: Named) => Promise<Result>,

@@ -7,7 +7,7 @@ import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import type { ModelConfig } from '../config/config.ts'
 
-/** A pattern fits names of any length, of which a provider may take no notice; what is charged is indexed by them. */
+/** A pattern matches names of any length, and a provider may ignore the rest; charges are indexed by the name. */
 const nameLengthMax = 512
 
 /** The exchange that names models, and the directory that resolves them. */
@@ -15,18 +15,18 @@ interface NamingContext {
   readonly exchange: Exchange
   readonly route: Route
   readonly directory: ModelDirectory
-  /** Nothing is charged, so no model needs a price. */
+  /** The operation is not charged, so no model needs a price. */
   readonly isUnpriced: boolean
 }
 
-/** What a model costs that a request names beside the one that answers. */
+/** The price of a model that a request names beside the responding one. */
 export interface NamedPrice {
-  /** As the request names it, and as the provider knows it. */
+  /** The name in the request, and the name at the provider. */
   readonly names: readonly string[]
   readonly price: Price
-  /** A tool draws with it. */
+  /** A tool makes images with it. */
   readonly isDrawing: boolean
-  /** What it reads and writes at most. */
+  /** The most that it reads and writes. */
   readonly model?: Pick<ModelConfig, 'contextTokensMax' | 'outputTokensMax'> | undefined
 }
 
@@ -62,7 +62,7 @@ export function requestedModel(
 }
 
 /**
- * A provider may go by the model in the path or by that in the body, so they must be one.
+ * A provider may read the model in the path or the one in the body, so they must be the same.
  * @throws GatewayError body_invalid
  */
 function requireOneModel({ match }: Route, facts: RequestFacts, model: ResolvedModel): void {
@@ -81,7 +81,7 @@ function requireOneModel({ match }: Route, facts: RequestFacts, model: ResolvedM
   }
 }
 
-/** Which of them answers is the provider's choice, and may be the client's: they must have one price. */
+/** The provider chooses which of them responds, and the client may influence it: they must have one price. */
 function requireSameEntry(model: ResolvedModel, other: ResolvedModel): void {
   if (model.entry.name === other.entry.name) return
   throw new GatewayError(
@@ -92,7 +92,7 @@ function requireSameEntry(model: ResolvedModel, other: ResolvedModel): void {
 }
 
 /**
- * A model by the name that a client gave it, if the client's key may use it.
+ * A model by the name that a client used, if the client's key may use it.
  * @throws GatewayError model_not_found, model_not_allowed
  */
 export function namedModel(
@@ -104,12 +104,12 @@ export function namedModel(
   if (name.length > nameLengthMax) {
     throw new GatewayError(
       'model_not_found',
-      `The name of a model has at most ${nameLengthMax} characters, and this one has ${name.length}.`,
+      `A model name has at most ${nameLengthMax} characters; this one has ${name.length}.`,
       { param: 'model' },
     )
   }
   const model = directory.resolve(name, route.providerName)
-  // Without the auth plugin (an unmetered gateway of one's own) there is no key to ask.
+  // Without the auth plugin (an unmetered private gateway) there is no key to check.
   const allowed = exchange.find('key')?.models
   if (model === undefined) {
     throw new GatewayError(
@@ -125,10 +125,10 @@ export function namedModel(
   return betas === undefined ? model : withAskedLimits(String(betas), model)
 }
 
-/** Betas of Anthropic's by which models read or write more than they otherwise do: `context-1m-...`, `output-300k-...`. */
+/** Anthropic's betas that raise the limits of a model's input or output: `context-1m-...`, `output-300k-...`. */
 const limitBeta = /(?:^|[\s,])(context|output)-(\d{1,4})(k|m)-/gi
 
-/** A model as its request asks for it: what it may read and write beyond its usual limits is held for. */
+/** A model with the limits that its request asks for: the hold covers input and output beyond the usual limits. */
 function withAskedLimits(betas: string, model: ResolvedModel): ResolvedModel {
   let entry = model.entry
   for (const [, what = '', count = '', unit = ''] of betas.matchAll(limitBeta)) {
@@ -161,7 +161,7 @@ function whyUnknown(
   return `does not exist here; GET /v1/models lists those that do.${hint}`
 }
 
-/** Comparing letters takes its time, so that only names of some length and the same beginning are compared. */
+/** Comparing letters is expensive, so only names of limited length with the same beginning are compared. */
 function nearestModel(
   name: string,
   names: readonly string[],
@@ -178,7 +178,7 @@ function nearestModel(
 function needsNoModel(exchange: Exchange, { match, dialect }: Route): boolean {
   const { modelIn, isFree } = match.operation
   if (modelIn === 'none' || modelIn === 'cache' || isFree) return true
-  // An operation of a provider that we do not know: reading one costs nothing, asking for work needs a price.
+  // An unknown operation of a provider: reading with it is free, requesting work needs a price.
   return match.operation === dialect.generic && exchange.request.method !== 'POST'
 }
 
@@ -204,15 +204,15 @@ export function requireAllowed(
   )
 }
 
-/** Those beside the one that answers. One request draws with one model, and the requests of a batch with several. */
+/** Models beside the responding one. One request makes images with one model, the requests of a batch with several. */
 interface NamedBeside {
   readonly namedModels?: readonly NamedModel[] | undefined
   readonly drawingModels?: readonly string[]
 }
 
 /**
- * What the models cost that a request names beside the one that answers: an advisor, a fallback or a tool is billed by
- * its own model.
+ * The prices of the models that a request names beside the responding one: an advisor, a fallback or a tool is billed
+ * by its own model.
  * @throws GatewayError model_not_found, model_not_allowed, with the place that names the model
  */
 export function priceNamedModels(

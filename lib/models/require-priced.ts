@@ -7,10 +7,10 @@ import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** A search is paid for by one of these: by itself, with its request, or as its provider states what it cost. */
+/** A search is charged by one of these: by itself, with its request, or by the cost that its provider states. */
 const payingMeters = ['searches', 'requests', 'statedUsd'] as const
 
-/** @throws GatewayError not_supported for what a provider would charge apart and has no price here */
+/** @throws GatewayError not_supported for work that a provider would charge separately and that has no price here */
 export function requirePriced(
   facts: RequestFacts,
   price: Price,
@@ -36,7 +36,7 @@ export function requirePriced(
 }
 
 /**
- * A tier that is served at more than the usual price, and without a factor here, would be charged at that.
+ * A tier that is served above the usual price, and without a factor here, would be charged at the usual price.
  * @throws GatewayError not_supported
  */
 export function requirePricedTier(
@@ -64,9 +64,9 @@ function lengthUnsaid(): GatewayError {
 }
 
 /**
- * Audio of unknown length, by address or in a form that nothing here reads, is charged by the length that its response
- * reports. Where none does, nobody could tell what it costs.
- * @param kinds of all providers that may answer
+ * Audio of unknown length, by address or in an unreadable format, is charged by the length that its response reports.
+ * If the response reports none, the cost would be unknown.
+ * @param kinds of all providers that may respond
  * @param unknown media whose length the gateway does not know
  * @throws GatewayError not_supported
  */
@@ -86,7 +86,8 @@ export function requireToldLength(
 }
 
 /**
- * Containers are rented whether code runs in them or not, so one without a price of its own size would be the house's.
+ * Containers are rented whether code runs in them or not, so the operator would pay for one without a price for its
+ * size.
  * @throws GatewayError not_supported
  */
 function requirePricedContainers(
@@ -114,7 +115,7 @@ function requirePricedContainers(
 }
 
 /**
- * Tools that search have a fee for each use, which is the house's where it has no price.
+ * Search tools have a fee for each use, which the operator would pay if it had no price.
  * @throws GatewayError not_supported
  */
 export function requirePricedSearches(

@@ -9,21 +9,21 @@ import { chooseProviders, withCredential, type ChosenProvider } from './choose-p
 import type { ResolvedModel } from './model-directory.ts'
 import { filesRead, ownerOfObjects } from './object-owner.ts'
 
-/** Where a request may go. */
+/** The possible providers of a request. */
 export interface ProviderRoute {
   /** In order of preference; at least one. */
   readonly providers: readonly ChosenProvider[]
-  /** The credential too is given, by the objects the request names. */
+  /** The credential is fixed too, by the objects that the request names. */
   readonly isPinned: boolean
-  /** What is known of the object that the path names. */
+  /** The stored facts of the object that the path names. */
   readonly object?: ProviderObject
-  /** What is known of those that the body names. */
+  /** The stored facts of the objects that the body names. */
   readonly inBody?: readonly ProviderObject[]
 }
 
 /**
- * The provider and credential an exchange goes to: where the objects it names live, else where its model is,
- * else the dialect's default.
+ * The provider and credential of an exchange: those of the objects that it names, else those of its model, else the
+ * dialect's default.
  * @throws GatewayError object_not_found, previous_response_not_found, model_not_found, request_invalid, route_not_found
  */
 export function routeProvider(
@@ -47,7 +47,7 @@ export function routeProvider(
 }
 
 /**
- * Only the providers at which the path is free: nobody would be charged for what it means at another.
+ * Only the providers at which the path is free: work at another provider would go uncharged.
  * @throws GatewayError not_supported
  */
 function requireFree({ name, freeAt }: Operation, place: ProviderRoute): ProviderRoute {
@@ -63,7 +63,7 @@ function requireFree({ name, freeAt }: Operation, place: ProviderRoute): Provide
 }
 
 /**
- * The price is the model's: where the objects are, another model might answer under its name, or without one.
+ * The price is the model's: at the provider of the objects another model might respond under its name, or without one.
  * @throws GatewayError request_invalid
  */
 function requireServed({ entry, canonicalName }: ResolvedModel, { providers }: ProviderRoute): void {
@@ -76,14 +76,14 @@ function requireServed({ entry, canonicalName }: ResolvedModel, { providers }: P
   )
 }
 
-/** Where the objects are; undefined where nobody knows them and they need no owner. */
+/** The route of the objects; undefined if they are unknown and need no owner. */
 async function ofObjects(
   context: { readonly config: Config; readonly ledger: Ledger },
   accountId: string | undefined,
   { match, dialect, providerName }: Route,
   referred: readonly NamedObject[],
 ): Promise<ProviderRoute | undefined> {
-  // What a prompt comes to is held for in responses alone.
+  // Only responses have a hold that covers a stored prompt.
   const prompts =
     match.operation.name === 'responses'
       ? grantedPrompts(context.config, accountId, referred, providerName)
@@ -124,8 +124,8 @@ function whyNowhere(name: string | undefined, { dialect, providerName }: Route):
 }
 
 /**
- * Of the prompts that a request names those that the operator gives to its account: nobody can make one through the
- * gateway. They are OpenAI's, so that only its format has them.
+ * The prompts in a request that the operator grants to its account: prompts cannot be created through the gateway. They
+ * are OpenAI's, so that only its format has them.
  */
 function grantedPrompts(
   { providers }: Config,
@@ -157,7 +157,7 @@ function grantedPrompts(
   return granted
 }
 
-/** What a prompt brings does not stand in the request: tools that its provider runs may be among it. */
+/** The content of a stored prompt is not in the request: it may include tools that its provider runs. */
 export function withPromptTools({ providers }: Config, facts: RequestFacts): RequestFacts {
   const isPlain = ({ id }: NamedObject): boolean =>
     [...providers.values()].some(({ prompts }) => prompts.get(id)?.tools === false)

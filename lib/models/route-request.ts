@@ -23,36 +23,36 @@ import { filesRead } from './object-owner.ts'
 import { outgoingBody, jsonStringBytes, type Splice } from '../bodies/outgoing-body.ts'
 import { StreamedBody } from '../bodies/client-stream.ts'
 
-/** What is looked at to decide on a request. */
+/** The context for routing a request. */
 export interface RoutingContext extends BatchContext {
   readonly planBatch: PlanBatch
 }
 
-/** What a request is and where it goes. */
+/** A request with its facts and its route. */
 interface RoutedRequest {
   readonly request: RequestFacts
   readonly target: Target
 }
 
-/** A request whose model is known, and which is still to be sent somewhere. */
+/** A request whose model is known, and whose provider is not chosen yet. */
 interface ModelledRequest {
   readonly exchange: Exchange
   readonly route: Route
   readonly scanned: ScannedRequest
   readonly facts: RequestFacts
-  /** Undefined for what needs none. */
+  /** Undefined for operations that need none. */
   readonly model: ResolvedModel | undefined
-  /** Of the model, whoever serves it: the hold is right for every provider that may come to. */
+  /** The model's price, whichever provider serves it: the hold is valid for every possible provider. */
   readonly price: Target['price']
-  /** Of the models that the request names beside it. */
+  /** The prices of the models that the request names beside it. */
   readonly named: readonly NamedPrice[]
 }
 
 /**
  * Decides on a request's model, price, provider and the bytes to send.
- * @returns a promise for requests of which something has to be looked up; most are decided on at once
+ * @returns a promise for requests that need a look-up; most are decided at once
  * @throws GatewayError body_invalid, field_ambiguous, model_not_found, model_not_allowed, object_not_found,
- * not_supported and the like
+ * not_supported and others
  */
 export function routeRequest(
   context: RoutingContext,
@@ -74,7 +74,7 @@ export function routeRequest(
     : { request: facts, target: targetAt(request, place) }
 }
 
-/** What the ledger knows decides: of the object that a request goes on from, or of those of a batch. */
+/** Routes by the ledger's record of the object from which a request continues, or of the objects of a batch. */
 async function routeLookedUp(
   context: RoutingContext,
   exchange: Exchange,
@@ -119,7 +119,7 @@ function modelled(
   return { exchange, route, scanned, facts, model, price, named }
 }
 
-/** With what the provider keeps of what the body names: it is billed with the request. */
+/** Adds the stored context of objects that the body names: it is billed with the request. */
 async function routeInContext(
   { ledger, config }: RoutingContext,
   request: ModelledRequest,
@@ -141,7 +141,7 @@ async function routeInContext(
   return { request: { ...facts, context, ...(unknown && { readsUnknown: true }) }, target }
 }
 
-/** The first place to try, or a later one, each of which knows the next. */
+/** The first target to try, or a later one, each of which knows the next. */
 function targetAt(
   request: ModelledRequest,
   place: ProviderRoute,
@@ -181,7 +181,7 @@ function targetAt(
   }
 }
 
-/** What is run at one provider may have no price at the next, which is passed over then. */
+/** A tool that one provider runs may have no price at the next one, which is then skipped. */
 function laterTarget(
   request: ModelledRequest,
   place: ProviderRoute,
@@ -197,7 +197,7 @@ function laterTarget(
   }
 }
 
-/** A batch has no model of its own: those of its requests decide. */
+/** A batch has no model of its own: the models of its requests decide. */
 async function planOf(
   context: RoutingContext,
   exchange: Exchange,
@@ -209,8 +209,8 @@ async function planOf(
 }
 
 /**
- * An operation we do not know may name objects of other accounts, or of the operator. Only new work can be
- * asked for that way, unless the gateway has a single tenant.
+ * An unknown operation may name objects of other accounts, or of the operator. Only new work can be requested that way,
+ * unless the gateway has a single tenant.
  */
 function refuseUnknownObjects(exchange: Exchange): void {
   if (exchange.request.method === 'POST') return
@@ -238,7 +238,7 @@ function priceOf(
   )
 }
 
-/** Nobody has named the model: it is the one by which the provider bills such work. */
+/** The request names no model: this is the one by which the provider bills such work. */
 function unpriced({ name, mainMeter }: Operation, { canonicalName }: ResolvedModel): GatewayError {
   return new GatewayError(
     'not_supported',
@@ -249,8 +249,8 @@ function unpriced({ name, mainMeter }: Operation, { canonicalName }: ResolvedMod
 type Sent = Pick<Target, 'body' | 'upstreamPath' | 'isBodyDecoded' | 'isUsageInjected'>
 
 /**
- * The bytes to send. They are the client's, but for two things: the model's name where the provider knows it
- * by another, and `include_usage` for providers whose streams carry no usage unless asked.
+ * The bytes to send. They are the client's, with two exceptions: the model's name if the provider knows it by another,
+ * and `include_usage` for providers whose streams report usage only on request.
  */
 function spliceRequest(
   route: Route,
@@ -261,7 +261,7 @@ function spliceRequest(
   const { facts, body, content, isForm } = scanned
   const splices: Splice[] = []
   if (upstreamModel !== undefined && facts.modelSpan !== undefined && facts.model !== upstreamModel) {
-    // In JSON the value stands in quotes, in a form's field it stands bare.
+    // In JSON the value is in quotes; in a form's field it is bare.
     const name = (facts.modelPrefix ?? '') + upstreamModel
     const bytes = isForm ? Buffer.from(name) : jsonStringBytes(name)
     splices.push({ ...facts.modelSpan, bytes })

@@ -16,8 +16,8 @@ interface SessionNamesContext {
 }
 
 /**
- * Lets a session name only models that have a price and that its key may use, and only what its own account has made,
- * with the credential that the session has.
+ * Lets a session name only models that have a price and that its key may use, and only objects that its own account has
+ * made, with the session's credential.
  */
 export class SessionNamesCheck implements SessionTap {
   readonly isBusy = false
@@ -43,7 +43,7 @@ export class SessionNamesCheck implements SessionTap {
     const route = this.#exchange.get('route')
     const target = this.#exchange.get('target')
     const providerName = target.provider.name
-    // Where turns are metered, the meter holds the session to the model that it began with.
+    // If turns are metered, the meter limits the session to its initial model.
     const isNamedLater = this.#protocol.modelInSession !== undefined
     const isMetered = target.price !== undefined || isNamedLater
     const others = models.filter(
@@ -65,7 +65,7 @@ export class SessionNamesCheck implements SessionTap {
     if (chosen === undefined) return
     const { provider, credential } = this.#exchange.get('target')
     const isHere = chosen.provider.name === provider.name && chosen.credential.name === credential.name
-    // Elsewhere the provider would not find it.
+    // With another credential the provider would not find the object.
     if (!isHere) throw objectNotFound(named[0] as NamedObject)
   }
 

@@ -9,19 +9,19 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/receive-request.ts'
 
-/** What a request goes on from, and where it may be. */
+/** The objects from which a request continues, and the places to look for them. */
 interface NamedSource {
   readonly config: Config
   readonly ledger: Ledger
   readonly accountId: string | undefined
   readonly object: NamedObject
-  /** Of the providers at which it may be. */
+  /** The names of the providers that may have it. */
   readonly names: readonly string[]
 }
 
 /**
  * The facts of a request whose model is that of the job or the cached content that its path names.
- * @throws GatewayError object_not_found for another account's and for an unknown one alike
+ * @throws GatewayError object_not_found for another account's object and for an unknown one alike
  */
 export async function factsOfObject(
   { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
@@ -36,12 +36,12 @@ export async function factsOfObject(
   return operation.modelIn === 'cache' ? factsOfCache(facts, source) : factsOfJob(facts, source)
 }
 
-/** More often nobody changes the term of one cached content. */
+/** No client changes the term of one cached content more often. */
 const termsMax = 10_000
 
 /**
- * What a request for another term of a cached content takes from it: the model, how many tokens are kept,
- * and until when that is paid.
+ * The facts that a request for another term takes from its cached content: the model, the number of stored tokens, and
+ * the end of the paid term.
  */
 async function factsOfCache(
   facts: RequestFacts,
@@ -78,9 +78,9 @@ async function lastTerm(
 }
 
 /**
- * The facts of a request that puts files into a store: what they come to by their bytes, as they were measured when they
- * were uploaded, or as the upload into the store announces them.
- * @throws GatewayError body_invalid for an upload of which nobody could tell its size
+ * The facts of a request that adds files to a store: their units by their bytes, as measured when they were uploaded,
+ * or as the upload into the store announces them.
+ * @throws GatewayError body_invalid for an upload of unknown size
  */
 export function factsOfStored(
   { unitsOfFiles }: Operation,
@@ -111,7 +111,7 @@ function announcedLength({ length }: StreamedBody, { request: { headers } }: Exc
   )
 }
 
-/** What a request that goes on from an earlier job takes from it: the model, and how much of what it makes. */
+/** The facts that a request takes from the earlier job that it continues: the model, and the units of what it makes. */
 async function factsOfJob(
   facts: RequestFacts,
   { config, ledger, accountId, object, names }: NamedSource,
@@ -131,7 +131,7 @@ async function factsOfJob(
 
 const hourMs = 3_600_000
 
-/** The facts of a request by which something is kept until a moment, for the hours until then. */
+/** The facts of a request that stores something until a moment, for the hours from now until then. */
 export function termFromNow(facts: RequestFacts, now: number): RequestFacts {
   const { keptUntil, keptHours, units } = facts
   if (keptUntil === undefined) return facts
@@ -143,10 +143,10 @@ export function termFromNow(facts: RequestFacts, now: number): RequestFacts {
   }
 }
 
-/** Vertex takes a tier from headers: https://cloud.google.com/vertex-ai/generative-ai/docs/priority-paygo. */
+/** Vertex reads a tier from headers: https://cloud.google.com/vertex-ai/generative-ai/docs/priority-paygo. */
 const tierHeaders = ['x-vertex-ai-llm-shared-request-type', 'x-vertex-ai-llm-request-type']
 
-/** A request in Google's format with the tier that its headers ask for. */
+/** Adds the tier that its headers request to a request in Google's format. */
 export function withTierOfHeaders({ request: { headers } }: Exchange, facts: RequestFacts): RequestFacts {
   const isPriority = tierHeaders.some(name => /priority/i.test(String(headers[name] ?? '')))
   return isPriority ? { ...facts, wantedTier: 'priority' } : facts
