@@ -6,16 +6,18 @@ import {
 } from '../http/audio-frames.ts'
 import { believedSeconds, MediaUnreadableError, type MediaReader } from './media-reader.ts'
 
-/** Beyond so many bytes the rest is taken to be like what came before. */
+/** After this many bytes the rest is assumed to be like what came before. */
 const walkedBytesMax = 67_108_864
-/** Places that look like the beginning of a frame and are none. Chance makes one in 32 KB of FLAC, and images in tags some. */
+/**
+ * Places that only look like the start of a frame. Chance makes one in 32 KB of FLAC, and images in tags contain some.
+ */
 const falseStartsMax = 100_000
-/** Of frames of a fixed and of a variable size. */
+/** The sync codes of frames with a fixed and with a variable block size. */
 const syncs = [Buffer.from([0xff, 0xf8]), Buffer.from([0xff, 0xf9])]
 const blocksMax = 1000
 
 /**
- * The length of a FLAC stream (RFC 9639): what its first block says, unless its frames hold more.
+ * The length of a FLAC stream (RFC 9639): the one in its first block, unless its frames are longer.
  * @throws MediaUnreadableError
  */
 export async function flacSeconds(reader: MediaReader, start: number): Promise<number | undefined> {
@@ -66,7 +68,7 @@ async function flacFramesSeconds(reader: MediaReader, start: number, rate: numbe
 /** A walk from frame to frame of one kind. */
 interface FrameWalk {
   readonly isAac: boolean
-  /** Where its next frame may begin; Infinity when it was given up. */
+  /** Where its next frame may begin; Infinity once the walk has been abandoned. */
   position: number
   seconds: number
   frames: number
@@ -78,10 +80,10 @@ function walkFrom(position: number, isAac: boolean): FrameWalk {
 }
 
 /**
- * The length of audio that is a row of frames without a container (MP3, AAC in ADTS): the sum over its
- * frames, whatever a header says or does not say. What stands between frames is passed over. Players go by frames of one
- * kind, and find them in what would be a frame of the other, so the kind that plays longer counts.
- * @param from behind the tags unless said
+ * The length of audio that is a sequence of frames without a container (MP3, AAC in ADTS): the sum over its frames,
+ * whatever a header says. Bytes between frames are skipped. Players follow frames of one kind and may find them inside
+ * frames of the other, so the kind with the longer playing time counts.
+ * @param from where to begin; after the tags by default
  * @throws MediaUnreadableError
  */
 export async function framesSeconds(reader: MediaReader, from?: number): Promise<number | undefined> {
@@ -97,14 +99,14 @@ export async function framesSeconds(reader: MediaReader, from?: number): Promise
     if (position === Infinity) throw new MediaUnreadableError('Its frames cannot be told from noise.')
   }
   const { seconds, frames } = mpeg.seconds < aac.seconds ? aac : mpeg
-  // One frame can be chance; two in the right distance are none.
+  // A single frame can be chance; two at the right distance are not.
   if (frames < 2 && position - start > 4096) return undefined
   if (seconds === 0) return undefined
   const audioBytes = (await reader.size()) - start
   return position - start >= walkedBytesMax ? (seconds * audioBytes) / (position - start) : seconds
 }
 
-/** @param windowStart where the window's first byte is */
+/** @param windowStart the position of the window's first byte */
 function walkOn(walk: FrameWalk, window: Buffer, windowStart: number): void {
   let at = walk.position - windowStart
   while (at + headerBytes <= window.length) {
@@ -122,7 +124,7 @@ function walkOn(walk: FrameWalk, window: Buffer, windowStart: number): void {
   walk.position = walk.falseStarts > falseStartsMax ? Infinity : windowStart + at
 }
 
-/** Behind the ID3 tags at the beginning; their sizes have seven bits a byte. */
+/** The position after the ID3 tags at the beginning; their sizes have seven bits a byte. */
 export async function afterTags(reader: MediaReader): Promise<number> {
   let position = 0
   for (let tags = 0; tags < 8; tags++) {

@@ -1,15 +1,15 @@
 import { flacFrameSeconds, flacHeaderBytesMax } from '../http/audio-frames.ts'
 import { believedSeconds } from './media-reader.ts'
 
-/** How long packets of one coding play, in whichever container they are. */
+/** The playing time of packets of one coding, in any container. */
 export interface AudioPackets {
-  /** How long the packet that begins here plays, at most; `end` may lie behind what there is of it. */
+  /** The most that the packet at this position plays; `end` may be beyond the available bytes. */
   secondsOf(bytes: Buffer, start: number, end: number): number
-  /** Which part of that it plays at least; all of it unless said. */
+  /** The share of that time that it plays at least; all of it by default. */
   readonly leastShare?: number
 }
 
-/** What a container says, unless its packets must hold more. */
+/** The length that a container states, unless its packets are clearly longer. */
 export function packetsSeconds(
   saidSeconds: number,
   heldSeconds: number,
@@ -24,7 +24,7 @@ const speechFrames = [10, 20, 40, 60]
 const mixedFrames = [10, 20]
 const musicFrames = [2.5, 5, 10, 20]
 
-/** A packet has one frame, two, or as many as its second byte says. */
+/** A packet has one frame, two, or the number in its second byte. */
 export const opusPackets: AudioPackets = {
   secondsOf(bytes, start) {
     const first = bytes[start] ?? 0
@@ -38,8 +38,8 @@ export const opusPackets: AudioPackets = {
 }
 
 /**
- * A packet is half a block of one of two sizes. Packets of headers begin with an odd byte.
- * @param sizes both of them in one byte, as exponents
+ * A packet is half a block of one of two sizes. Header packets begin with an odd byte.
+ * @param sizes both block sizes in one byte, as exponents
  */
 export function vorbisPackets(sizes: number, hertz: number): AudioPackets {
   const [short, long] = [2 ** (sizes & 15), 2 ** (sizes >> 4)]
@@ -50,7 +50,7 @@ export function vorbisPackets(sizes: number, hertz: number): AudioPackets {
   }
 }
 
-/** A packet is a frame, or one of the headers, which is none. */
+/** A packet is a frame, or a header, which has no playing time. */
 export function flacPackets(hertz: number): AudioPackets {
   return {
     secondsOf(bytes, start) {

@@ -5,41 +5,41 @@ const comma = 0x2c
 
 /** A string of base64 in a JSON body, as the scan of the body found it valid. */
 interface Base64Place {
-  /** Of the quote before it. */
+  /** The position of the opening quote. */
   readonly start: number
-  /** Behind the quote after it. */
+  /** The position after the closing quote. */
   readonly end: number
-  /** Decoded. */
+  /** The decoded length. */
   readonly bytes: number
   readonly isDataUrl: boolean
 }
 
-/** Where the characters of the data are. */
+/** The position of the data's characters. */
 interface Layout {
   /** Characters before the data: `data:image/png;base64,`. */
   readonly prefix: number
-  /** Every character is one byte of the body, so that one offset is the other. */
+  /** Every character is one byte of the body, so that offsets are equal. */
   readonly isPlain: boolean
 }
 
 const pieceBytes = 16_384
 const backslash = 0x5c
 const escapeBytesMax = 6
-/** What undoing one costs, in bytes that are only copied. */
+/** The cost of decoding an escape, in bytes that are only copied. */
 const escapeCostBytes = 32
-/** How far apart the places are that are remembered. */
+/** The distance between remembered places. */
 const markCharacters = 65_536
 
-/** A place in the text: how many characters come before it, and where it stands in the body. */
+/** A place in the text: the number of characters before it, and its position in the body. */
 interface Mark {
   readonly characters: number
   readonly position: number
 }
 
 /**
- * The characters of a JSON string at positions, its escapes undone. Writers that escape every slash are
- * common, and offsets in the body then say nothing of offsets in the text: places on the way are remembered,
- * so that reading forward looks at every byte once.
+ * The characters of a JSON string at positions, with its escapes decoded. Some writers escape every slash, so that
+ * offsets in the body differ from offsets in the text: places are remembered, so that reading forward scans every byte
+ * once.
  */
 class JsonTextReader {
   readonly #body: BodyReader
@@ -56,7 +56,7 @@ class JsonTextReader {
   }
 
   /**
-   * Characters from `from` on, `count` of them or up to the end, as bytes; what is not ASCII becomes 0xff.
+   * `count` characters from `from` on, or up to the end, as bytes; a character outside ASCII becomes 0xff.
    * @throws MediaUnreadableError when the budget is spent
    */
   async read(from: number, count: number): Promise<Buffer> {
@@ -117,7 +117,7 @@ class JsonTextReader {
 
 const named: Readonly<Record<string, number>> = { b: 8, f: 12, n: 10, r: 13, t: 9 }
 
-/** One character that is written with an escape (RFC 8259, section 7). */
+/** One escaped character (RFC 8259, section 7). */
 function escapedAt(piece: Buffer, at: number): { readonly byte: number; readonly bytes: number } {
   const letter = String.fromCharCode(piece[at + 1] ?? 0)
   if (letter !== 'u') return { byte: named[letter] ?? letter.charCodeAt(0), bytes: 2 }
@@ -126,8 +126,8 @@ function escapedAt(piece: Buffer, at: number): { readonly byte: number; readonly
 }
 
 /**
- * What a base64 string decodes to, decoded where it is read and nowhere else. Groups of four characters are
- * found by arithmetic, whatever escapes the string is written with.
+ * The decoded content of a base64 string, decoded only where it is read. Groups of four characters are located by
+ * arithmetic, whatever escapes the string contains.
  */
 export class Base64Source implements MediaSource {
   readonly #body: BodyReader

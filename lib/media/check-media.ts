@@ -2,7 +2,7 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { type MediaPart, mediaKind } from '../http/media-part.ts'
 import type { MediaLimits } from '../config/plugin-options.ts'
 
-/** One type under several names. */
+/** Other names of a type. */
 const aliases: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/pjpeg', 'image/jpeg'],
@@ -17,15 +17,15 @@ const aliases: ReadonlyMap<string, string> = new Map([
 const playing: readonly (MediaPart['kind'] | undefined)[] = ['audio', 'video']
 
 /**
- * Refuses what is called one thing and is another, where providers refuse it too: PDFs by their exact type, audio
- * and video by their kind, since players look at the content, and images by their type or by their kind.
- * @param areTypesExact the provider takes an image as the type alone that it is called
- * @returns a warning for the answer, where another type of image was found than is said
+ * Refuses media whose content differs from their label, where providers refuse them too: PDFs by their exact type,
+ * audio and video by their kind, since players check the content, and images by their type or by their kind.
+ * @param areTypesExact whether the provider accepts an image only as its declared type
+ * @returns a warning for the response, if an image has another type than declared
  * @throws GatewayError media_type, with both names
  */
 export function checkLabel(part: MediaPart, areTypesExact: boolean): string | undefined {
   const { detectedType: found, path } = part
-  // What is not here cannot be looked at.
+  // Media without bytes here cannot be checked.
   if (part.bytes === undefined) return undefined
   const called = expectation(part)
   if (called === undefined) return undefined
@@ -41,16 +41,16 @@ export function checkLabel(part: MediaPart, areTypesExact: boolean): string | un
 
 interface Called {
   readonly kind: MediaPart['kind']
-  /** Undefined where only the field says what it is for. */
+  /** Undefined if only the field implies the kind. */
   readonly type?: string
   readonly name: string
 }
 
-/** What the request says, or the field is for where it says nothing. */
+/** The declared type, or the kind of the field if none is declared. */
 function expectation({ declaredType, fieldKind }: MediaPart): Called | undefined {
   const kind = declaredType === undefined ? 'other' : mediaKind(declaredType)
   if (declaredType !== undefined && kind !== 'other') {
-    // `image/*` says the kind alone.
+    // `image/*` declares the kind alone.
     return declaredType.endsWith('/*')
       ? { kind, name: declaredType }
       : { kind, type: aliases.get(declaredType) ?? declaredType, name: declaredType }
@@ -72,7 +72,7 @@ function isWhatItIsCalled({ kind, type }: Called, found: string): boolean {
   return type === undefined ? kind === foundKind : type === foundType
 }
 
-/** What clients write may have any characters, of which a header's value takes few. */
+/** Clients' text may contain any characters; a header value allows few. */
 function asHeaderText(text: string): string {
   return text.slice(0, 200).replaceAll(/[^\w.[\]/+*-]/g, '_')
 }
@@ -136,7 +136,7 @@ function checkImage({ bytes, path, detectedType: found }: MediaPart, limits: Med
 }
 
 /**
- * The sides of the images of one request, which were measured.
+ * Checks the measured sides of the images of one request.
  * @throws GatewayError media_too_large
  */
 export function checkPixels(parts: readonly MediaPart[], limits: MediaLimits): void {
@@ -212,7 +212,7 @@ export function checkPlaytime(parts: readonly MediaPart[], limits: MediaLimits):
   return `audio_long; seconds=${shortNumber(audioSeconds)}; limit=${audioSecondsWarn}; accuracy suffers beyond it`
 }
 
-/** How long they are together; those of unknown length count nothing. */
+/** Sums their lengths; media of unknown length count as zero. */
 function checkSeconds(what: string, parts: readonly MediaPart[], secondsMax: number | undefined): number {
   let sum = 0
   for (const { seconds = 0, path } of parts) {

@@ -9,13 +9,13 @@ const pieceBytesMax = 8192
 const allBytesMax = 262_144
 const piecesMax = 4000
 
-/** What one file may still take. */
+/** The remaining allowance of one file. */
 interface Allowance {
   bytes: number
   pieces: number
 }
 
-/** A reader as the random access that the web knows: music-metadata reads slices of it. */
+/** Presents a reader as the web's random access: music-metadata reads slices of it. */
 class ReaderBlob extends Blob {
   readonly #reader: MediaReader
   readonly #start: number
@@ -51,7 +51,7 @@ class ReaderBlob extends Blob {
 }
 
 /**
- * The length of audio whose headers tell it: WAV, AIFF, FLAC and others that music-metadata knows.
+ * The length of audio whose headers state it: WAV, AIFF, FLAC and others that music-metadata supports.
  * @throws MediaUnreadableError
  */
 export async function headerSeconds(
@@ -59,9 +59,9 @@ export async function headerSeconds(
   type: string,
   start = 0,
 ): Promise<number | undefined> {
-  // Loaded by the first audio file, as most gateways see none for long.
+  // Loaded with the first audio file, since most gateways receive none for a long time.
   const { parseBlob } = await import('music-metadata')
-  // Told before tags further on turn out to be broken.
+  // Known before later tags turn out to be broken.
   let seconds: number | undefined
   try {
     const allowance = { bytes: allBytesMax, pieces: piecesMax }
@@ -79,13 +79,13 @@ export async function headerSeconds(
 }
 
 const frameSeconds = 0.02
-/** Bytes behind the first of a frame, by its type (RFC 4867, 3.6); others have none. */
+/** Bytes after the first of a frame, by its type (RFC 4867, 3.6); other types have none. */
 const narrowBytes = [12, 13, 15, 17, 19, 20, 26, 31, 5]
 const wideBytes = [17, 23, 32, 36, 40, 46, 50, 58, 60, 5]
 const narrowStart = '#!AMR\n'
 const wideStart = '#!AMR-WB\n'
 
-/** The length of speech in AMR (RFC 4867, section 5): the sum over its frames, as it has no header that tells it. */
+/** The length of speech in AMR (RFC 4867, section 5): the sum over its frames, since no header states it. */
 export async function amrSeconds(reader: MediaReader): Promise<number | undefined> {
   const start = (await reader.read(0, wideStart.length)).toString('latin1')
   const isWide = start === wideStart
@@ -105,32 +105,32 @@ export async function amrSeconds(reader: MediaReader): Promise<number | undefine
 
 const chunksMax = 1000
 const chunkBytes = 48
-/** The extension of a WAV's format, which names the real one further on. */
+/** The extensible format of a WAV, which names the real one further on. */
 const extended = 0xfffe
-/** MPEG audio of layers 1 and 2, of layer 3, and AAC in ADTS: rows of frames, each of which says how long it is. */
+/** MPEG audio of layers 1 and 2, of layer 3, and AAC in ADTS: sequences of frames, each of which states its length. */
 const ofFrames: ReadonlySet<number> = new Set([0x50, 0x55, 0x1600])
 
-/** What the samples of a WAV or AIFF are: so many bytes a second, or a row of frames. */
+/** The coding of the samples of a WAV or AIFF: bytes per second, or a sequence of frames. */
 type Coding = number | 'frames'
 
 interface SampleChunk {
   readonly start: number
-  /** As it says itself. */
+  /** The size that the chunk itself states. */
   readonly saidBytes: number
 }
 
 /**
- * How long a WAV or AIFF is: what its header says, unless its samples hold more. The number of frames that a header names
- * is a word like any other, for which players do not stop.
- * @throws MediaUnreadableError where its samples are compressed in a way of which nobody knows how long they play
+ * The length of a WAV or AIFF: the one in its header, unless its samples are longer. Players do not stop at the number
+ * of frames that a header states.
+ * @throws MediaUnreadableError if its samples have a compression whose playing time is unknown
  */
 export async function waveSeconds(reader: MediaReader, mediaType: string): Promise<number | undefined> {
-  // First, as of an upload what has passed by is gone, and its size is known at its end.
+  // Comes first, since an upload's earlier bytes are not kept, and its size is known only at its end.
   const held = await heldSeconds(reader)
   return believedSeconds(await saidSeconds(reader, mediaType, held > 0), held)
 }
 
-/** What samples tell needs no header. */
+/** The length from samples, where it follows without a header. */
 async function saidSeconds(
   reader: MediaReader,
   mediaType: string,
@@ -144,7 +144,7 @@ async function saidSeconds(
   }
 }
 
-/** By the bytes that the samples fill; 0 where there are none. */
+/** By the bytes of the samples; 0 if there are none. */
 async function heldSeconds(reader: MediaReader): Promise<number> {
   const isAiff = (await reader.read(0, 4)).toString('latin1') === 'FORM'
   let coding: Coding | undefined
@@ -169,19 +169,19 @@ async function heldSeconds(reader: MediaReader): Promise<number> {
   return chunks.reduce((sum, chunk) => sum + bytesOf(chunk, size), 0) / coding
 }
 
-/** Players of a recording from a pipe, which names no length or none that can be, play to the end. */
+/** Players play a recording from a pipe, which states no length or an impossible one, to the end. */
 function bytesOf({ start, saidBytes }: SampleChunk, size: number): number {
   const left = Math.max(0, size - start)
   return saidBytes === 0 ? left : Math.min(saidBytes, left)
 }
 
-/** Players differ in which of two formats they go by. */
+/** Players differ in which of two formats they use. */
 function slower(before: Coding | undefined, next: Coding): Coding {
   if (before === 'frames' || next === 'frames') return 'frames'
   return before === undefined || before === 0 ? next : Math.min(before, next)
 }
 
-/** @param head a chunk `fmt ` with its own head */
+/** @param head a chunk `fmt `, including its header */
 function wavCoding(head: Buffer): Coding {
   const format = head.readUInt16LE(8)
   const isExtended = format === extended && head.length >= 34
@@ -228,7 +228,7 @@ function blockRate(hertz: number, blockBytes: number, samples: number): number {
   return samples > 0 && Number.isFinite(samples) ? (hertz * blockBytes) / samples : 0
 }
 
-/** Of AIFF-C, the types that are not compressed; plain AIFF names none. */
+/** The uncompressed types of AIFF-C; plain AIFF names none. */
 const plainTypes = new Set([
   '',
   'NONE',
@@ -244,7 +244,7 @@ const plainTypes = new Set([
 ])
 const logarithmic = new Set(['ulaw', 'ULAW', 'alaw', 'ALAW'])
 
-/** @param head a chunk `COMM` with its own head */
+/** @param head a chunk `COMM`, including its header */
 function aiffCoding(head: Buffer, named: number): Coding {
   const type = named > 18 ? head.toString('latin1', 26, 30) : ''
   const channels = head.readUInt16BE(8)

@@ -11,7 +11,7 @@ interface Pixels {
 }
 
 /**
- * The sides of an image as its header tells them, which is what a decoder sets memory aside for.
+ * The sides of an image according to its header, for which a decoder allocates memory.
  * @throws BrokenMediaError when no decoder can show it
  */
 export async function imagePixels(reader: MediaReader, type: string): Promise<Pixels> {
@@ -21,7 +21,7 @@ export async function imagePixels(reader: MediaReader, type: string): Promise<Pi
     if (type === 'image/png') await checkPngEnd(reader)
     if (type === 'image/webp') await checkWebpEnd(reader)
   } catch (error) {
-    // Whether it is whole is worth no more work than that; its sides are known.
+    // The check for completeness is not worth more work; the sides are known.
     if (!(error instanceof MediaUnreadableError)) throw error
   }
   return pixels
@@ -42,7 +42,7 @@ async function headerPixels(reader: MediaReader): Promise<Pixels> {
   throw new BrokenMediaError('its header is broken', { cause: failure })
 }
 
-/** From marker to marker up to the frame header (ITU T.81, B.1). */
+/** Reads marker by marker up to the frame header (ITU T.81, B.1). */
 async function jpegPixels(reader: MediaReader): Promise<Pixels> {
   let position = 2
   for (;;) {
@@ -58,13 +58,13 @@ async function jpegPixels(reader: MediaReader): Promise<Pixels> {
     }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
     if (isFrame) return { height: head.readUInt16BE(5), width: head.readUInt16BE(7) }
-    // The image's data or end before a frame header.
+    // Image data, or the end, comes before a frame header.
     if (marker === 0xda || marker === 0xd9) throw new BrokenMediaError('it has no frame header')
     position += 2 + Math.max(2, head.readUInt16BE(2))
   }
 }
 
-/** A PNG ends with IEND; decoders refuse one that is cut off before it. */
+/** A PNG ends with IEND; decoders refuse one that is truncated before it. */
 async function checkPngEnd(reader: MediaReader): Promise<void> {
   let position = 8
   for (;;) {

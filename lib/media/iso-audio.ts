@@ -4,7 +4,7 @@ export interface AudioFrames {
   readonly rate: number
 }
 
-/** Frames that are always as long, by the type of the sample entry; PCM's are one sample. */
+/** Frames of constant length, by the type of the sample entry; a frame of PCM is one sample. */
 const frameSamples: Readonly<Record<string, number>> = {
   '.mp3': 1152,
   'ac-3': 1536,
@@ -23,10 +23,10 @@ const aacRates = [
 ]
 /** Profiles whose frames are shorter than 1024 samples: low delay, enhanced low delay, USAC. */
 const shortFrames: Readonly<Record<number, number>> = { 23: 480, 39: 480, 42: 768 }
-/** What Opus is recorded in everywhere: 20 ms of 48,000 Hz. */
+/** Opus is always recorded in frames of 20 ms at 48,000 Hz. */
 const opusFrame = { samplesPerFrame: 960, rate: 48_000 }
 
-/** The longest frames that a box `stsd` describes; undefined where none is known. */
+/** The longest frames that a box `stsd` describes; undefined if none is known. */
 export function audioFrames(stsd: Buffer): AudioFrames | undefined {
   let longest: AudioFrames | undefined
   for (let at = 8; at + 36 <= stsd.length;) {
@@ -54,7 +54,7 @@ function entryFrames(entry: Buffer): AudioFrames | undefined {
     return framesAt(entry, cookie + 8, cookie + 28)
   }
   if (type === 'fLaC') {
-    // The largest block and the rate of STREAMINFO, behind the heads of `dfLa` and of its first block.
+    // The largest block and the rate of STREAMINFO, after the headers of `dfLa` and of its first block.
     const info = entry.indexOf('dfLa', 36, 'latin1') + 12
     if (info < 12 || entry.length < info + 13) return undefined
     return known(entry.readUInt16BE(info + 2), entry.readUIntBE(info + 10, 3) >> 4)
@@ -77,7 +77,7 @@ function known(samplesPerFrame: number, rate: number): AudioFrames | undefined {
   return samplesPerFrame > 0 && rate > 0 && Number.isFinite(rate) ? { samplesPerFrame, rate } : undefined
 }
 
-/** AAC by the configuration its decoder gets, as the entry's own rate is not looked at; MP3 in MP4 by the entry's. */
+/** AAC by its decoder configuration, since the entry's own rate is not used; MP3 in MP4 by the entry's rate. */
 function mpegFrames(entry: Buffer, entryHertz: number): AudioFrames | undefined {
   const box = entry.indexOf('esds', 36, 'latin1')
   if (box === -1) return known(1024, entryHertz)
@@ -90,7 +90,7 @@ function mpegFrames(entry: Buffer, entryHertz: number): AudioFrames | undefined 
   return aacFrames(entry.readUIntBE(at, 6), entryHertz)
 }
 
-/** Where a descriptor's content goes on after its fixed fields, -1 where another or none begins. */
+/** The position after a descriptor's fixed fields; -1 if another descriptor or none begins there. */
 function descriptor(entry: Buffer, start: number, tag: number, fixedBytes: number): number {
   if (start < 0 || entry[start] !== tag) return -1
   let at = start + 1

@@ -2,31 +2,31 @@ import { believedSeconds, BrokenMediaError, type MediaReader } from './media-rea
 import { audioFrames } from './iso-audio.ts'
 import type { AudioFrames } from './iso-audio.ts'
 
-/** How long a video or audio is; whether there are images in it, where that is said. */
+/** The length of a video or audio; whether it contains images, if known. */
 export interface Playtime {
   readonly seconds?: number | undefined
   readonly hasVideo?: boolean | undefined
 }
 
-/** Boxes that are walked through: the walk is flat, so no nesting can make it deep. */
+/** Boxes that are entered: the walk is flat, so nesting cannot make it deep. */
 const entered = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'mvex', 'moof', 'traf'])
 const payloadBytesMax = 1_048_576
 
-/** What is known of a track; its fragments go by it, in units of its timescale. */
+/** The state of a track, on which its fragments depend, in units of its timescale. */
 interface Track {
   timescale: number
-  /** Its audio's frames; undefined for video, and for audio of an unknown kind. */
+  /** The frames of its audio; undefined for video, and for audio of an unknown kind. */
   audio: AudioFrames | undefined
-  /** How many samples its tables and fragments have named. */
+  /** The number of samples in its tables and fragments. */
   samples: number
-  /** How long a sample is unless its fragment says otherwise. */
+  /** The default length of a sample, for fragments that state none. */
   sampleUnits: number
   fragmentSampleUnits: number | undefined
-  /** Where the samples seen so far end. */
+  /** The end of the samples seen so far. */
   endUnits: number
 }
 
-/** What a walk gathers. The current track is that of the last `tkhd` or `tfhd`. */
+/** The state of a walk. The current track is that of the last `tkhd` or `tfhd`. */
 interface IsoState {
   longestSeconds: number
   movieTimescale: number
@@ -48,16 +48,16 @@ function trackOf(state: IsoState): Track {
       fragmentSampleUnits: undefined,
       endUnits: 0,
     }
-    // Ids are 32 bits wide: a file of nothing but ids is not kept whole.
+    // Ids are 32 bits wide: a file that consists of ids must not be kept in memory.
     if (state.tracks.size < 1000) state.tracks.set(state.track, track)
   }
   return track
 }
 
 /**
- * The length of a video in the ISO base media format (MP4, MOV, M4A), fragmented or not: the longest that
- * any of its headers and fragments tell, unless the frames of its audio hold more.
- * @throws BrokenMediaError without an index, which no player can do without
+ * The length of a video in the ISO base media format (MP4, MOV, M4A), fragmented or not: the longest in any of its
+ * headers and fragments, unless the frames of its audio are longer.
+ * @throws BrokenMediaError without an index, which every player needs
  */
 export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
   const state: IsoState = {
@@ -84,7 +84,7 @@ export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
       const payload = await reader.read(position + headerBytes, Math.min(size - headerBytes, payloadBytesMax))
       readBox(type, payload, state)
     }
-    // A box that reaches to the end is the last.
+    // A box that extends to the end is the last.
     if (size === Infinity) break
     position += size
   }
@@ -110,7 +110,7 @@ const readBoxes: ReadonlySet<string> = new Set(
   'mvhd tkhd mdhd hdlr stsd stts stsz stz2 mehd trex tfhd tfdt trun'.split(' '),
 )
 
-/** How long the frames of the longest audio track are. */
+/** The length of the frames of the longest audio track. */
 function audioSeconds(state: IsoState): number {
   let seconds = 0
   for (const { audio, samples } of state.tracks.values()) {
@@ -119,7 +119,7 @@ function audioSeconds(state: IsoState): number {
   return seconds
 }
 
-/** Where a fragment's samples end, once its boxes `tfhd`, `tfdt` and `trun` have told. */
+/** The end of a fragment's samples, once its boxes `tfhd`, `tfdt` and `trun` are read. */
 function fragmentSeconds(type: string, payload: Buffer, state: IsoState): number | undefined {
   if (payload.length < 8) return undefined
   const flags = payload.readUInt32BE(0) & 0xffffff
@@ -165,7 +165,7 @@ function runUnits(payload: Buffer, flags: number, track: Track): number {
   return units
 }
 
-/** Boxes that are too short for what they are say nothing. */
+/** Boxes that are too short for their type are ignored. */
 function readBox(type: string, payload: Buffer, state: IsoState): void {
   const isLong = payload[0] === 1
   const times = payload.subarray(isLong ? 20 : 12)
@@ -210,7 +210,7 @@ function readBox(type: string, payload: Buffer, state: IsoState): void {
   }
 }
 
-/** The length of the samples in a box `stts`: rows of how many there are, and how long each is. */
+/** The length of the samples in a box `stts`: rows of a number of samples and the length of each. */
 function tableUnits(payload: Buffer): number {
   let units = 0
   for (let at = 8; at + 8 <= payload.length; at += 8)
@@ -223,7 +223,7 @@ function lengthen(state: IsoState, seconds: number | undefined): void {
     state.longestSeconds = Math.max(state.longestSeconds, seconds)
 }
 
-/** All ones stand for a length that is not known. */
+/** All bits set mean an unknown length. */
 function durationIn(times: Buffer, isLong: boolean): number | undefined {
   if (times.length < (isLong ? 12 : 8)) return undefined
   const timescale = times.readUInt32BE(0)

@@ -9,7 +9,7 @@ import {
   type AudioPackets,
 } from './audio-packets.ts'
 
-/** The members of a track by which its audio is read. */
+/** The members of a track that are needed to read its audio. */
 export const trackIds = {
   number: 0xd7,
   codec: 0x86,
@@ -19,15 +19,15 @@ export const trackIds = {
   bits: 0x6264,
 } as const
 
-/** More of them no recording has. */
+/** No recording has more tracks. */
 const tracksMax = 64
-/** So much of a block tells which track it is of, and how its frames are laced. */
+/** This much of a block shows its track and how its frames are laced. */
 export const blockHeadBytes = 1024
-/** Of a longer block the rest is taken to be like what came before. */
+/** The rest of a longer block is assumed to be like what came before. */
 export const audioBlockBytesMax = 4_194_304
-/** So much of a frame shows how long it plays. */
+/** This much of a frame shows its playing time. */
 const frameHeadBytes = 16
-/** Two bits of a block's flags: how the sizes of its frames are told; 0 where it has one. */
+/** Two bits of a block's flags: how the sizes of its frames are encoded; 0 for a single frame. */
 const lacings = { xiph: 1, fixed: 2 } as const
 
 interface Track {
@@ -36,14 +36,14 @@ interface Track {
   hertz: number
   channels: number
   bits: number
-  /** Known when its first block comes. */
+  /** Known once its first block is read. */
   packets?: AudioPackets | undefined
-  /** Of its frames so far. */
+  /** The longest of its frames so far. */
   longestSeconds: number
   heldSeconds: number
 }
 
-/** How long the audio of a video plays by its blocks, whose times and scale a file may say as it likes. */
+/** The playing time of a video's audio by its blocks, since a file may state any times and scale. */
 export class MatroskaAudio {
   readonly #tracks = new Map<number, Track>()
   #track = newTrack()
@@ -66,7 +66,7 @@ export class MatroskaAudio {
     else if (id === trackIds.hertz && payload.length === 8) track.hertz = payload.readDoubleBE(0)
   }
 
-  /** Whether the frames of a block are told by more than its head. */
+  /** Whether a block's frames depend on more than its beginning. */
   isReadWhole(track: number, head: Buffer, at: number): boolean {
     const found = this.#tracks.get(track)
     if (found === undefined || !isAudio(found)) return false
@@ -74,8 +74,8 @@ export class MatroskaAudio {
   }
 
   /**
-   * @param at where the number of the track ends, behind which are two bytes of time and the flags
-   * @param size how many bytes the block has, of which only the first may be there
+   * @param at the end of the track number, followed by two bytes of time and the flags
+   * @param size the block's length in bytes, of which only the first may be available
    */
   readBlock(track: number, block: Buffer, at: number, size: number): void {
     const found = this.#tracks.get(track)
@@ -88,7 +88,7 @@ export class MatroskaAudio {
     let seconds = 0
     for (const { start, end } of framesOf(block, at + 2, size)) {
       const isThere = start + frameHeadBytes <= block.length || end <= block.length
-      // What is not there is taken to be like the longest before it.
+      // Missing frames are assumed to be like the longest before them.
       found.longestSeconds = Math.max(
         found.longestSeconds,
         isThere ? packets.secondsOf(block, start, end) : 0,
@@ -98,12 +98,12 @@ export class MatroskaAudio {
     found.heldSeconds += seconds
   }
 
-  /** The codec of a track of audio of which nobody here knows how long its frames play. */
+  /** The codec of an audio track with an unknown playing time of frames. */
   get unknownCodec(): string | undefined {
     return this.#unknownCodec
   }
 
-  /** As long as was said, unless the blocks of a track hold more. */
+  /** The stated length, unless the blocks of a track are longer. */
   secondsBeside(saidSeconds: number): number {
     let seconds = saidSeconds
     for (const { heldSeconds, packets } of this.#tracks.values())
@@ -141,7 +141,7 @@ interface FramePlace {
   readonly end: number
 }
 
-/** Where the frames of a block stand: one, or as many as its lacing tells, the last of which takes what is left. */
+/** The positions of a block's frames: one, or the number in its lacing; the last frame gets the rest. */
 function framesOf(block: Buffer, flagsAt: number, size: number): readonly FramePlace[] {
   const lacing = lacingOf(block, flagsAt)
   if (lacing === 0) return [{ start: flagsAt + 1, end: size }]
@@ -166,7 +166,7 @@ function framesOf(block: Buffer, flagsAt: number, size: number): readonly FrameP
 }
 
 interface LacedSizes {
-  /** Of all frames but the last. */
+  /** The sizes of all frames but the last. */
   readonly sizes: readonly number[]
   readonly end: number
 }
@@ -182,7 +182,7 @@ function xiphSizes(block: Buffer, start: number, count: number): LacedSizes {
   return { sizes, end: at }
 }
 
-/** The first is told as a number, and each other by how it differs from the one before. */
+/** The first size is a number, each other one its difference to the one before. */
 function ebmlSizes(block: Buffer, start: number, count: number): LacedSizes {
   const sizes: number[] = []
   let at = start
@@ -199,7 +199,7 @@ function ebmlSizes(block: Buffer, start: number, count: number): LacedSizes {
   return { sizes, end: at }
 }
 
-/** Undefined where the codec says nothing of how long its frames play. */
+/** Undefined if the codec does not determine the playing time of its frames. */
 function packetsOf({ codec, codecPrivate, hertz, channels, bits }: Track): AudioPackets | undefined {
   if (codec.startsWith('A_OPUS')) return opusPackets
   if (codec.startsWith('A_MPEG/')) return { secondsOf: mpegFramesSeconds }

@@ -12,26 +12,26 @@ import type { ObjectFacts } from '../money/usage.ts'
 
 const headBytes = 4096
 
-/** What was found out, and why not all of it. */
+/** The result of a measurement, and why it is incomplete. */
 interface MeasuredMedia {
   readonly facts: MediaFacts
-  /** Set when it cannot be what it begins as, so that nobody can read it: the end of a sentence. */
+  /** Set when it cannot be what it begins as, so that no reader can use it: the end of a sentence. */
   readonly brokenBecause?: string
-  /** Set when the gateway cannot say how long or large it is, though others may: a sentence. */
+  /** Set when the gateway cannot determine its length or size, although others may: a sentence. */
   readonly unmeasuredBecause?: string
 }
 
 type OwnFacts = Omit<MediaFacts, 'bytes'>
 type Measure = (reader: MediaReader, mediaType: string) => Promise<OwnFacts>
 
-/** What is known of an image, audio, video or document by its content. */
+/** The facts of an image, audio, video or document, from its content. */
 export interface MediaFacts extends ObjectFacts {
   readonly bytes: number
 }
 
 /**
- * Finds out what a file is and how long or large, from a bounded number of its bytes.
- * @throws MediaUnreadableError when the source breaks off
+ * Determines a file's type and its length or size, from a bounded number of its bytes.
+ * @throws MediaUnreadableError when the source ends early
  */
 export async function measureMedia(source: MediaSource, budget: MediaBudget): Promise<MeasuredMedia> {
   const reader = new MediaReader(source, budget)
@@ -70,8 +70,8 @@ interface Pack {
 }
 
 /**
- * The length of an MPEG program stream: from its first clock to its last. A clock that was set anew on the
- * way shows in the rate: so many bytes cannot play in less time.
+ * The length of an MPEG program stream: from its first clock to its last. A clock that was reset in between shows in
+ * the rate: so many bytes cannot play in less time.
  */
 async function mpegSeconds(reader: MediaReader): Promise<number | undefined> {
   const first = packAt(await reader.read(0, packBytes), 0)
@@ -146,7 +146,7 @@ function withSeconds(seconds: number | undefined): OwnFacts {
   return seconds === undefined ? {} : { seconds }
 }
 
-/** What begins with ID3 tags is a row of frames, or FLAC. */
+/** A file that begins with ID3 tags is a sequence of frames, or FLAC. */
 async function taggedAudio(reader: MediaReader): Promise<OwnFacts> {
   const start = await afterTags(reader)
   const isFlac = (await reader.read(start, 4)).toString('latin1') === 'fLaC'
@@ -158,7 +158,7 @@ async function waveAudio(reader: MediaReader, mediaType: string): Promise<OwnFac
   return withSeconds(await waveSeconds(reader, mediaType))
 }
 
-/** Without images in it, a video is audio. */
+/** A video without images is audio. */
 async function isoMedia(reader: MediaReader): Promise<OwnFacts> {
   const { seconds, hasVideo } = await isoPlaytime(reader)
   return { ...(hasVideo === false && { mediaType: 'audio/mp4' }), ...withSeconds(seconds) }

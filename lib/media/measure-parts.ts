@@ -10,23 +10,23 @@ import type { Stage } from '../pipeline/plugin.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {
-    /** Media of which the gateway could not find out how long or large they are. */
+    /** Media whose length or size the gateway could not determine. */
     unmeasured: readonly MeasuredPart[]
-    /** The request's media are as they were measured. */
+    /** The request's media have their measured facts. */
     areMediaMeasured: true
   }
 }
 
-/** What a type shows in. */
+/** The bytes that show a type. */
 const typeBytes = 4096
 
-/** A part of a request with what its content says. */
+/** A part of a request with the facts of its content. */
 export interface MeasuredPart extends MediaPart {
   readonly brokenBecause?: string
   readonly unmeasuredBecause?: string
 }
 
-/** What was measured when the files that the parts name were uploaded, put beside them. */
+/** Adds the facts that were measured when the files that the parts name were uploaded. */
 export async function withUploaded(
   parts: readonly MediaPart[],
   ledger: Pick<Ledger, 'findObject'>,
@@ -42,7 +42,7 @@ export async function withUploaded(
   )
 }
 
-/** The first image of a type that the scan did not know, with its name where there is one: for its refusal. */
+/** Adds the type's name, if any, to the first image of a type that the scan did not know: for its refusal. */
 async function withTypeName(parts: readonly MediaPart[], body: BodyReader): Promise<readonly MediaPart[]> {
   const index = parts.findIndex(
     ({ kind, bytes, detectedType }) => kind === 'image' && bytes !== undefined && detectedType === undefined,
@@ -53,10 +53,7 @@ async function withTypeName(parts: readonly MediaPart[], body: BodyReader): Prom
   return part === undefined || type === undefined ? parts : parts.with(index, { ...part, detectedType: type })
 }
 
-/**
- * Measures what stands in the body itself. What is given by address is the provider's to fetch, and never
- * fetched here.
- */
+/** Measures the media in the body itself. The provider fetches media given by address; the gateway never does. */
 export async function measureParts(
   parts: readonly MediaPart[],
   body: BodyReader,
@@ -69,7 +66,7 @@ export async function measureParts(
       measured.push({ ...part, unmeasuredBecause: 'It is not base64.' })
       continue
     }
-    // Audio without any header and texts begin with anything: where the scan saw no type, one is chance.
+    // Audio without a header and texts begin with any bytes: a type that the scan did not see is chance.
     if (source === undefined || part.detectedType === undefined) {
       const isUnknown = source !== undefined && (part.kind === 'audio' || part.kind === 'video')
       measured.push(isUnknown ? { ...part, unmeasuredBecause: 'Its type is not known.' } : part)
@@ -89,7 +86,7 @@ function sourceOf(part: MediaPart, body: BodyReader, budget: MediaBudget): Media
   return new Base64Source(body, { start: bodyStart, end: bodyStart + bodyBytes, bytes, isDataUrl }, budget)
 }
 
-/** Only the content itself knows whether a container holds video or audio alone. */
+/** Only the content shows whether a container has video or audio alone. */
 function withFacts(part: MediaPart, facts: ObjectFacts): MediaPart {
   const { bytes, mediaType, seconds, pages, width, height } = facts
   return {
@@ -103,19 +100,19 @@ function withFacts(part: MediaPart, facts: ObjectFacts): MediaPart {
   }
 }
 
-/** The name of a type that our own signatures do not hold, such as an archive's; undefined when nobody knows it. */
+/** The name of a type without a signature here, such as an archive's; undefined if it is unknown. */
 async function knownType(head: Buffer): Promise<string | undefined> {
-  // Loaded by the first file that our own signatures do not know, as most requests have none.
+  // Loaded with the first file of a type without a signature here, since most requests have none.
   const { fileTypeFromBuffer } = await import('file-type')
   try {
     return (await fileTypeFromBuffer(head))?.mime
   } catch {
-    // It reads further than the head reaches: what the type would be is not known.
+    // It reads beyond the available bytes: the type is unknown.
     return undefined
   }
 }
 
-/** The media of a request as they are measured, by their content and by what was uploaded before. */
+/** The media of a request as measured, by their content and by earlier uploads. */
 export async function measureRequest(
   exchange: Exchange,
   ledger: Pick<Ledger, 'findObject'>,
@@ -125,14 +122,14 @@ export async function measureRequest(
   const content = exchange.get('content')
   const uploaded = await withUploaded(exchange.get('request').media, ledger, provider.name)
   const parts = await withTypeName(uploaded, content)
-  // What shows without reading the body once more is refused without.
+  // Problems that show without reading the body again are refused first.
   checkAtSight(parts)
   return measureParts(parts, content)
 }
 
 /**
- * Has holds and estimates go by what was measured.
- * @throws GatewayError not_supported where nothing would tell what the request costs
+ * Makes holds and estimates use the measured media.
+ * @throws GatewayError not_supported if nothing determines the request's cost
  */
 export function useMeasured(exchange: Exchange, media: readonly MeasuredPart[]): void {
   exchange.set('request', { ...exchange.get('request'), media })
@@ -144,7 +141,7 @@ export function useMeasured(exchange: Exchange, media: readonly MeasuredPart[]):
   requireToldLength(exchange.get('request'), [provider.kind, ...otherKinds], unmeasured)
 }
 
-/** What media add to an exchange that is charged by them: they are measured where no plugin has done so. */
+/** Adds measured media to an exchange that is charged by them, if no plugin has measured them yet. */
 export function measuredMedia(ledger: Pick<Ledger, 'findObject'>): Stage {
   return {
     needs: ['request', 'target'],

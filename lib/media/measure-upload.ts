@@ -2,9 +2,9 @@ import { PieceList } from '../http/piece-list.ts'
 import { MediaUnreadableError, MediaBudget, type MediaSource } from './media-reader.ts'
 import { measureMedia, type MediaFacts } from './measure-media.ts'
 
-/** What a reader that is slower than the upload may fall behind before it loses its place. */
+/** How far a reader that is slower than the upload may fall behind before it loses its place. */
 const behindBytesMax = 2_097_152
-/** Kept whatever happens: types show at the beginning, and some lengths stand at the end only. */
+/** Always kept: types show at the beginning, and some lengths only at the end. */
 const headBytesMax = 65_536
 const tailBytesMax = 262_144
 
@@ -17,35 +17,35 @@ interface PendingRead {
 
 /** Measures a file while it is uploaded. */
 export interface UploadMeter {
-  /** The next bytes of the file itself; they are not changed, and never waited for. */
+  /** The next bytes of the file itself; the call neither changes nor delays them. */
   write(chunk: Buffer): void
-  /** The file is whole. Never rejects: what cannot be measured is left out. */
+  /** The file is complete. Never rejects: a fact that cannot be measured is left out. */
   end(): Promise<MediaFacts>
-  /** The upload broke off. */
+  /** The upload ended early. */
   abort(): void
 }
 
 /**
- * An upload that passes by, for one reader that goes forward. What lies before the place it waits for is
- * dropped, so memory does not grow with the upload, and the upload never waits for the reader.
+ * An upload in transit, for one forward reader. Bytes before the reader's place are dropped, so memory does not grow
+ * with the upload, and the upload never waits for the reader.
  */
 export class ForwardSource implements MediaSource {
   readonly #size = Promise.withResolvers<number>()
   #head: Buffer = Buffer.alloc(0)
-  /** Where the head is put together. */
+  /** The buffer that collects the head. */
   #headBlock: Buffer | undefined
   readonly #chunks = new PieceList()
-  /** Where the first of the chunks begins. */
+  /** The position of the first chunk. */
   #keptFrom = 0
   #received = 0
   #hasEnded = false
-  /** The reader waits for the end, and reads nothing on the way there. */
+  /** The reader waits for the end, and reads nothing before it. */
   #isForEnd = false
   #isAbandoned = false
   #pending: PendingRead | undefined
 
   constructor() {
-    // Whoever waits for the size hears of an abort; nobody has to.
+    // A reader that waits for the size learns of an abort; there may be none.
     this.#size.promise.catch(() => undefined)
   }
 
@@ -53,7 +53,7 @@ export class ForwardSource implements MediaSource {
     return this.#received
   }
 
-  /** What is kept of it in memory, beside its head. */
+  /** The bytes kept in memory, beside the head. */
   get keptBytes(): number {
     return this.#chunks.pieces.reduce((sum, chunk) => sum + chunk.length, 0)
   }
@@ -84,7 +84,7 @@ export class ForwardSource implements MediaSource {
     this.abandon()
   }
 
-  /** Nobody reads any more: what comes is counted only. */
+  /** There is no reader any more: further bytes are only counted. */
   abandon(): void {
     this.#isAbandoned = true
     this.#pending = undefined
@@ -144,13 +144,13 @@ export class ForwardSource implements MediaSource {
   }
 }
 
-/** A meter for one file. It keeps two megabytes at most, however large the file is. */
+/** A meter for one file. It keeps at most two megabytes, however large the file is. */
 export function measureUpload(): UploadMeter {
   const source = new ForwardSource()
   const measured = measureMedia(source, new MediaBudget())
     .then(
       ({ facts }) => facts,
-      // It broke off: what has come of it says nothing.
+      // The upload ended early: its part means nothing.
       () => undefined,
     )
     .finally(() => source.abandon())

@@ -1,37 +1,37 @@
 import { turns } from '../bodies/turns.ts'
 
 /**
- * What a file says of its length, unless what it holds is clearly longer: players go by what is there, so a file that
- * says a second and holds an hour is an hour long. Padding and the last frame of a recording make no difference.
+ * The length that a file states, unless its content is clearly longer: players follow the content, so a file that
+ * states a second and contains an hour is an hour long. Padding and the last frame of a recording make no difference.
  */
 export function believedSeconds(said: number | undefined, held: number): number | undefined {
   const seconds = said === undefined || held > said * 1.01 + 0.5 ? held : said
   return seconds > 0 ? seconds : undefined
 }
 
-/** Decoded content that can be read at positions: in memory, in a spool file, or while it passes by. */
+/** Decoded content that can be read at positions: in memory, in a spool file, or in transit. */
 export interface MediaSource {
   /**
-   * The bytes from `position` on: `length` of them, fewer only at the end.
-   * @throws MediaUnreadableError when they have passed by and were not kept
+   * `length` bytes from `position` on, fewer only at the end.
+   * @throws MediaUnreadableError when they have passed and were not kept
    */
   read(position: number, length: number): Promise<Buffer>
-  /** How many bytes there are; of what passes by it is known at its end. */
+  /** The number of bytes; for content in transit it is known at its end. */
   size(): Promise<number>
 }
 
-/** Bytes of a request's body, wherever they are kept. */
+/** Bytes of a request's body, wherever they are stored. */
 export interface BodyReader {
   readonly length: number
   read(position: number, length: number): Promise<Buffer>
 }
 
-/** The content begins as one thing and cannot be it: no reader of that format gets anything out of it. */
+/** The content begins like a format that it cannot be: no reader of that format can use it. */
 export class BrokenMediaError extends Error {
   override readonly name = 'BrokenMediaError'
 }
 
-/** Bytes are needed that are not there to be read, or more of them than a measurement may take. */
+/** A measurement needs bytes that are not available, or more bytes than it may read. */
 export class MediaUnreadableError extends Error {
   override readonly name = 'MediaUnreadableError'
 }
@@ -50,7 +50,9 @@ export function spanSource(body: BodyReader, start: number, length: number): Med
 const hopBytes = 4096
 const windowBytesMax = 65_536
 
-/** What all measurements of one request together may take, so that hostile files cost no more than large ones. */
+/**
+ * The work that all measurements of one request may cause together, so that hostile files cost no more than large ones.
+ */
 export class MediaBudget {
   #bytes: number
   #steps: number
@@ -61,7 +63,7 @@ export class MediaBudget {
   }
 
   /**
-   * Called before work is done. Lets others have their turn from time to time.
+   * Called before work is done. Yields to other exchanges from time to time.
    * @throws MediaUnreadableError when the budget is spent
    */
   async spend(bytes: number): Promise<void> {
@@ -99,7 +101,10 @@ export class MediaReader {
     return this.#window.subarray(from, from + length)
   }
 
-  /** What the window holds from a place on, `least` bytes unless there are fewer: for walks through all of a file. */
+  /**
+   * The window's content from a position on, at least `least` bytes unless the file ends: for walks through a whole
+   * file.
+   */
   async window(position: number, least: number): Promise<Buffer> {
     const offset = position - this.#windowStart
     const isInside = offset >= 0 && offset + least <= this.#window.length
@@ -118,12 +123,12 @@ export class MediaReader {
     return this.read(Math.max(0, size - length), Math.min(size, length))
   }
 
-  /** For work on what was read. @throws MediaUnreadableError */
+  /** Accounts for work on bytes that were read. @throws MediaUnreadableError */
   async spend(bytes: number): Promise<void> {
     await this.#budget.spend(bytes)
   }
 
-  /** Walks read ahead; hops from header to header do not. */
+  /** Walks read ahead; jumps from header to header do not. */
   async #fill(position: number, length: number): Promise<void> {
     if (!Number.isSafeInteger(position) || position < 0)
       throw new MediaUnreadableError('A place is named that no file has.')

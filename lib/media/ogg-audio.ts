@@ -11,21 +11,21 @@ const pageHeaderBytes = 27
 const capture = Buffer.from('OggS')
 const continuedFlag = 1
 const firstPageFlag = 2
-/** Streams that run side by side in one link of a chain. */
+/** Parallel streams in one link of a chain. */
 const streamsMax = 64
 const noGranule = 0xffffffffffffffffn
 const headBytes = 80
 
-/** What the first packet of a stream says of it. */
+/** The coding that the first packet of a stream declares. */
 interface Coding {
-  /** Turns its count of what was played into seconds. */
+  /** Converts its granule position to seconds. */
   readonly ofGranule: (granule: bigint) => number
   readonly packets?: AudioPackets
 }
 
 interface OggStream {
   readonly coding: Coding | undefined
-  /** By the counts of its pages, and by its packets. */
+  /** By the granule positions of its pages, and by its packets. */
   saidSeconds: number
   heldSeconds: number
 }
@@ -41,9 +41,9 @@ interface Page {
 }
 
 /**
- * The length of an Ogg file (Opus, Vorbis, Speex, FLAC, Theora): that of its longest stream, summed over
- * the links where one recording was appended to another. A stream is as long as its pages count, unless its packets hold
- * more: players do not stop for a count.
+ * The length of an Ogg file (Opus, Vorbis, Speex, FLAC, Theora): that of its longest stream, summed over the links if
+ * recordings are chained. A stream is as long as its pages state, unless its packets are longer: players ignore the
+ * stated position.
  */
 export async function oggSeconds(reader: MediaReader): Promise<number | undefined> {
   const streams = new Map<number, OggStream>()
@@ -74,7 +74,7 @@ export async function oggSeconds(reader: MediaReader): Promise<number | undefine
   return seconds > 0 ? seconds : undefined
 }
 
-/** The page that begins here, or the next one, as players look for it; undefined where there is none. */
+/** The page that begins here, or the next one, as players search for it; undefined if there is none. */
 async function pageFrom(reader: MediaReader, from: number): Promise<Page | undefined> {
   let position = from
   for (;;) {
@@ -111,7 +111,7 @@ async function readPage(
   const said = granule === noGranule ? 0 : ofGranule(granule)
   if (Number.isFinite(said)) stream.saidSeconds = Math.max(stream.saidSeconds, said)
   if (packets === undefined) return
-  // The window that the lengths are in is gone then.
+  // The window that contains the lengths is replaced after this.
   const segments = Buffer.from(lengths)
   const payload = await reader.read(start, bytes)
   let isStart = (flags & continuedFlag) === 0
@@ -161,7 +161,7 @@ function codingOf(packet: Buffer): Coding | undefined {
   return ofGranule && { ofGranule }
 }
 
-/** Frames since a key frame stand in the low bits, the key frame's number above them. */
+/** The low bits count frames since a key frame, the high bits are the key frame's number. */
 function theoraReader(packet: Buffer): Coding['ofGranule'] | undefined {
   const numerator = packet.readUInt32BE(22)
   const denominator = packet.readUInt32BE(26)

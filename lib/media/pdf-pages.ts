@@ -7,15 +7,15 @@ const objectWord = Buffer.from('obj')
 const endObject = Buffer.from('endobj')
 const streamWord = Buffer.from('stream')
 const endStream = Buffer.from('endstream')
-/** A page tree's list of thousands of pages is as long as this. */
+/** A page tree's list of thousands of pages has this length. */
 const dictionaryBytesMax = 262_144
 const packedBytesMax = 8_388_608
 /** Writers put some hundreds of objects into a stream, a few hundred kilobytes. */
 const unpackedBytesMax = 16_777_216
 const objectsMax = 200_000
-/** What stands before the objects of a stream: some numbers for each. */
+/** The numbers before the objects of a stream. */
 const pairsBytesMax = 524_288
-/** Texts in a dictionary may say the word. */
+/** Texts in a dictionary may contain the word. */
 const streamWordsMax = 16
 const overlapBytes = 32
 
@@ -24,10 +24,10 @@ class PdfObjects {
   readonly #leaves = new Set<number>()
   readonly #nodes = new Map<number, { readonly count: number; readonly isRoot: boolean }>()
   #isUpdated = false
-  /** Some objects could not be looked at. */
+  /** Some objects could not be read. */
   hasUnreadable = false
 
-  /** How many are kept. */
+  /** The number of objects kept. */
   get size(): number {
     return this.#leaves.size + this.#nodes.size
   }
@@ -44,8 +44,8 @@ class PdfObjects {
   }
 
   /**
-   * What the root of the page tree counts, or the pages where it counts fewer. Of a file that was changed by
-   * appending, pages that were taken out are still there, so the root is right.
+   * The count of the page tree's root, or the number of pages if its count is lower. A file changed by appending still
+   * contains removed pages, so the root is right.
    */
   pages(): number | undefined {
     let rootCount: number | undefined
@@ -58,8 +58,8 @@ class PdfObjects {
 }
 
 /**
- * The pages of a PDF (ISO 32000), from its objects in the order in which they stand: files whose tables are
- * broken, which readers repair, are counted as well, and uploads while they pass by.
+ * The pages of a PDF (ISO 32000), from its objects in file order: this also counts files with broken tables, which
+ * readers repair, and uploads in transit.
  * @throws BrokenMediaError when it unpacks to more than a document can need
  */
 export async function pdfPages(reader: MediaReader): Promise<number | undefined> {
@@ -90,7 +90,7 @@ function numberBefore(window: Buffer, end: number): number | undefined {
   return number === undefined ? undefined : Number(number)
 }
 
-/** Reads the object behind `12 0 obj`. Returns where to go on. */
+/** Reads the object after `12 0 obj`. Returns where to continue. */
 async function readObject(
   reader: MediaReader,
   start: number,
@@ -126,7 +126,7 @@ function dictionaryEnd(bytes: Buffer): { readonly at: number; readonly isStream:
   return object === -1 ? undefined : { at: object, isStream: false }
 }
 
-/** By the length the dictionary tells, where that is right, or by searching. */
+/** By the length in the dictionary, if it is right, or by searching. */
 async function streamEnd(reader: MediaReader, start: number, dictionary: string): Promise<number> {
   const length = /\/Length\s+(\d{1,12})(\s+\d+\s+R)?/.exec(dictionary)
   if (length !== null && length[2] === undefined) {
@@ -185,7 +185,7 @@ async function unpacked(packed: Buffer, dictionary: string): Promise<Buffer | un
         cause: error,
       })
     }
-    // Encrypted, or of another coding than it says.
+    // Encrypted, or in another coding than it states.
     return undefined
   }
 }

@@ -19,7 +19,7 @@ const ids = {
   blockDuration: 0x9b,
 } as const
 
-/** Walked through, not over: flat, so that no nesting can make it deep. */
+/** Elements that are entered: the walk is flat, so nesting cannot make it deep. */
 const entered: ReadonlySet<number> = new Set([
   ids.segment,
   ids.info,
@@ -55,8 +55,8 @@ interface EbmlState {
 }
 
 /**
- * The length of a video or audio in Matroska or WebM: what its header tells or where its last block stands,
- * whichever is later, unless the frames of its audio hold more. What browsers record has no length in its header.
+ * The length of a video or audio in Matroska or WebM: the one in its header or the time of its last block, whichever is
+ * later, unless the frames of its audio are longer. Recordings of browsers have no length in their header.
  */
 export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
   const state: EbmlState = {
@@ -80,7 +80,7 @@ export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
     position += idBytes + sizeBytes
     if (id === ids.trackEntry) state.audio.beginTrack()
     if (entered.has(id)) continue
-    // Only what is entered may be of unknown size, as a live recording's segment and clusters are.
+    // Only entered elements may have an unknown size, such as a live recording's segment and clusters.
     if (size === undefined) break
     if (read.has(id)) {
       const head = await reader.read(position, Math.min(size, blockHeadBytes))
@@ -142,21 +142,21 @@ function readElement(id: number, payload: Buffer, state: EbmlState, size: number
   }
 }
 
-/** 0 for what is no length, such as infinity, beside which nothing else of the file would count. */
+/** 0 for an invalid length, such as infinity, which would hide the rest of the file. */
 function durationIn(payload: Buffer): number {
   const ticks =
     payload.length === 4 ? payload.readFloatBE(0) : payload.length === 8 ? payload.readDoubleBE(0) : 0
   return Number.isFinite(ticks) ? Math.max(0, ticks) : 0
 }
 
-/** How many bytes a number of variable length takes, by its first; 0 when that is none. */
+/** The length of a variable-length number, by its first byte; 0 for an invalid one. */
 function lengthOf(first: number | undefined, bytesMax: number): number {
   if (first === undefined || first === 0) return 0
   const length = Math.clz32(first) - 23
   return length > bytesMax ? 0 : length
 }
 
-/** All ones: the size is not known. */
+/** All bits set: the size is unknown. */
 function sizeIn(header: Buffer, start: number, length: number): number | undefined {
   let value = (header[start] as number) & ((1 << (8 - length)) - 1)
   let isUnknown = value === (1 << (8 - length)) - 1
@@ -179,14 +179,14 @@ const transportTailBytes = 188 * 1000
 const clockHz = 90_000
 const clockPeriod = 2 ** 33
 
-/** AVI: the main header tells the frames and the microseconds of each. */
+/** AVI: the main header states the number of frames and the microseconds of each. */
 export async function aviSeconds(reader: MediaReader): Promise<number | undefined> {
   const head = await reader.read(0, 56)
   if (head.length < 56 || head.toString('latin1', 24, 28) !== 'avih') return undefined
   return above0((head.readUInt32LE(32) * head.readUInt32LE(48)) / 1e6)
 }
 
-/** Flash video: the last tag has the time at which it plays, and behind it stands its size. */
+/** Flash video: the last tag has its playing time, and is followed by its size. */
 export async function flvSeconds(reader: MediaReader): Promise<number | undefined> {
   const size = await reader.size()
   const ending = await reader.tail(4)
@@ -215,7 +215,7 @@ function firstClock(bytes: Buffer): number | undefined {
   return undefined
 }
 
-/** `offset`: how far the first byte is inside of a packet. */
+/** `offset`: the position of the first byte within a packet. */
 function lastClock(bytes: Buffer, offset: number): number | undefined {
   const start = (transportPacketBytes - offset) % transportPacketBytes
   const packets = Math.floor((bytes.length - start) / transportPacketBytes)
