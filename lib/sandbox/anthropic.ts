@@ -21,7 +21,7 @@ const errorTypes = {
   429: 'rate_limit_error',
 } as const
 
-/** Answers `/v1/messages` and `/v1/messages/count_tokens` as Anthropic does. */
+/** Responds to `/v1/messages` and `/v1/messages/count_tokens` like Anthropic. */
 export function answerAnthropic(request: SandboxRequest): SandboxResponse {
   const requestId = `req_sandbox_${randomUUID()}`
   try {

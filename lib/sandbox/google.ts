@@ -28,7 +28,7 @@ const errorStatuses = {
   429: 'RESOURCE_EXHAUSTED',
 } as const
 
-/** Answers `/v1beta/models/{model}:{method}`, and the same under `/v1`, as Gemini does. */
+/** Responds to `/v1beta/models/{model}:{method}`, and the same under `/v1`, like Gemini. */
 export function answerGoogle(request: SandboxRequest): SandboxResponse {
   try {
     return route(request)

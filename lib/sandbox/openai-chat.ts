@@ -19,7 +19,7 @@ import type { JsonObject, SandboxResponse, SandboxRequest, Prompt } from './sand
 
 const choicesMax = 8
 
-/** What chat and legacy completions share: they differ only in how a choice is written. */
+/** The common part of chat and legacy completions: they differ only in the shape of a choice. */
 interface Form {
   readonly idPrefix: string
   readonly object: string
@@ -102,7 +102,7 @@ function answer(
 
   const options = body['stream_options']
   const includesUsage = isObject(options) && options['include_usage'] === true
-  // Asked for usage, the provider writes a null on every chunk but the last, which has no choices.
+  // If usage is requested, the provider writes a null on every chunk but the last, which has no choices.
   const usageNull = includesUsage ? { usage: null } : {}
   const chunk = (choices: readonly JsonObject[], rest: JsonObject = usageNull): string =>
     `data: ${JSON.stringify({ ...head, object: form.chunkObject, choices, ...rest })}\n\n`
@@ -149,7 +149,7 @@ const inputsMax = 2048
 const imagesMax = 10
 const imageOutputTokens = 272
 
-/** A whole PNG of one pixel. */
+/** A complete PNG of one pixel. */
 const onePixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
@@ -168,7 +168,7 @@ export function answerEmbeddings(request: SandboxRequest): SandboxResponse {
   return jsonResponse({ object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } })
 }
 
-/** One text, several texts, or token numbers in place of a text. */
+/** One text, several texts, or token numbers instead of a text. */
 function inputsOf(input: unknown): readonly string[] {
   const isOne = typeof input === 'string' || (isArray(input) && typeof input[0] === 'number')
   const list = isOne ? [input] : isArray(input) ? input : []

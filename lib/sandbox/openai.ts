@@ -29,12 +29,12 @@ type Handler = (request: SandboxRequest) => SandboxResponse | Promise<SandboxRes
 
 const samplesPerSecond = 8000
 const beepSeconds = 0.1
-/** What the provider counts for speech: ten tokens a second. */
+/** The provider's count for speech: ten tokens a second. */
 const audioTokensPerSecond = 10
 /** Guessed for files that are not WAV: 128 kbit a second. */
 const bytesPerSecondGuess = 16_000
 
-/** A short WAV, whatever was asked for; like the provider's, the answer says nothing about usage. */
+/** A short WAV, whatever the request; like the provider's, the response reports no usage. */
 function answerSpeech(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   openaiModel(body['model'])
@@ -130,7 +130,7 @@ const routes: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['/v1/moderations', answerModeration],
 ])
 
-/** Answers the rest of `/v1` as OpenAI does. */
+/** Responds to the rest of `/v1` like OpenAI. */
 export async function answerOpenai(request: SandboxRequest): Promise<SandboxResponse> {
   const requestId = `req_sandbox_${randomUUID()}`
   try {
@@ -171,7 +171,7 @@ function fault(error: SandboxFault, requestId: string): SandboxResponse {
   )
 }
 
-/** Nothing is stored: a response can be followed by its id in the answer, but not fetched again. */
+/** Nothing is stored: a request can continue from a response's id, but not fetch it again. */
 function answerResponse(request: SandboxRequest): SandboxResponse {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
@@ -239,7 +239,7 @@ function usage(inputTokens: number, outputTokens: number): JsonObject {
   }
 }
 
-/** Every event is named like its type and numbered; the usage stands in the last one only. */
+/** Every event is named like its type and numbered; only the last one has the usage. */
 function events(base: JsonObject, item: JsonObject, whole: JsonObject, reply: Reply): readonly string[] {
   const started = { ...base, status: 'in_progress', output: [], usage: null }
   const place = { item_id: item['id'], output_index: 0, content_index: 0 }

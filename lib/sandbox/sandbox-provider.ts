@@ -10,7 +10,7 @@ import { answerGoogle } from './google.ts'
 import { answerOpenai } from './openai.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
 
-/** Google's SDKs ask for `/v1` unless they are told `v1beta`; only its paths end in a method after a colon. */
+/** Google's SDKs use `/v1` unless they are set to `v1beta`; only its paths end in a method after a colon. */
 const googleStablePath = /^\/v1\/models\/[^/]+:[A-Za-z]+$/
 
 const bodyBytesMax = 64 * 1024 * 1024
@@ -26,19 +26,19 @@ interface SandboxOptions {
 export interface SandboxProvider {
   /** `http://127.0.0.1:PORT`, to which a dialect's path is appended. */
   readonly origin: string
-  /** Cuts what is still open, and resolves when the port is free. */
+  /** Closes open connections, and resolves when the port is free. */
   close(): Promise<void>
 }
 
 /**
- * Starts a provider on the loopback address that speaks all three dialects and costs nothing. It is an
- * HTTP server and not a short cut inside the gateway, so that what is tried on it is what runs in earnest.
- * Any key will do, and models are known by a name that begins with `sandbox`.
+ * Starts a provider on the loopback address that speaks all three dialects and costs nothing. It is an HTTP server and
+ * not a short cut inside the gateway, so that a trial uses the same code as production. It accepts any key, and model
+ * names with the prefix `sandbox`.
  */
 export async function startSandboxProvider(options: SandboxOptions = {}): Promise<SandboxProvider> {
   const paceMs = options.paceMs ?? 100
   const server = createServer((incoming, response) => {
-    // What fails here is a client that left, or a fault of the sandbox: either way a cut answer says it.
+    // A failure here means a disconnected client, or a fault of the sandbox: a truncated response shows either.
     serve(incoming, response, paceMs).catch(() => response.destroy())
   })
   // Longer than any pool's idle time, so that the gateway is the one to close idle connections.
@@ -84,7 +84,7 @@ async function write(response: ServerResponse, made: SandboxResponse, paceMs: nu
   await pipeline(Readable.from(paced(made, paceMs)), response)
 }
 
-/** One frame a write, with a wait between them where the model is slow. */
+/** One frame per write, with a delay in between if the model is slow. */
 async function* paced(made: SandboxResponse, paceMs: number): AsyncGenerator<Buffer> {
   for (const [index, frame] of made.frames.entries()) {
     if (made.isPaced && index > 0) await delay(paceMs)
@@ -92,7 +92,7 @@ async function* paced(made: SandboxResponse, paceMs: number): AsyncGenerator<Buf
   }
 }
 
-/** Port 0 stands for the built-in sandbox, wherever it came to listen. */
+/** Port 0 stands for the built-in sandbox, whatever port it got. */
 function isBuiltIn(provider: ProviderConfig): boolean {
   return (
     provider.kind === 'sandbox' &&
@@ -103,7 +103,7 @@ function isBuiltIn(provider: ProviderConfig): boolean {
 /** Starts the built-in sandbox provider when the config names it; undefined otherwise. */
 export async function startSandbox(config: Config): Promise<SandboxProvider | undefined> {
   if (![...config.providers.values()].some(isBuiltIn)) return undefined
-  // Loaded only to try the gateway out.
+  // Loaded only for trying out the gateway.
   const { startSandboxProvider } = await import('./sandbox-provider.ts')
   return await startSandboxProvider()
 }

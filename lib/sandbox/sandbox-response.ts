@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 
-/** A unit vector that follows from the text alone: the same text, the same direction. */
+/** A unit vector derived from the text alone: equal texts have equal vectors. */
 export function vector(text: string, dimensions: number): readonly number[] {
   const values: number[] = []
   for (let block = 0; values.length < dimensions; block += 1) {
@@ -26,7 +26,7 @@ export interface SandboxRequest {
   readonly body: Buffer
 }
 
-/** The request with its whole body; undefined when that is too large. */
+/** The request with its whole body; undefined if the body is too large. */
 export async function readRequest(
   incoming: IncomingMessage,
   bodyBytesMax: number,
@@ -54,23 +54,22 @@ export async function readRequest(
 }
 
 /**
- * The time on every answer, 2026-11-20. The sandbox has no clock: but for its ids, the same request gets the
- * same answer.
+ * The time in every response, 2026-11-20. The sandbox has no clock: except for ids, equal requests get equal responses.
  */
 export const createdSeconds = 1_795_132_800
 
-/** What the sandbox sends: whole, or frame by frame. */
+/** A response of the sandbox: complete, or frame by frame. */
 export interface SandboxResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** One item is sent with a content-length, more of them chunked, one write each. */
   readonly frames: readonly (string | Buffer)[]
   readonly isStream: boolean
-  /** Wait between frames, as a model takes its time. */
+  /** Whether to wait between frames, like a slow model. */
   readonly isPaced: boolean
 }
 
-/** A request that a provider would refuse. The dialect chooses the words around it. */
+/** A request that a provider would refuse. The dialect chooses the form of the error. */
 export class SandboxFault extends Error {
   readonly status: 400 | 404 | 405 | 413 | 429
   readonly param: string | undefined
@@ -97,7 +96,7 @@ export function isArray(value: unknown): value is readonly unknown[] {
 
 const decodedBytesMax = 64 * 1024 * 1024
 
-/** Providers take compressed bodies, and some clients send nothing else. */
+/** Providers accept compressed bodies, and some clients send nothing else. */
 function decodedBody({ headers, body }: SandboxRequest): Buffer {
   const options = { maxOutputLength: decodedBytesMax }
   switch (headers['content-encoding']?.toLowerCase()) {
@@ -145,12 +144,12 @@ export function checkModel(model: unknown, notFound: (model: string) => string):
   return model
 }
 
-/** Whether a model is the one that takes its time. */
+/** Whether a model is the slow one. */
 export function isSlow(model: string): boolean {
   return model === 'sandbox-slow'
 }
 
-/** An answer of one JSON document. */
+/** A response of one JSON document. */
 export function jsonResponse(
   body: unknown,
   status = 200,
@@ -165,7 +164,7 @@ export function jsonResponse(
   }
 }
 
-/** An answer of bytes of some type. */
+/** A response of bytes of some type. */
 export function bytesResponse(body: string | Buffer, contentType: string): SandboxResponse {
   return {
     status: 200,
@@ -195,14 +194,14 @@ const echoCharactersMax = 200
 const tokenCharactersMax = 8
 const imageTokens = 85
 
-/** What a prompt holds: its text counts by bytes, each image or file as a fixed number of tokens. */
+/** The contents of a prompt: its text counts by bytes, each image or file as a fixed number of tokens. */
 export interface Prompt {
   readonly tokens: number
   readonly mediaTokens: number
   readonly lastText: string
 }
 
-/** The sandbox's answer, cut where the request's cap cuts it. */
+/** The sandbox's reply, truncated at the request's cap. */
 export interface Reply {
   readonly text: string
   /** One piece is one token; together they are the text. */
@@ -215,7 +214,7 @@ export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4)
 }
 
-/** The same words always get the same answer. */
+/** The same text always gets the same reply. */
 export function makeReply(lastText: string, tokensMax: number | undefined): Reply {
   const characters = Array.from(lastText.trim())
   const echo = characters.slice(0, echoCharactersMax).join('')
@@ -226,7 +225,7 @@ export function makeReply(lastText: string, tokensMax: number | undefined): Repl
   return { text: pieces.join(''), pieces, isCut: pieces.length < all.length }
 }
 
-/** Words with the space before them, long ones in pieces; no character is split. */
+/** Words with the space before them, long ones in pieces; characters are never split. */
 function split(text: string): readonly string[] {
   const pieces: string[] = []
   for (const word of text.match(/\s*\S+/g) ?? []) {
@@ -238,7 +237,7 @@ function split(text: string): readonly string[] {
   return pieces
 }
 
-/** Reads a list of messages in any of the dialects, with a system prompt beside it. */
+/** Reads a list of messages in any of the dialects, and a separate system prompt. */
 export function readPrompt(messages: unknown, system?: unknown): Prompt {
   const total = { textBytes: 0, media: 0 }
   measure(system, total)

@@ -8,27 +8,30 @@ import { faultResponse, ShopApi, type ShopResponse, type ShopRequest } from './s
 import { paymentJson, refundJson, kopecksOf, type ShopPayment } from './shop-objects.ts'
 import { Shop } from './shop.ts'
 
-/** How the next call of the API fails. `applied`: it is done, and the answer does not say so. `hang`: no answer comes. */
+/**
+ * How the next call of the API fails. `applied`: it takes effect, but the response does not say so. `hang`: there is no
+ * response.
+ */
 export type Fault =
   'applied-500' | 'applied-202' | 'applied-cut' | 'applied-hang' | '500' | '429' | 'cut' | 'hang'
 
-/** How notifications go out from now on. */
+/** How notifications are sent from now on. */
 interface NotifierTemper {
   /** How often each is sent. */
   copies: number
   delayMs: number
 }
 
-/** Waits before a notification that was not answered by 200 is sent again. */
+/** Delays before a notification without a 200 response is sent again. */
 const retriesMs = [500, 2000, 10_000, 60_000, 300_000]
 
-/** Sends notifications to the shop's address, until they are answered. */
+/** Sends notifications to the shop's address, until they are acknowledged. */
 class Notifier {
   readonly temper: NotifierTemper = { copies: 1, delayMs: 0 }
   readonly #stop = new AbortController()
   #url: string | undefined
 
-  /** From now on notifications go there; before, there are none. */
+  /** Sets the address for notifications; without one, none are sent. */
   notifyTo(url: string | undefined): void {
     this.#url = url
   }
@@ -63,7 +66,7 @@ class Notifier {
       await response.arrayBuffer()
       return response.status === 200
     } catch (error) {
-      // Whoever is to be told is not there: told again later.
+      // The receiver is unreachable: the notification is sent again later.
       if (error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError'))
         return false
       throw error
@@ -71,15 +74,15 @@ class Notifier {
   }
 }
 
-/** The payment sandbox, listening. Its members are the faults and events that tests and demos ask for. */
+/** The payment sandbox, listening. Its members are the faults and events that tests and demos trigger. */
 export interface PaymentSandbox {
   /** `http://127.0.0.1:PORT`; the API is below `/v3`. */
   readonly origin: string
   readonly shop: Shop
   readonly notifications: NotifierTemper
-  /** Calls of the API fail so, one by one. */
+  /** The faults of the next calls of the API, one each. */
   readonly faults: Fault[]
-  /** No call is answered while it is down. */
+  /** While it is down no call gets a response. */
   isDown: boolean
   notifyTo(url: string | undefined): void
   close(): Promise<void>
@@ -105,7 +108,7 @@ export async function startPaymentSandbox({ clock, port = 0 }: SandboxOptions): 
   const api = new ShopApi(shop, () => where.origin)
   const faults: Fault[] = []
   const server = createServer((incoming, response) => {
-    // What fails here is a client that left, or a fault of the sandbox: either way a cut answer says it.
+    // A failure here means a disconnected client, or a fault of the sandbox: a truncated response shows either.
     respond(incoming, response).catch(() => response.destroy())
   })
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -150,7 +153,7 @@ function answerApi(request: ShopRequest, response: ServerResponse, api: ShopApi,
   return sendJson(response, fault === 'applied-202' ? faultResponse(202) : answer)
 }
 
-/** Reasons that the page offers, as the API names them. */
+/** The page's reasons for a decline, by the API's names. */
 const reasons = [
   'insufficient_funds',
   '3d_secure_failed',
@@ -188,7 +191,7 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
-/** The page on which a customer pays, declines, or lets it wait. */
+/** The page on which a customer pays, declines, or leaves the payment open. */
 function payPage({ id, status, body }: ShopPayment): string {
   const text = body.confirmation?.locale === 'en_US' ? texts.en : texts.ru
   const method = body.payment_method_data?.type
@@ -210,7 +213,7 @@ ${body.save_payment_method === true ? `<p>${text.saves}</p>` : ''}
 <p><a href="${escaped(body.confirmation?.return_url ?? '')}">${text.back}</a></p></html>`
 }
 
-/** The page of a payment, and what is done on it. */
+/** The page of a payment, and the actions on it. */
 function answerPage({ method, path, body }: ShopRequest, response: ServerResponse, shop: Shop): void {
   const payment = shop.payment(/^\/pay\/([\w-]+)$/.exec(path)?.[1] ?? '')
   if (payment === undefined) {

@@ -34,7 +34,7 @@ function problem(status: number, code: string, description: string, parameter?: 
   return { status, json }
 }
 
-/** Sent instead of an answer when the shop is told to fail. */
+/** The response when the shop is told to fail. */
 export function faultResponse(status: 202 | 429 | 500): ShopResponse {
   if (status === 202) return { status, json: { type: 'processing', retry_after: 1000 } }
   return status === 429
@@ -58,7 +58,7 @@ export class ShopApi {
     const [id = '', key = ''] = Buffer.from(headers['authorization']?.replace(/^Basic /, '') ?? '', 'base64')
       .toString()
       .split(':')
-    // A real shop's key must not come here: its owner would believe in money that nobody sent.
+    // A real shop's key must not be used here: its owner would believe in payments that were never made.
     if (id === '' || !key.startsWith('test_'))
       return problem(401, 'invalid_credentials', 'Error in shopId or secret key')
     if (method === 'GET') return this.#get(path, request.query)
@@ -68,7 +68,7 @@ export class ShopApi {
     return this.#once(request)
   }
 
-  /** A key answers as it did first; with another body it is refused. */
+  /** A repeated key gets its first response; with another body it is refused. */
   #once(request: ShopRequest): ShopResponse {
     const { path, body } = request
     const key = request.headers['idempotence-key'] ?? ''
@@ -155,7 +155,7 @@ function list(items: readonly object[], query: URLSearchParams): ShopResponse {
   return ok({ type: 'list', items: items.slice(from, from + limit), ...more })
 }
 
-/** @throws ShopRefusal naming the first member that is wrong */
+/** @throws ShopRefusal naming the first invalid member */
 function read<S extends z.ZodType>(schema: S, text: string): z.output<S> {
   let value: unknown
   try {

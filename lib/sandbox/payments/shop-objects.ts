@@ -39,7 +39,7 @@ const metadata = z
 const returnUrl = z.url().max(2048)
 const locale = z.enum(['ru_RU', 'en_US']).optional()
 
-/** `POST /payments`: confirmed by the customer, or by a method that was saved before. */
+/** `POST /payments`: confirmed by the customer, or with a saved method. */
 export const paymentBody = z
   .strictObject({
     amount,
@@ -102,14 +102,14 @@ interface Cancellation {
   readonly reason: string
 }
 
-/** A payment of the shop. What changes is changed in place. */
+/** A payment of the shop. It is changed in place. */
 export interface ShopPayment {
   readonly id: string
   status: 'pending' | 'succeeded' | 'canceled'
   readonly createdMs: number
   readonly body: PaymentBody
   method: 'bank_card' | 'sbp' | undefined
-  /** By which the card can be charged again. */
+  /** The id with which the card can be charged again. */
   savedMethodId: string | undefined
   cancellation: Cancellation | undefined
   refundedKopecks: number
@@ -139,7 +139,7 @@ function amountOf(kopecks: number): Amount {
 
 const methodTitles = { bank_card: 'Bank card *4477', sbp: 'SBP' }
 
-/** A payment as the API answers it. */
+/** A payment as the API returns it. */
 export function paymentJson(payment: ShopPayment, origin: string): object {
   const { id, status, body, method, savedMethodId, cancellation, refundedKopecks } = payment
   const type = method ?? body.payment_method_data?.type
@@ -179,7 +179,7 @@ export function paymentJson(payment: ShopPayment, origin: string): object {
   }
 }
 
-/** A refund as the API answers it. */
+/** A refund as the API returns it. */
 export function refundJson({ id, status, createdMs, body, cancellation }: ShopRefund): object {
   return {
     id,
@@ -192,7 +192,7 @@ export function refundJson({ id, status, createdMs, body, cancellation }: ShopRe
   }
 }
 
-/** A receipt as the API answers it. */
+/** A receipt as the API returns it. */
 export function receiptJson({ id, status, body }: ShopReceipt): object {
   const number = String(Number.parseInt(id.slice(-6), 16))
   return {

@@ -12,7 +12,7 @@ import type {
 
 const payableMs = 3_600_000
 
-/** Why the shop will not do it, as the API says it. */
+/** The shop's refusal, in the API's words. */
 export class ShopRefusal extends Error {
   readonly parameter: string
 
@@ -22,18 +22,18 @@ export class ShopRefusal extends Error {
   }
 }
 
-/** Told when a state that the API notifies is reached. */
+/** Called when a state is reached for which the API sends a notification. */
 type OnEvent = (event: 'payment.succeeded' | 'payment.canceled' | 'refund.succeeded', id: string) => void
 
-/** What becomes of refunds and receipts that are made from now on. */
+/** The outcome of refunds and receipts created from now on. */
 interface ShopTemper {
   refunds: 'succeeded' | 'pending' | 'canceled'
   receipts: 'succeeded' | 'pending' | 'canceled'
-  /** Payments by a saved card: paid at once, waiting, or declined for this reason. */
+  /** The outcome of payments with a saved card: paid at once, pending, or declined for this reason. */
   savedCards: 'succeeded' | 'pending' | { readonly declined: string }
 }
 
-/** A shop of the payment provider, in memory: what it has taken and given back. */
+/** A shop of the payment provider, in memory: its payments and refunds. */
 export class Shop {
   readonly payments = new Map<string, ShopPayment>()
   readonly refunds = new Map<string, ShopRefund>()
@@ -43,7 +43,7 @@ export class Shop {
   readonly savedMethods = new Set<string>()
   readonly #clock: Clock
   readonly #onEvent: OnEvent
-  /** How far the shop's time is ahead. */
+  /** How far the shop's clock is ahead. */
   aheadMs = 0
 
   constructor(clock: Clock, onEvent: OnEvent) {
@@ -85,7 +85,7 @@ export class Shop {
     return payment
   }
 
-  /** The customer has paid. A payment that is not open stays as it is. */
+  /** The customer has paid. A payment that is not open stays unchanged. */
   pay(payment: ShopPayment, method: 'bank_card' | 'sbp'): void {
     if (payment.status !== 'pending') return
     payment.status = 'succeeded'
@@ -164,7 +164,7 @@ export class Shop {
     return this.#addReceipt({ type, payment_id, refund_id, settlements })
   }
 
-  /** Takes money by a saved card, with nobody to ask. */
+  /** Charges a saved card, without the customer's confirmation. */
   #charge(payment: ShopPayment): void {
     const { savedCards } = this.temper
     if (savedCards === 'succeeded') this.pay(payment, 'bank_card')
