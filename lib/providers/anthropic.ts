@@ -2,7 +2,7 @@ import type { CredentialRefusal } from './credential-refusals.ts'
 import type { KnownProvider } from './known-provider.ts'
 
 const credentialRefusals: readonly CredentialRefusal[] = [
-  // Other 401s come of headers that a client can send, such as those of OAuth.
+  // Other 401s come from headers that a client can send, such as those of OAuth.
   ({ status, type, message }) =>
     status === 401 &&
     type === 'authentication_error' &&

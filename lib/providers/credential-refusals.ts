@@ -1,7 +1,7 @@
-/** A provider's error answer, as far as it is read: exact values, never words somewhere in it. */
+/** The fields of a provider's error response that are read: exact values, never words inside a text. */
 export interface ErrorFields {
   readonly status: number
-  /** `error.code`, or `code` where the error is not nested. */
+  /** `error.code`, or `code` if the error is not nested. */
   readonly code: string
   readonly type: string
   /** Google's `error.status`. */
@@ -12,13 +12,13 @@ export interface ErrorFields {
 }
 
 /**
- * Whether an error is about our key or about who pays for it, in the provider's own codes. A client chooses its bodies,
- * headers and paths, so errors that those can bring about are left out: rights of a key to one endpoint or model, a body that
- * is wrong, a limit that is reached.
+ * Whether an error is about the gateway's key or its billing, in the provider's own codes. A client chooses bodies,
+ * headers and paths, so errors that these can cause are left out: a key's rights to one endpoint or model, an invalid
+ * body, a reached limit.
  */
 export type CredentialRefusal = (error: ErrorFields) => boolean
 
-/** OpenAI's codes, which servers of its format have taken over. */
+/** OpenAI's codes, which servers of its format have adopted. */
 export const openaiRefusals: readonly CredentialRefusal[] = [
   ({ status, code, type }) => status === 401 && (code === 'invalid_api_key' || type === 'invalid_api_key'),
   ({ status, code }) => (status === 401 || status === 403) && code === 'account_deactivated',
@@ -31,7 +31,7 @@ export const openaiRefusals: readonly CredentialRefusal[] = [
 /** A 402 of any other company is about money too. */
 export const isPaymentRequired: CredentialRefusal = ({ status }) => status === 402
 
-/** Of companies whose 401 has no code; no request of a client can bring it about. */
+/** For companies whose 401 has no code; no client request can cause it. */
 export const refusalsByStatus: readonly CredentialRefusal[] = [
   ({ status }) => status === 401,
   ...openaiRefusals,

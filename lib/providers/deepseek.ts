@@ -6,9 +6,9 @@ export const deepseek: KnownProvider = {
   dialects: { openai: 'https://api.deepseek.com/v1', anthropic: 'https://api.deepseek.com/anthropic/v1' },
   streamUsage: 'inject',
   credentialRefusals: refusalsByStatus,
-  // https://api-docs.deepseek.com/quick_start/pricing: both are modes of the model of the day.
+  // https://api-docs.deepseek.com/quick_start/pricing: both are modes of the current model.
   modelAliases: { 'deepseek-chat': 'deepseek-v', 'deepseek-reasoner': 'deepseek-v' },
-  // Its tools come with instructions of some hundred tokens.
+  // For tools it adds instructions of some hundred tokens.
   tokenizer: { ...openaiTokenizer, forTools: 230, definitions: 1 },
   reasoningMembers: /^thinking\.type$/,
 }

@@ -27,11 +27,11 @@ export const google = {
   // https://ai.google.dev/gemini-api/docs/priority-inference
   sellsTiers: true,
   tokenizer: { factor: 1, perMessage: 0, perRequest: 1, forTools: 0, definitions: 1 },
-  // Its OpenAI endpoint counts thinking nowhere else.
+  // Its OpenAI endpoint counts thinking only there.
   tokensInTotalOnly: 'output',
   readsCompletionTokens: true,
   reasoningMembers: /thinking_?(?:budget|level)$|^reasoning_effort$/i,
-  // It bills a page as an image.
+  // It bills a page like an image.
   pageTokens: 1120,
   readsVideosByFrame: true,
   hasOwnVideoLengths: true,

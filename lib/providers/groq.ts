@@ -7,7 +7,7 @@ export const groq: KnownProvider = {
   credentialRefusals: refusalsByStatus,
   readsCompletionTokens: true,
   reasoningMembers: /^(?:reasoning_effort|reasoning\.effort)$/,
-  // Its messages list what was run.
+  // Its messages list the tools that ran.
   tellsSearches: true,
   // https://console.groq.com/docs/speech-to-text
   audioSecondsMin: 10,

@@ -19,7 +19,7 @@ import { venice } from './venice.ts'
 import { xai } from './xai.ts'
 import { zai } from './zai.ts'
 
-/** Providers by their names, which are the kinds of those that the config says to be `like` them. */
+/** Providers by their names, which are the kinds that providers in the config can be `like`. */
 export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map<string, KnownProvider>(
   Object.entries({
     openai,
@@ -45,7 +45,7 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map<string
 
 const unknown: KnownProvider = { dialects: {}, streamUsage: 'as-sent' }
 
-/** Of a provider whose errors nobody has looked at: the codes of all who are known. */
+/** For a provider whose errors are unknown: the codes of all known providers. */
 export const anyRefusals: readonly CredentialRefusal[] = [
   ...openaiRefusals,
   ...anthropic.credentialRefusals,
@@ -53,7 +53,7 @@ export const anyRefusals: readonly CredentialRefusal[] = [
   isPaymentRequired,
 ]
 
-/** The provider of a kind, with little but the usual for one that is not known. */
+/** The provider of a kind; for an unknown kind the common behaviour. */
 export function knownProvider(kind: string): KnownProvider {
   return knownProviders.get(kind) ?? unknown
 }

@@ -8,7 +8,7 @@ const credentialRefusals: readonly CredentialRefusal[] = [
     /^(?:No auth credentials found|Missing Authentication header|User not found|Invalid API key)/i.test(
       message,
     ),
-  // It also says 402 to a request whose own max_tokens cost more than is left.
+  // It also responds with 402 to a request whose own max_tokens cost more than the remaining credit.
   ({ status, message }) => status === 402 && !/can only afford|fewer max_tokens/.test(message),
 ]
 
@@ -27,7 +27,7 @@ export const openrouter = {
     searchUsd: 0.1,
   },
   readsCompletionTokens: true,
-  // It may send to Alibaba.
+  // It may route to Alibaba.
   thinksBeyondCap: qwen.thinksBeyondCap,
   reasoningMembers: /^(?:reasoning_effort|reasoning\.\w+|thinking\.\w+)$/,
   // https://openrouter.ai/docs/guides/features/server-tools: `max_tool_calls` is 30 unless said, and at most.

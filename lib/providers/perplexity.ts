@@ -6,7 +6,7 @@ export const perplexity: KnownProvider = {
   dialects: { openai: 'https://api.perplexity.ai' },
   streamUsage: 'as-sent',
   credentialRefusals: refusalsByStatus,
-  // It bills the text alone.
+  // It bills only the text.
   tokenizer: { ...openaiTokenizer, perMessage: 0, perRequest: 0 },
   tellsSearches: true,
 }

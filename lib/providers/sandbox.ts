@@ -1,6 +1,6 @@
 import type { KnownProvider } from './known-provider.ts'
 
-/** Port 0 stands for the port of this machine on which the sandbox comes to listen when the gateway starts. */
+/** Port 0 stands for the local port on which the sandbox listens when the gateway starts. */
 const origin = 'http://127.0.0.1:0'
 
 export const sandbox: KnownProvider = {

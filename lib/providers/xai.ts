@@ -16,7 +16,7 @@ export const xai: KnownProvider = {
   // 49 of 49 recordings of `grok-3-mini`.
   billsReplacements: true,
   sellsTiers: true,
-  // Its tools come with instructions of some hundred tokens.
+  // For tools it adds instructions of some hundred tokens.
   tokenizer: { ...openaiTokenizer, forTools: 230, definitions: 1 },
   tokensInTotalOnly: 'reasoning',
   readsCompletionTokens: true,
