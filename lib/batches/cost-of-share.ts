@@ -14,19 +14,19 @@ import { sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import { addMeters, mapMeters, tokensOf, type Meters } from '../money/usage.ts'
 
-/** One share of a batch that is paid for, with the models that its requests name beside their own. */
+/** One paid share of a batch, with the models that its requests name beside their own. */
 export interface CostedShare {
   readonly share: BatchShare
   readonly model: ResolvedModel
   readonly price: Price
   readonly named: readonly NamedPrice[]
-  /** Embeddings are of lists of texts. */
+  /** The main meter is input: each request is a list of texts, as for embeddings. */
   readonly isOfInput: boolean
 }
 
 /**
- * What the requests of a batch to one model cost at a provider of a kind, with the models that they name beside it.
- * @throws GatewayError not_supported for tools and tiers that nothing pays for there
+ * The cost of a batch's requests to one model at a provider of a kind, with the models that they name beside it.
+ * @throws GatewayError not_supported for tools and tiers without a price there
  */
 export function costOfShare(
   costed: CostedShare,
@@ -46,7 +46,7 @@ export function costOfShare(
 
 type Priced = Parameters<typeof batchShareCost>[0]
 
-/** What is known of a share at a provider of a kind. */
+/** The facts and the price of a share at a provider of a kind. */
 function pricedAt(
   { share, model, price, isOfInput }: CostedShare,
   providerKind: string,
@@ -68,7 +68,7 @@ function pricedAt(
   }
 }
 
-/** What a model costs that requests of a batch name beside the one that answers. */
+/** The cost of a model that requests of a batch name beside the responding one. */
 export function namedShareCost(priced: Priced, named: NamedPrice, hold: Config['hold']): ExchangeCost {
   const { share } = priced
   const { names, price } = named
@@ -82,7 +82,7 @@ export function namedShareCost(priced: Priced, named: NamedPrice, hold: Config['
   return batchShareCost({ ...priced, ...advisedShare(share, named), price, isWritten: false }, hold)
 }
 
-/** What an advisor writes each time that it is asked the caps of the requests do not bound. */
+/** The requests' caps do not limit what an advisor writes each time it is called. */
 function advisedShare(
   share: BatchShare,
   { names, model }: NamedPrice,
@@ -100,9 +100,9 @@ function advisedShare(
 }
 
 interface DrawingRequests {
-  /** Tokens that all requests of the share give to read. */
+  /** Input tokens of all requests of the share. */
   readonly given: number
-  /** How many of them draw. */
+  /** The number of requests that make images. */
   readonly requests: number
 }
 
@@ -116,8 +116,8 @@ function drawnInBatch(share: BatchShare, price: Price, { given, requests }: Draw
 }
 
 /**
- * What one request of a batch is taken to read, and in `output` the most that can be written for it, by the models' names
- * at the provider: for results that do not tell. The empty name stands for the model of the first.
+ * The expected input of one request of a batch, and in `output` the most that can be written for it, by the models'
+ * names at the provider: for results that report none. The empty name stands for the first request's model.
  */
 export function eachRequest(
   shares: readonly CostedShare[],

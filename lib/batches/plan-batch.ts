@@ -27,16 +27,16 @@ import { namedModel, priceNamedModels, type NamedPrice } from '../models/request
 interface PricedShare {
   readonly share: BatchShare
   readonly model: ResolvedModel
-  /** Undefined for what is free. */
+  /** Undefined for a free endpoint. */
   readonly price: Price | undefined
   readonly mainMeter: Meter | undefined
-  /** Of the models that its requests name beside it. */
+  /** The prices of the models that its requests name beside it. */
   readonly named: readonly NamedPrice[]
 }
 
 /**
- * Decides on the models of all requests in a batch: each must be priced, allowed, and served by the one
- * provider that gets the batch, under the very name the request gives, since nothing is replaced inside.
+ * Resolves the models of all requests in a batch: each must be priced, allowed, and served by the one provider that
+ * gets the batch, under exactly the name in the request, since nothing inside is replaced.
  * @throws GatewayError with the place of the first request that is refused
  */
 export async function planBatch(
@@ -71,7 +71,7 @@ export async function planBatch(
   }
 }
 
-/** A batch to which requests are added later has no model and costs nothing; only xAI has such. */
+/** A batch to which requests are added later has no model and costs nothing; only xAI has such batches. */
 function planEmpty({ config }: BatchContext, route: Route): BatchPlan {
   const chosen = defaultProvider(config, route)
   if (!hasXaiBatches(chosen)) {
@@ -85,7 +85,7 @@ function planEmpty({ config }: BatchContext, route: Route): BatchPlan {
   return { providers: [chosen], isPinned: false, model }
 }
 
-/** Batches of xAI's name no endpoint, and each of their requests may go to another. */
+/** xAI's batches name no endpoint, and each request may go to another one. */
 function requireEndpoint(
   { isSaidByEach, endpoint }: NonNullable<RequestFacts['batch']>,
   chosen: ChosenProvider | undefined,
@@ -153,7 +153,7 @@ function namedIn({ namedModels = {}, drawsWith = {} }: BatchShare): Parameters<t
   }
 }
 
-/** The model that a share's requests are for: named by them, by the body beside the path, or by the path. */
+/** The model of a share's requests: named by them, by the body beside the path, or by the path. */
 function nameOf({ model, firstAt }: BatchShare, { match }: Route, beside: string | undefined): string {
   const path = match.pathModel
   const ofAll = path ?? beside
@@ -169,7 +169,7 @@ function nameOf({ model, firstAt }: BatchShare, { match }: Route, beside: string
   return ofAll
 }
 
-/** Providers that serve all models, in the first one's order; the only one where objects are named. */
+/** Providers that serve all models, in the first one's order; the only possible one if objects are named. */
 function commonProviders(
   { config }: BatchContext,
   { dialect, providerName }: Route,
@@ -194,7 +194,7 @@ function commonProviders(
   return common ?? []
 }
 
-/** Nobody would be charged for what is free at some providers and may be paid for at others. */
+/** Requests that are free at some providers and paid at others would go uncharged. */
 function requireFree(
   { firstAt, endpoint }: BatchShare,
   served: readonly ChosenProvider[],
@@ -250,7 +250,7 @@ function modelOf(
   }
 }
 
-/** Totals of all its requests cost what they cost one by one. */
+/** Whether the totals of all its requests cost the same as the requests one by one. */
 function isSummable({ share, price }: PricedShare): boolean {
   if (price === undefined || share.units !== undefined) return false
   if (share.drawsWith !== undefined || share.namedModels !== undefined) return false
@@ -258,7 +258,7 @@ function isSummable({ share, price }: PricedShare): boolean {
   return price.above.length === 0 && (share.mayRunTools !== true || searches === undefined)
 }
 
-/** Names the request that an error is about. */
+/** Adds the place of the request to an error. */
 function at<T>(place: string, act: () => T): T {
   try {
     return act()

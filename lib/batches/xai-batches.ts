@@ -5,10 +5,10 @@ import type { NamedObject } from '../money/usage.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** Their results say neither which model made them nor how large, so they are all alike, and a batch of their own. */
+/** Their results name neither the model nor the size, so all must be alike, and in a batch of their own. */
 const mediaEndpoints = ['/v1/images/generations', '/v1/images/edits', '/v1/videos/generations']
 
-/** What xAI's batches may hold here. */
+/** The endpoints that an xAI batch may contain here. */
 const xaiEndpoints = ['/v1/chat/completions', '/v1/responses', ...mediaEndpoints]
 
 /** @throws GatewayError body_invalid */
@@ -38,7 +38,10 @@ function requireAlike(shares: readonly BatchShare[]): void {
   )
 }
 
-/** What each request of a batch of images or videos makes where its result does not tell, and the variant of its price. */
+/**
+ * The units that each request of a batch of images or videos makes if its result does not report them, and its price
+ * variant.
+ */
 export function madeByEach([share]: readonly BatchShare[]): Pick<
   BatchShare,
   'units' | 'unitsVariant' | 'imagesGiven'
@@ -57,7 +60,7 @@ export function madeByEach([share]: readonly BatchShare[]): Pick<
   }
 }
 
-/** Whether a provider's batches are those of xAI, which name no model and no endpoint, and to which requests are added. */
+/** Whether a provider's batches are xAI's, which name no model and no endpoint, and to which requests are added. */
 export function hasXaiBatches<Chosen extends { readonly provider: Pick<ProviderConfig, 'kind'> }>(
   chosen: Chosen | undefined,
 ): chosen is Chosen {
@@ -65,7 +68,7 @@ export function hasXaiBatches<Chosen extends { readonly provider: Pick<ProviderC
 }
 
 /**
- * The results of a batch that was made of a file are charged all together.
+ * The results of a batch that was created from a file are charged together.
  * @throws GatewayError not_supported
  */
 export async function requireAddable(
