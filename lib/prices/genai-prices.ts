@@ -14,7 +14,7 @@ interface TieredPrice {
   readonly tiers: readonly { readonly start: number; readonly price: number }[]
 }
 
-/** Prices by the source's names of what is counted. */
+/** Prices by the source's names of meters. */
 type ModelPrice = Readonly<Record<string, number | TieredPrice | undefined>>
 
 interface ConditionalPrice {
@@ -23,14 +23,14 @@ interface ConditionalPrice {
   readonly prices: ModelPrice
 }
 
-/** A model as @pydantic/genai-prices has it, in the package and in the file that is published with it. */
+/** A model in @pydantic/genai-prices, in the package and in the file published with it. */
 export interface GenaiModel {
   readonly id: string
   readonly match: MatchLogic
   readonly prices: ModelPrice | readonly ConditionalPrice[]
 }
 
-/** The source's names of what is priced by the million, and our meters. */
+/** The source's names of meters priced by the million, and the meters here. */
 const perMillion: ReadonlyMap<string, string> = new Map([
   ['input_mtok', 'input'],
   ['cache_read_mtok', 'cachedInput'],
@@ -44,14 +44,14 @@ const perMillion: ReadonlyMap<string, string> = new Map([
   ['output_image_mtok', 'imageOutput'],
 ])
 
-/** The same of what is priced by other counts, and how many units one of those is. */
+/** The same for meters priced by other counts, with the units in one of those. */
 const perCount: ReadonlyMap<string, readonly [meter: string, units: number]> = new Map([
   ['web_searches_kcount', ['searches', 1000]],
   ['requests_kcount', ['requests', 1000]],
   ['input_audio_hours', ['audioSeconds', 3600]],
 ])
 
-/** The versions of a price, oldest first. Of a day with several prices the highest of each meter counts. */
+/** The versions of a price, oldest first. For a day with several prices the highest of each meter counts. */
 export function genaiPrices(prices: GenaiModel['prices']): readonly ListPrice[] {
   if (!isConditional(prices)) return [oneListPrice(prices)]
   const versions: { from: string | undefined; price: ModelPrice }[] = []
@@ -95,7 +95,7 @@ function oneListPrice(price: ModelPrice): ListPrice {
   return listPrice({ perMillion: million, perUnit: unit, above })
 }
 
-/** What a model can be asked for by, where the source lists it. */
+/** The names of a model that the source lists. */
 export function exactNames({ id, match }: GenaiModel): readonly string[] {
   return [...new Set([...(isMatch(match, id) ? [id] : []), ...equalNames(match)])]
 }
@@ -105,7 +105,7 @@ function equalNames(logic: MatchLogic): readonly string[] {
   return 'equals' in logic ? [logic.equals] : []
 }
 
-/** Whether the source counts a name as a model. */
+/** Whether the source matches a name to a model. */
 export function isMatch(logic: MatchLogic, name: string): boolean {
   if ('and' in logic) return logic.and.every(one => isMatch(one, name))
   if ('or' in logic) return logic.or.some(one => isMatch(one, name))

@@ -1,20 +1,20 @@
 import { parseDecimal } from '../money/decimal.ts'
 import type { Decimal, Price } from '../money/price.ts'
 
-/** By what factor a price may rise or fall at once. Providers have cut prices to a fifth. */
+/** The factor by which a price may rise or fall at once. Providers have cut prices to a fifth. */
 const factorMax = 10n
 
-/** Whether a price differs from the one before so much that it is taken for a mistake. */
+/** Whether a price differs so much from the one before that it counts as a mistake. */
 export function isPriceJump(before: Decimal, after: Decimal): boolean {
   const [left, right] = [parseDecimal(before), parseDecimal(after)]
-  // What was free may get a price; what has one does not become free.
+  // A free meter may get a price; a priced one does not become free.
   return left > 0n && (right > left * factorMax || right * factorMax < left)
 }
 
 /** Prices by meter, in dollars. */
 export type Dollars = Record<string, string>
 
-/** A provider's list price in dollars, as the config writes prices. */
+/** A provider's list price in dollars, in the form of the config. */
 export interface ListPrice {
   readonly from?: string
   readonly usdPerMillion?: Dollars
@@ -27,15 +27,15 @@ export interface ListPrice {
   readonly factors?: Readonly<Record<string, string>>
 }
 
-/** Prices as a list has them: numbers, by our meters. */
+/** Prices of a list: numbers, by the meters here. */
 interface PricedMeters {
   readonly perMillion: ReadonlyMap<string, number>
   readonly perUnit: ReadonlyMap<string, number>
-  /** Prices of longer prompts: by the tokens that a prompt has more of. */
+  /** Prices of longer prompts, by the number of tokens that a prompt must exceed. */
   readonly above: ReadonlyMap<number, ReadonlyMap<string, number>>
 }
 
-/** A list price as the config writes it. */
+/** Converts a list price to the form of the config. */
 export function listPrice({ perMillion, perUnit, above }: PricedMeters): ListPrice {
   return {
     ...(perMillion.size > 0 && { usdPerMillion: dollars(perMillion) }),
@@ -55,8 +55,8 @@ function dollars(prices: ReadonlyMap<string, number>): Dollars {
 }
 
 /**
- * The config's prices have nine decimals. What has more is rounded up: nothing is sold below its cost. A negative price
- * keeps its sign, and is refused where it is read.
+ * The config's prices have nine decimals. A longer one is rounded up: nothing is sold below its cost. A negative price
+ * keeps its sign, and is refused when it is read.
  */
 function decimal(price: number): string {
   const exact = Number(price.toFixed(12))
@@ -67,14 +67,14 @@ function decimal(price: number): string {
 
 /** One amount of a price. */
 export interface PriceRow {
-  /** `input`, or `input above 200000` of long prompts. */
+  /** `input`, or `input above 200000` for long prompts. */
   readonly meter: string
   /** Roubles for a million units or for one. */
   readonly unit: 'million' | 'one'
   readonly amount: Decimal
 }
 
-/** Every amount of a price, by what it is called. */
+/** Every amount of a price, by its name. */
 export function priceRows({ rubPerMillion, rubPerUnit, above }: Price): readonly PriceRow[] {
   const rows = (
     table: Readonly<Record<string, Decimal>>,

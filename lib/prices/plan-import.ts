@@ -14,25 +14,25 @@ import { isMapping } from '../config/config-error.ts'
 /** A price that a list changes. */
 export interface PriceChange {
   readonly model: string
-  /** `input`, or `input above 200000` of long prompts. */
+  /** `input`, or `input above 200000` for long prompts. */
   readonly meter: string
   /** Dollars, for a million units or for one. */
   readonly unit: 'million' | 'one'
-  /** Null where there was none. */
+  /** Null if there was none. */
   readonly before: string | null
   readonly after: string
-  /** ISO time from which it holds. */
+  /** ISO time from which it applies. */
   readonly from: string
 }
 
-/** What a list changes. */
+/** The changes of a list. */
 export interface ImportPlan {
-  /** What the file of imported prices says of each model that changes. */
+  /** The entries of changed models for the file of imported prices. */
   readonly entries: ReadonlyMap<string, { readonly prices: readonly DollarPrice[] }>
   readonly changes: readonly PriceChange[]
-  /** Models whose price is in roubles or dollars of the operator's own. */
+  /** Models with a price in roubles or dollars of the operator's own. */
   readonly own: readonly string[]
-  /** Models that the list does not have. */
+  /** Models that are not in the list. */
   readonly absent: readonly string[]
 }
 
@@ -40,20 +40,20 @@ interface PlanOptions {
   readonly config: Pick<Config, 'models' | 'modelPatterns' | 'providers'>
   readonly origins: ReadonlyMap<string, PriceOrigin>
   readonly list: PriceList
-  /** When the new prices hold, in milliseconds since the epoch. */
+  /** When the new prices take effect, in milliseconds since the epoch. */
   readonly at: number
   /** Models whose prices may change by any factor. */
   readonly accepted: ReadonlySet<string>
 }
 
 const namedMax = 10
-/** Versions of a price that are over and still written. */
+/** How many past versions of a price are still written. */
 const pastMax = 12
 
 /**
- * Works out what a list changes of the models that are priced by lists. Meters that it does not have, tiers of service
- * and announced changes stay.
- * @throws PriceListError when prices of models that are here are negative, missing or far from what they were
+ * Determines what a list changes for the models that are priced by lists. Meters that are not in the list, service
+ * tiers and announced changes stay.
+ * @throws PriceListError when prices of configured models are negative, missing or far from their former values
  */
 export function planImport({ config, origins, list, at, accepted }: PlanOptions): ImportPlan {
   const entries = new Map<string, { readonly prices: readonly DollarPrice[] }>()
@@ -73,7 +73,7 @@ export function planImport({ config, origins, list, at, accepted }: PlanOptions)
     const change = changeOf(model, found, at)
     const problems = accepted.has(name) ? [] : missing(model, found, at)
     problems.push(...(change?.steps ?? []).flatMap(step => problemsOf(name, step, accepted.has(name))))
-    // A list that is wrong anywhere is not to be believed elsewhere, whether the model is sold today or not.
+    // A list with an error anywhere is not trusted elsewhere, whether the model is sold today or not.
     wrong.push(...problems)
     if (change === undefined) continue
     entries.set(name, { prices: change.versions })
@@ -88,7 +88,7 @@ function refusal(wrong: readonly string[]): string {
   return `is refused, and nothing is changed: ${wrong.slice(0, namedMax).join('; ')}${more}`
 }
 
-/** What a list may call a model: as its provider does, and of a pattern what it is known to cover. */
+/** The names that a list may use for a model: its provider's, and for a pattern the known names that it covers. */
 function listNames({ name, providers, names = [], upstreamModel }: ModelConfig): readonly string[] {
   const prefix = `${providers[0]}/`
   const bare = (one: string): string => (one.startsWith(prefix) ? one.slice(prefix.length) : one)
@@ -141,7 +141,10 @@ function isoSeconds(at: number): string {
 
 type Table = Readonly<Record<string, string | undefined>>
 
-/** What a list says of a table: nothing of meters that are priced in the other table, and no zeros for what has no price. */
+/**
+ * The list's new prices for a table: none for meters that are priced in the other table, and no zeros for meters
+ * without a price.
+ */
 function news(listed: Table | undefined, own: Table | undefined, other: Table | undefined): Table {
   return Object.fromEntries(
     Object.entries(listed ?? {}).filter(
@@ -151,7 +154,7 @@ function news(listed: Table | undefined, own: Table | undefined, other: Table | 
   )
 }
 
-/** The price with what the list says of it. */
+/** The price, overlaid with the list's prices. */
 function laidOver(price: DollarPrice, list: ListPrice): Omit<DollarPrice, 'from'> {
   const usdPerMillion = {
     ...price.usdPerMillion,
@@ -172,7 +175,7 @@ function laidOver(price: DollarPrice, list: ListPrice): Omit<DollarPrice, 'from'
 
 type Levels = NonNullable<DollarPrice['above']>
 
-/** Lists say 272000 or 271999 of the same level: the one that is here stays. */
+/** Lists say 272000 or 271999 for the same level: the existing one stays. */
 function levels(before: Levels, listed: NonNullable<ListPrice['above']>, base: Table): Levels {
   return listed.map(level => {
     const known = before.find(one => Math.abs(one.inputTokens - level.inputTokens) <= level.inputTokens / 100)
@@ -182,7 +185,7 @@ function levels(before: Levels, listed: NonNullable<ListPrice['above']>, base: T
   })
 }
 
-/** Every price of a version, by what it is called. */
+/** Every price of a version, by its name. */
 function pricesOf(
   price: DollarPrice,
 ): ReadonlyMap<string, { readonly unit: PriceChange['unit']; readonly usd: string }> {
@@ -199,7 +202,7 @@ function pricesOf(
   ])
 }
 
-/** A negative one stays as it is, to be refused. */
+/** A negative price stays unchanged, to be refused. */
 function canonical(usd: string): string {
   return usd.startsWith('-') ? usd : canonicalDecimal(usd)
 }
@@ -226,7 +229,7 @@ function problemsOf(model: string, step: Step, isAccepted: boolean): readonly st
   })
 }
 
-/** A list that prices tokens prices those that are read and those that are written. */
+/** A list with token prices must have prices for input and for output. */
 function missing({ name, list }: ModelConfig, found: readonly ListPrice[], at: number): string[] {
   const priced = list?.versions.findLast(({ from }) => startOf(from) <= at)?.usdPerMillion ?? {}
   const listed = found.findLast(({ from }) => startOf(from) <= at)?.usdPerMillion
@@ -239,21 +242,21 @@ function missing({ name, list }: ModelConfig, found: readonly ListPrice[], at: n
       ]
 }
 
-/** Files as an import makes them, by their paths, in the order in which they are written. */
+/** The files of an import, by their paths, in writing order. */
 export type ImportedFiles = ReadonlyMap<string, string>
 
 interface ImportInto {
-  /** The main file of the config, and all that it is read from. */
+  /** The main file of the config, and all files that it includes. */
   readonly configFile: string
   readonly files: readonly string[]
-  /** Says where the prices are from. */
+  /** The source of the prices. */
   readonly comment: string
 }
 
 /**
- * The file of imported prices, beside the config, with what a plan changes; and the config, where it does not include
+ * The file of imported prices, beside the config, with the changes of a plan; and the config, if it does not include
  * that file yet.
- * @throws PriceListError when either cannot be added to
+ * @throws PriceListError when either cannot be extended
  */
 export function importedPrices(plan: ImportPlan, { configFile, files, comment }: ImportInto): ImportedFiles {
   const file = join(dirname(configFile), 'prices.json')

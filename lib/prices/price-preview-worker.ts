@@ -10,14 +10,14 @@ import { openReports } from '../stores/open-store.ts'
 import { isPriceJump, priceRows } from './list-price.ts'
 import type { PreviewedChange, PreviewJob, PreviewMessage } from './price-previews.ts'
 
-// The thread of one preview. It says what changes, then what the charges would have come to, and ends.
+// The thread of one preview. It reports the changes, then the recomputed charges, and ends.
 const port = parentPort
 if (port === null) throw new Error('a preview runs in a thread of its own')
 
 const { file, store, prices, rates, before, now, since }: PreviewJob = workerData
 const tell = (message: PreviewMessage): void => port.postMessage(message)
 
-/** The configuration as it would be: its files, and one over them that nobody writes. */
+/** The configuration as it would be: its files, overlaid with one that is not written. */
 function previewed(): Config {
   const over = join(dirname(file), '.preview.json')
   const instead = new Map([[over, JSON.stringify({ include: [file], prices })]])

@@ -6,7 +6,7 @@ import type { DatedRate } from '../money/pricing.ts'
 import { priceInForce, type Decimal, type Price } from '../money/price.ts'
 import type { PriceRow } from './list-price.ts'
 
-/** What the section `prices` would say. */
+/** The previewed values of the section `prices`. */
 export interface PreviewedPrices {
   readonly usdRub?: Decimal
   readonly coefficient?: Decimal
@@ -21,19 +21,19 @@ export interface PreviewedChange {
   readonly after: Decimal
 }
 
-/** What a preview says: what would change, or why that cannot be or is not believed. */
+/** The result of a preview: the changes, or why they are impossible or not trusted. */
 export type PricePreview =
   | {
       readonly changes: readonly PreviewedChange[]
-      /** What the last 30 days would have come to, of models that change; undefined: too many charges to count. */
+      /** The recomputed cost of the last 30 days, for models that change; undefined: too many charges to count. */
       readonly costs: readonly ModelCost[] | undefined
     }
   | { readonly busy: true }
   | { readonly jump: PreviewedChange }
-  /** What is wrong with the files of the configuration. */
+  /** The errors in the files of the configuration. */
   | { readonly wrong: string }
 
-/** What the preview's thread is given. */
+/** The input of the preview's thread. */
 export interface PreviewJob {
   readonly file: string
   readonly store: Config['store']
@@ -45,30 +45,30 @@ export interface PreviewJob {
   readonly since: number
 }
 
-/** What it says: first what changes, then what the charges would have come to. */
+/** The thread's messages: first the changes, then the recomputed charges. */
 export type PreviewMessage = PricePreview | { readonly costs: readonly ModelCost[] }
 
-// Compiled, the thread's file is a .js file as this one is.
+// In a compiled build the thread's file is a .js file, like this one.
 const workerUrl = new URL(`./price-preview-worker${extname(import.meta.url)}`, import.meta.url)
 const lookedBackMs = 30 * 86_400_000
 const waitMsDefault = 30_000
 
 /**
- * Works out what other prices would mean, and changes nothing. The files are read and the charges priced on a thread of
- * their own, one preview at a time, so that no request of a client waits for it.
+ * Computes the effect of other prices, and changes nothing. A thread of its own reads the files and prices the charges,
+ * one preview at a time, so that no client request waits for it.
  */
 export class PricePreviews {
   readonly #waitMs: number
   #isBusy = false
 
-  /** @param waitMs how long charges are counted */
+  /** @param waitMs the time limit for counting charges */
   constructor(waitMs = waitMsDefault) {
     this.#waitMs = waitMs
   }
 
   /**
-   * @param config as it is in force
-   * @param rates the Central Bank's, as far as they are known
+   * @param config the config in force
+   * @param rates the Central Bank's, as far as known
    */
   async preview(
     config: Config,

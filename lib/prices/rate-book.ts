@@ -40,8 +40,8 @@ const powersOfTen: ReadonlyMap<string, Decimal> = new Map([
 ])
 
 /**
- * Reads the dollar's rate out of the Central Bank's daily XML, which is in windows-1251 and writes decimals with a comma.
- * @throws RateError for anything that is no such list, or a rate that is not above 0
+ * Reads the dollar's rate from the Central Bank's daily XML, which is in windows-1251 and writes decimals with a comma.
+ * @throws RateError for anything else, or a rate that is not above 0
  */
 export function readCbrRate(body: Buffer): DayRate {
   const root = readXml(body)
@@ -74,13 +74,13 @@ function readXml(body: Buffer): XmlDocument {
   }
 }
 
-/** Rates that are read: the month that prices may still be asked about. */
+/** The most rates to read: the month for which prices may still be needed. */
 const rowsMax = 40
 
-/** What became of a rate that was found. */
+/** The result of recording a rate. */
 interface NotedRate {
   readonly rate: DayRate
-  /** `known` where the day has its rate already. */
+  /** `known` if the day has its rate already. */
   readonly became: 'known' | RateRow['state']
   /** The rate that was in use before. */
   readonly before?: Decimal
@@ -93,7 +93,7 @@ export function readRates(records: RecordReader): Promise<readonly RateRow[]> {
 }
 
 /**
- * Keeps a rate that was found. One that differs from the rate before it by more than it may is held.
+ * Stores a new rate. One that differs from the rate before by more than the limit is held.
  * @param changePercentMax a decimal
  */
 export async function noteRate(
@@ -110,7 +110,7 @@ export async function noteRate(
   try {
     await records.write([{ write: records.build.insertInto('exchange_rates').values(row) }])
   } catch (error) {
-    // Another node was sooner.
+    // Another node was faster.
     if (error instanceof RecordConflictError) return { rate, became: 'known' }
     throw error
   }
@@ -118,14 +118,14 @@ export async function noteRate(
 }
 
 interface RateAcceptance {
-  /** The latest held one unless said. */
+  /** By default the latest held rate. */
   readonly day?: string | undefined
   /** For the operators' log. */
   readonly operator: string
 }
 
 /**
- * Has a held rate used.
+ * Puts a held rate into use.
  * @throws RateError when there is none
  */
 export async function acceptRate(
@@ -152,7 +152,7 @@ export async function acceptRate(
       actionStep(records, { operator, action: 'accept-rate', accountId: '', reason, at: now }),
     ])
   } catch (error) {
-    // Somebody else was sooner.
+    // Another operator was faster.
     throw error instanceof RecordConflictError ? notHeld(held.day, error) : error
   }
   return { ...held, state: 'used', accepted_at: now }
@@ -168,8 +168,8 @@ function notHeld(day: string, cause?: RecordConflictError): RateError {
 }
 
 /**
- * The rates to price by: the one in force, the one before it for what began then, and those to come. A rate holds from
- * midnight in Moscow on; the first that was ever found holds from the beginning.
+ * The rates for pricing: the one in force, the one before it for exchanges that began then, and future ones. A rate
+ * applies from midnight in Moscow on; the first one ever found applies from the beginning.
  */
 export function ratesInForce(
   rows: readonly Pick<RateRow, 'day' | 'usd_rub' | 'state'>[],

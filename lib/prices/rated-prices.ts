@@ -11,30 +11,30 @@ import { download } from '../upstream/outside-call.ts'
 import { readCbrRate, changePercent, noteRate, ratesInForce, readRates, type DayRate } from './rate-book.ts'
 
 interface RatedPricesOptions {
-  /** Loads what reads and writes rates. */
+  /** Loads the code that reads and writes rates. */
   readonly records: () => Promise<Records>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
   readonly bus: Pick<PipelineBus, 'emit'>
-  /** How often the Central Bank is asked, and the store; in milliseconds. */
+  /** How often to query the Central Bank, and the store; in milliseconds. */
   readonly askMs?: number
   readonly lookMs?: number
 }
 
 /** The rate of the next day is known from the afternoon on. */
 const askMsDefault = 3_600_000
-/** An operator accepts a rate, or another node finds one. */
+/** How often to look for a rate that an operator accepted or another node found. */
 const lookMsDefault = 60_000
 const timeoutMs = 15_000
 const bytesMax = 1024 * 1024
 
-/** Keeps the prices that follow the Central Bank's rate with it. What was found last is kept in the store. */
+/** Updates prices with the Central Bank's rate. The last rate is kept in the store. */
 export class RatedPrices {
   readonly #options: RatedPricesOptions
   #watched: { readonly config: Config; readonly apply: (config: Config) => Promise<void> } | undefined
   #records: Promise<Records> | undefined
   #rates: readonly DatedRate[] = []
-  /** Those that prices follow. */
+  /** The rates that prices currently follow. */
   #applied: readonly DatedRate[] = this.#rates
   #lookTimer: NodeJS.Timeout | undefined
   #askTimer: NodeJS.Timeout | undefined
@@ -46,7 +46,7 @@ export class RatedPrices {
     this.#options = options
   }
 
-  /** The config with its prices. Where no rate is known yet, the Central Bank is asked first. */
+  /** The config with its prices. Without a known rate, the Central Bank is queried first. */
   async priced(config: Config): Promise<Config> {
     if (config.rates === undefined) return config
     await this.#read()
@@ -59,8 +59,8 @@ export class RatedPrices {
   }
 
   /**
-   * Puts another config in force with its prices, and keeps them with the rate. One change after the other, so that what
-   * began sooner never comes last.
+   * Puts another config in force with its prices, and updates them with the rate. Changes run one after the other, so
+   * that an earlier one never takes effect last.
    */
   take(config: Config, apply: (config: Config) => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
@@ -70,8 +70,8 @@ export class RatedPrices {
   }
 
   /**
-   * From now on the prices of this config, which is in force, are kept with the rate.
-   * @param apply takes the config again, with other prices
+   * Starts updating the prices of this config, which is in force, with the rate.
+   * @param apply applies the config again, with other prices
    */
   watch(config: Config, apply: (config: Config) => Promise<void>): void {
     this.#watched = { config, apply }
@@ -80,7 +80,7 @@ export class RatedPrices {
     if (config.rates !== undefined && !this.#isClosed) this.#start(config)
   }
 
-  /** Ends what is under way. */
+  /** Ends the work in progress. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#stop()
@@ -98,7 +98,7 @@ export class RatedPrices {
     this.#askTimer = setInterval(ask, askMs)
     this.#lookTimer.unref()
     this.#askTimer.unref()
-    // What is kept may be of yesterday; nobody waits for news.
+    // The stored rate may be yesterday's; nothing waits for a new one.
     ask()
   }
 
@@ -109,7 +109,7 @@ export class RatedPrices {
     this.#askTimer = undefined
   }
 
-  /** Reads the rates as they are kept; where they are as before, what was read before stays. */
+  /** Reads the stored rates; if they are unchanged, the previous objects stay. */
   async #read(): Promise<void> {
     const { clock, records } = this.#options
     this.#records ??= records()
@@ -136,7 +136,7 @@ export class RatedPrices {
     return done
   }
 
-  /** Asks for the rate of today, and for the next one. Who fails is told; what is kept stays. */
+  /** Queries today's rate, and the next one. A failure is reported; the stored rates stay. */
   #ask(config: Config): Promise<void> {
     this.#asking ??= this.#askOnce(config).finally(() => (this.#asking = undefined))
     return this.#asking
@@ -151,7 +151,7 @@ export class RatedPrices {
       const today = moscowDay(clock.now())
       this.#records ??= this.#options.records()
       const rows = await readRates(await this.#records)
-      // Without a rate for today the latest may be tomorrow's.
+      // Without a rate for today the latest one may be tomorrow's.
       if (!rows.some(({ day }) => day <= today)) await this.#note(await find(today), rates)
       await this.#note(await find(), rates)
     } catch (error) {
@@ -170,7 +170,7 @@ export class RatedPrices {
   }
 }
 
-/** @param day of which the rate is wanted; the latest unless said */
+/** @param day the day of the rate; the latest by default */
 async function findRate(
   config: Config,
   { url, egress }: RateFeed,

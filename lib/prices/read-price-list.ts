@@ -11,11 +11,11 @@ export class PriceListError extends Error {
   }
 }
 
-/** What models cost, as somebody publishes it. */
+/** A published list of models' prices. */
 export interface PriceList {
   readonly source: 'genai-prices' | 'LiteLLM' | 'models.dev'
   /**
-   * The versions of a model's price, oldest first, by the first of its names that the list has.
+   * The versions of a model's price, oldest first, by the first of its names that is in the list.
    * @param provider a known provider
    * @throws PriceListError when the list's entry cannot be read
    */
@@ -23,9 +23,8 @@ export interface PriceList {
 }
 
 /**
- * Reads a list in one of the formats that are known: genai-prices' data.json, LiteLLM's
- * model_prices_and_context_window.json, models.dev's api.json. An entry is read when it is asked for, so that what is
- * wrong with models that are not here stops nothing.
+ * Reads a list in one of the known formats: genai-prices' data.json, LiteLLM's model_prices_and_context_window.json,
+ * models.dev's api.json. An entry is read on request, so that errors in other models' entries do no harm.
  * @throws PriceListError for anything else
  */
 export function readPriceList(text: string): PriceList {
@@ -113,7 +112,7 @@ function genaiList(providers: z.output<typeof genaiSchema>): PriceList {
   })
 }
 
-/** LiteLLM's names of a price, our meter, and how many of what it prices our price is for. */
+/** LiteLLM's names of prices, the meter here, and how many of LiteLLM's units the price here covers. */
 const liteLlmMillion: readonly (readonly [key: string, meter: string])[] = [
   ['input_cost_per_token', 'input'],
   ['cache_read_input_token_cost', 'cachedInput'],
@@ -185,13 +184,13 @@ function modelsDevList(providers: Readonly<Record<string, z.output<typeof models
     if (!tiers.success) throw new PriceListError(`has levels of ${name} that cannot be read`)
     const byLength = tiers.data.filter(({ tier }) => tier.type === 'context')
     const above = byLength.map(level => [level.tier.size, prices(level)] as const)
-    // The older form of the same; where both are there, the levels say it more exactly.
+    // The older form of the same levels; if both are present, the levels are more exact.
     if (above.length === 0 && over.success) above.push([200_000, prices(over.data)])
     return [listPrice({ perMillion, perUnit: new Map(), above: new Map(above) })]
   })
 }
 
-/** @throws PriceListError for what is no number */
+/** @throws PriceListError for a value that is not a number */
 function numberAt(
   entry: Readonly<Record<string, unknown>>,
   key: string,
