@@ -8,22 +8,22 @@ import type { ReportsOptions } from './shared/store-reports.ts'
 import type { Store, StoreOptions } from './store.ts'
 
 interface OpenOptions extends Pick<StoreOptions, 'clock' | 'riskRule' | 'log' | 'onAvailable'> {
-  /** The store can never be written again by this process. */
+  /** Called when this process can never write the store again. */
   readonly onLost?: (error: Error) => void
 }
 
-/** A store as it may be shown: without the password. */
+/** The store's name for display: without the password. */
 export function storeName(store: Config['store']): string {
   if (store.kind === 'sqlite') return store.file
   const { protocol, host, pathname } = new URL(store.url)
   return `${protocol}//${host}${pathname}`
 }
 
-// Each kind's modules are loaded only where it is used.
+// A process loads only the modules of the kind that it uses.
 
 /**
- * Opens the store that a config names, for writing.
- * @throws StoreLockedError when another process has a SQLite store
+ * Opens the configured store for writing.
+ * @throws StoreLockedError when another process has the SQLite store open
  * @throws StoreError when it cannot be used
  */
 export async function openStore(
@@ -39,8 +39,8 @@ export async function openStore(
 }
 
 /**
- * Makes sure that a start could open or make the store that a config names, and makes nothing that stays.
- * @throws StoreError in the words of a start
+ * Checks that a start could open or create the configured store. It leaves nothing behind.
+ * @throws StoreError with the message that a start would report
  */
 export async function checkStore(store: Config['store']): Promise<void> {
   if (store.kind === 'postgres') {
@@ -53,8 +53,8 @@ export async function checkStore(store: Config['store']): Promise<void> {
 }
 
 /**
- * Opens the store that a config names, for reading beside whoever writes it.
- * @param isServing the process serves others meanwhile: a SQLite file is read on a thread of its own
+ * Opens the configured store for reading, beside the process that writes it.
+ * @param isServing the process also serves requests: a SQLite file is then read on a thread of its own
  */
 async function openQueries(store: Config['store'], isServing = false): Promise<StoreQueries> {
   if (store.kind === 'postgres') {
@@ -67,8 +67,8 @@ async function openQueries(store: Config['store'], isServing = false): Promise<S
 }
 
 /**
- * Opens the reports of the store that a config names.
- * @throws StoreError when there is none, or it cannot be used
+ * Opens the reports of the configured store.
+ * @throws StoreError when there is no store, or it cannot be used
  */
 export async function openReports(
   store: Config['store'],
@@ -81,8 +81,8 @@ export async function openReports(
 }
 
 /**
- * Opens the business rows of the store that a config names, for reading.
- * @throws StoreError when there is none, or it cannot be used
+ * Opens the business rows of the configured store for reading.
+ * @throws StoreError when there is no store, or it cannot be used
  */
 export async function openRecordReader(
   store: Config['store'],

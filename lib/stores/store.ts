@@ -7,27 +7,27 @@ import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { Records } from './records/records.ts'
 
-/** What a store of either kind is opened with. Times in milliseconds. */
+/** Options of a store of either kind. Times in milliseconds. */
 export interface StoreOptions {
   readonly durability: 'strict' | 'relaxed'
   readonly clock: Clock
-  /** Measures leases and how old a hold is; tests bring their own. */
+  /** Measures leases and the age of holds; tests pass their own. */
   readonly steadyClock?: Clock
-  /** How long an exchange waits for a store that is out of order; a minute unless said. */
+  /** How long an exchange waits for a store that cannot be written; a minute by default. */
   readonly patienceMs?: number
-  /** From this many writes waiting on, new holds are refused. */
+  /** New holds are refused while at least this many writes wait. */
   readonly waitingMax?: number
-  /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
+  /** Returns how far worst cases may exceed an account's money at present; by default not at all. */
   readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
-  /** The store cannot be used any more, for this reason, or can be again. */
+  /** Called with the reason when the store becomes unusable, and with undefined when it is usable again. */
   readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
 }
 
 /** A hold that the process which placed it can no longer resolve. */
 type ReleasedHold = Pick<HoldRequest, 'exchangeId' | 'sequence' | 'accountId' | 'likelyMicros'>
 
-/** Everything a gateway keeps, opened for writing: on SQLite by its one writer, on PostgreSQL by any node. */
+/** Everything that a gateway stores, opened for writing: on SQLite by its one writer, on PostgreSQL by any node. */
 export interface Store {
   readonly ledger: Ledger
   readonly accounts: Accounts
@@ -35,18 +35,18 @@ export interface Store {
   readonly users: UserRows
   readonly settings: AccountSettings
   readonly reports: Reports
-  /** Business rows. What builds their queries is loaded with the first call. */
+  /** Business rows. The first call loads the modules that build their queries. */
   records(): Promise<Records>
-  /** What a crash had left open and opening the store resolved. */
+  /** Holds that a crash left open and that opening the store released. */
   readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }
-  /** Whether the store was made just now. */
+  /** Whether opening it created the store. */
   readonly isNew: boolean
-  /** Why it cannot be written at present, as far as is known; undefined when all is well. */
+  /** Why the store cannot be written at present, as far as is known; undefined when it can be. */
   failure(): LedgerUnavailableError | undefined
   /** Operations that wait to be written. */
   writesWaiting(): number
-  /** Ends holds past their expiry; answers how many. */
+  /** Ends holds past their expiry; resolves with their number. */
   expireHolds(): Promise<number>
-  /** Writes what is queued, then gives the store free. May be called again. */
+  /** Writes queued operations, then releases the store. May be called again. */
   close(): Promise<void>
 }

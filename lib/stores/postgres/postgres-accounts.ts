@@ -19,9 +19,9 @@ import type { SqlStatement } from '../shared/store-queries.ts'
 import { runAll } from './postgres-queries.ts'
 
 /**
- * Books money in or out, within a transaction; answers the balance. The same movement again changes nothing.
- * @throws AccountError account_not_found, idempotency_conflict, and balance_insufficient when what is left would
- * not cover the open holds
+ * Books money in or out, within a transaction; returns the balance. Repeating a movement changes nothing.
+ * @throws AccountError account_not_found, idempotency_conflict, and balance_insufficient when the rest would not cover
+ * the open holds
  */
 export async function bookMovement(
   queries: PostgresQueries,
@@ -61,20 +61,20 @@ interface PostgresAccountsOptions {
   readonly keys: MemoryKeyDirectory
   readonly clock: Clock
   readonly riskRule: () => RiskRule
-  /** This node among those that keys are announced to. */
+  /** This node's id among the nodes that keys are announced to. */
   readonly owner: string
 }
 
-/** How often and how long a change is tried when the connection fails. */
+/** How many times a change is attempted when the connection fails, and the delay between attempts. */
 const attempts = 4
 const retryMs = 250
-/** How long a change of keys waits for the other nodes; what is not heard of by then is read soon after. */
+/** How long a change of keys waits for the other nodes; a node that has not read it by then does so soon after. */
 const heardMsMax = 1000
 const heardEveryMs = 10
 
 /**
- * Changes of accounts and keys on PostgreSQL, each a transaction. Ids are made before the first attempt and
- * each step is one that finds itself done, so that an attempt whose answer was lost is repeated safely.
+ * Changes of accounts and keys on PostgreSQL, each a transaction. Ids are generated before the first attempt and each
+ * step detects that it is already done, so that an attempt whose result was lost can be repeated safely.
  */
 export class PostgresAccounts extends StoredAccounts {
   readonly #options: PostgresAccountsOptions
@@ -104,12 +104,12 @@ export class PostgresAccounts extends StoredAccounts {
     return this.#change(queries => runAll<Row>(queries, statements))
   }
 
-  /** Waits until the nodes that live know of keys what stands in the database. */
+  /** Waits until the live nodes have read the current rows of keys. */
   protected override async told(column: 'id' | 'account_id', value: string): Promise<void> {
     try {
       await this.#waitUntilHeard(column, value)
     } catch (error) {
-      // The change itself is done, and a new key's value is known to nobody else.
+      // The change is committed, and the value of a new key, which is stored nowhere, must reach the caller.
       if (!isStoreFailure(error)) throw error
     }
   }

@@ -1,4 +1,6 @@
-/** As `riskOf` of `lib/ledger/risk.ts`; none for a node of an earlier release, which does not send the rule. */
+/**
+ * The same as `riskOf` of `lib/ledger/risk.ts`; zero for a node of an earlier release, which does not send the rule.
+ */
 export const riskFunction = `
 CREATE OR REPLACE FUNCTION risk_of(paid BIGINT, base BIGINT, rate BIGINT, most BIGINT) RETURNS BIGINT
 LANGUAGE sql IMMUTABLE AS $$
@@ -7,7 +9,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 `
 
-/** Writes what has become of an account whose row is locked: what is free pays what it owes first. */
+/** Writes the new state of an account whose row is locked: free money first pays its debt. */
 export const accountFunction = `
 CREATE OR REPLACE FUNCTION write_account(
   account TEXT, balance BIGINT, debt BIGINT, held BIGINT, worst BIGINT, paid_in BIGINT, moment BIGINT)
@@ -30,7 +32,7 @@ BEGIN
 END $$;
 `
 
-/** The branch of `apply_operations` that places and raises holds: admitted is what fits both of its sums. */
+/** The branch of `apply_operations` that places and grows holds: it admits what fits both sums. */
 export const applyHold = `ELSIF o.kind IN ('hold', 'grow') THEN
       ending := CASE o.kind WHEN 'hold' THEN 'held' ELSE 'grown' END;
       more_likely := o.amount;

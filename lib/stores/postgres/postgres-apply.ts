@@ -1,12 +1,12 @@
 import { accountFunction, applyHold, applyMovement, riskFunction } from './postgres-apply-parts.ts'
 
 /**
- * Applies a batch of operations as one statement, which is one transaction and one way to the database and
- * back. Operations go account by account, in one order for all nodes, so that nobody waits in a circle; those
- * of one account in the order they came in. The account's row is locked while its operations are decided.
+ * Applies a batch of operations as one statement, which is one transaction and one round trip. Operations run account
+ * by account, in the same order on all nodes, so that they do not deadlock; those of one account run in the order they
+ * arrived. The account's row is locked while its operations are decided.
  *
- * Every operation may be repeated when the answer to it was lost: what stands under its request id is looked
- * at before anything is done. Answers a row for each: its index, how it ended, and up to four amounts.
+ * Every operation may be repeated when its result was lost: the function first checks the rows that the request's id
+ * already has. It returns a row for each operation: its index, how it ended, and up to four amounts.
  */
 export const applyOperations = `${riskFunction}${accountFunction}
 DROP FUNCTION IF EXISTS apply_operations(JSON);

@@ -4,20 +4,20 @@ import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import { errorWords } from '../../platform/log.ts'
 import { StoreError } from '../shared/store-queries.ts'
 
-/** A connection of one's own. */
+/** A dedicated connection. */
 export type PostgresClient = Client
-/** Connections that are lent for a statement or a transaction. */
+/** Connections that are acquired for a statement or a transaction. */
 export type PostgresPool = Pool
 
-/** What runs statements: a connection of its own, or one of a pool's. */
+/** Runs statements: a dedicated connection, or one of a pool. */
 export type PostgresQueries = Pick<Client, 'query'>
 
-/** A statement that may take another time than most; 0 stands for the usual one. */
+/** A statement with a timeout of its own; 0 means the usual one. */
 export type TimedQuery = QueryConfig<unknown[]> & { readonly query_timeout?: number }
 
 const bigint = 20
 const types = new TypeOverrides()
-// The driver hands BIGINT over as text. All of ours are times, counts and micro-roubles.
+// The driver returns BIGINT as text. All of ours are times, counts and micro-roubles.
 types.setTypeParser(bigint, 'text', text => {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new RangeError(`${text} in the store is no safe integer`)
@@ -30,7 +30,7 @@ function clientConfig(url: string): ClientConfig {
     types,
     application_name: 'gateway',
     connectionTimeoutMillis: 5_000,
-    // Nothing here takes as long, so what does is a lock or a connection that will not come back.
+    // No statement here takes as long; one that does waits for a lock or a dead connection.
     lock_timeout: 5_000,
     statement_timeout: 10_000,
     query_timeout: 15_000,
@@ -40,8 +40,8 @@ function clientConfig(url: string): ClientConfig {
 }
 
 /**
- * Opens a connection for one purpose. `onLost` is told when it ends by itself, which may be before it was
- * handed over.
+ * Opens a connection for one purpose. `onLost` is called when it ends by itself, which may be before the promise
+ * resolves.
  * @throws Error when the database cannot be reached, or refuses
  */
 export async function connectPostgres(
@@ -54,10 +54,10 @@ export async function connectPostgres(
   return client
 }
 
-/** How long the other side may take to end a connection too, in milliseconds. */
+/** How long the other side may take to end a connection, in milliseconds. */
 const endMs = 2_000
 
-/** Ends connections, without waiting long for a database that does not answer. */
+/** Ends connections, without waiting long for a database that does not respond. */
 export async function endPostgres(connections: Pick<Client, 'end'> | Pick<Pool, 'end'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, endMs)
@@ -68,31 +68,31 @@ export async function endPostgres(connections: Pick<Client, 'end'> | Pick<Pool, 
   }
 }
 
-/** Connections for what is not of the moment: reports, and changes of accounts and keys. */
+/** Connections for work that is not urgent: reports, and changes of accounts and keys. */
 export function postgresPool(url: string, onLost: (error: Error) => void): PostgresPool {
   const pool = new Pool({ ...clientConfig(url), max: 4, allowExitOnIdle: true })
   pool.on('error', onLost)
-  // The pool listens to the ones that are idle; an error that nobody listens to would end the process.
+  // The pool listens for errors of idle connections only; an error without a listener would end the process.
   pool.on('connect', client => client.on('error', onLost))
   return pool
 }
 
-/** Reading everything, as `verify` does, takes what it takes. */
+/** Reading everything, as `verify` does, may exceed every timeout. */
 export const withoutTimeouts = 'SET LOCAL statement_timeout = 0'
 
 /**
- * Classes of errors that are of what was asked: its values, what stands there already, its size, what our own
- * function says of it. All others are the store's, as also a table that is not there or may not be written:
- * what is owed meanwhile can be written when the store is in order.
+ * SQLSTATE classes of errors that the statement caused: its values, a conflict with existing rows, its size, or an
+ * exception of our own function. All others are failures of the store, including a table that is missing or cannot be
+ * written: what is owed then can be written when the store is repaired.
  */
 const ownFailures = /^(22|23|54|P0)/
 
-/** Whether the store failed, and not what was asked of it. What was sent may have been done or not. */
+/** Whether the store failed, and not the statement. What was sent may or may not be done then. */
 export function isStoreFailure(error: unknown): boolean {
   return !(error instanceof DatabaseError) || !ownFailures.test(error.code ?? '')
 }
 
-/** The SQLSTATE of a failure, or what the connection says of its own. */
+/** The SQLSTATE of a failure, or the connection's own error code. */
 export function postgresErrorCode(error: unknown): string {
   if (error instanceof DatabaseError) return error.code ?? 'unknown'
   return (error as NodeJS.ErrnoException | undefined)?.code ?? 'connection'
@@ -118,7 +118,7 @@ export async function transaction<T>(
   }
 }
 
-/** A store that cannot be reached, as whoever starts the gateway is told. */
+/** The error for a store that cannot be reached, for the person who starts the gateway. */
 export function cannotConnect(url: string, cause: unknown): StoreError {
   const { host, pathname } = new URL(url)
   const reason = cause instanceof Error && cause.message !== '' ? cause.message : postgresErrorCode(cause)
@@ -127,7 +127,7 @@ export function cannotConnect(url: string, cause: unknown): StoreError {
   return new StoreError(message, { cause })
 }
 
-/** As callers are told that a transaction could not be written. */
+/** The error that callers get when a transaction could not be written. */
 export function notWritten(cause: unknown): LedgerUnavailableError {
   return new LedgerUnavailableError(`the store cannot be written: ${errorWords(cause)}`, { cause })
 }

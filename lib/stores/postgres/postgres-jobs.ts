@@ -18,10 +18,10 @@ interface PostgresJobsOptions {
   readonly durable: (ticket: Ticket) => Promise<PostgresAnswer>
 }
 
-/** Nodes that ask for due jobs at once share them, and none waits for another. */
+/** Nodes that claim due jobs at the same time share them, and none waits for another. */
 const shared = ' FOR UPDATE SKIP LOCKED'
 
-/** Jobs on PostgreSQL: whoever ends one locks its account, so that of several nodes one does. */
+/** Jobs on PostgreSQL: ending a job locks its account, so that only one of several nodes does it. */
 export class PostgresJobs {
   readonly #options: PostgresJobsOptions
 

@@ -31,7 +31,7 @@ import { dropped, kept, writtenWithin } from '../shared/write-batch.ts'
 import type { Ticket } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 
-/** Why a node that is not heard of takes nothing new. */
+/** Why a node that has lost its database accepts nothing new. */
 export function lostTouch(): LedgerUnavailableError {
   return new LedgerUnavailableError('this node has lost touch with its database')
 }
@@ -39,16 +39,16 @@ export function lostTouch(): LedgerUnavailableError {
 interface PostgresLedgerOptions {
   readonly queue: WriteQueue<PostgresOperation>
   readonly queries: StoreQueries
-  /** Runs statements as one transaction; answers the rows of the last one. */
+  /** Runs statements as one transaction; resolves with the rows of the last one. */
   readonly change: (statements: readonly SqlStatement[]) => Promise<readonly object[]>
   readonly clock: Clock
-  /** Time that nobody can set, by which holds expire. */
+  /** A clock that cannot be set, by which holds expire. */
   readonly steadyClock: Clock
-  /** How long an exchange waits for a store that is out of order, before it is cut. */
+  /** How long an exchange waits for a store that cannot be written, before it is cut. */
   readonly patienceMs: number
   /** Names this node in the holds it places. */
   readonly owner: string
-  /** Whether the others know that this node lives; if not, they give back what it holds. */
+  /** Whether the other nodes know that this node is alive; if not, they release its holds. */
   readonly isHeard: () => boolean
   readonly riskRule: () => RiskRule
 }
@@ -86,7 +86,7 @@ class PostgresHold implements Hold {
     if (budget !== undefined) this.budget = budget
   }
 
-  /** Answers may come in another order than they were given in; no total ever falls. */
+  /** Results may arrive in another order than their requests were sent; no total ever falls. */
   raise({ likelyMicros, worstMicros }: HeldSums): void {
     this.likelyMicros = Math.max(this.likelyMicros, likelyMicros)
     this.worstMicros = Math.max(this.worstMicros, worstMicros)
@@ -98,7 +98,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
   readonly #options: PostgresLedgerOptions
   readonly #queue: WriteQueue<PostgresOperation>
   readonly #jobs: PostgresJobs
-  /** Those that this node has placed. */
+  /** Holds that this node has placed. */
   readonly #openHolds = new OpenList<PostgresHold>()
   readonly #knownPrices = new Set<string>()
 
@@ -147,7 +147,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     const at = this.#options.clock.now()
     const rule = this.#options.riskRule()
     const members = holdMembers(open, totals, rule, at)
-    // Totals, so that it may be sent again when its answer was lost.
+    // Sends totals, so that the operation may be repeated when its result was lost.
     const ticket = this.#queue.add({ kind: 'grow', account, exchange, sequence, key, at, ...members }, kept)
     const answer = await this.#durable(ticket)
     if (answer.ending !== 'grown') throw holdRefusal(answer, open, totals, rule, at)
@@ -162,7 +162,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     const at = this.#options.clock.now()
     const ticket = this.#queue.add(postgresCharge(open, at, request, { lines, costMicros, flags }), {
       isKept: true,
-      // What will never be charged must not be held either.
+      // What will never be charged must not stay held.
       onRefused: () => void this.#release(open, 'released'),
     })
     const { ending, one, two } = await this.#durable(ticket)
@@ -189,7 +189,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
   }
 
   async balance(accountId: string): Promise<Balance> {
-    // Behind what this node has queued, so that it sees its own releases.
+    // Queued behind this node's own writes, so that it sees its own releases.
     const ticket = this.#queue.add({ kind: 'balance', account: accountId }, dropped)
     const failure = await ticket.batch.ended
     if (failure !== undefined) throw failure
@@ -211,7 +211,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     return expired.length
   }
 
-  /** Ends holds that were found to belong to nobody any more; those that have ended meanwhile stay as they are. */
+  /** Ends holds whose owner is gone; those that have ended since stay as they are. */
   async endHolds(holds: readonly HoldRequest[], state: 'released' | 'expired'): Promise<void> {
     await Promise.all(holds.map(hold => this.#durable(this.#release(hold, state))))
   }
@@ -258,7 +258,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
 
   #addPrices(prices: readonly Price[]): Ticket[] {
     const unknown = prices.filter(price => !this.#knownPrices.has(price.hash))
-    // In one order on every node, so that two that start at once do not wait for each other.
+    // In the same order on every node, so that two that start at the same time do not deadlock.
     return unknown
       .toSorted((a, b) => (a.hash < b.hash ? -1 : 1))
       .map(price => {
@@ -272,7 +272,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
       })
   }
 
-  /** Resolves when a kept operation is written, also when that takes more than one attempt. */
+  /** Resolves when a kept operation is written, even if that takes more than one attempt. */
   async #durable(ticket: Ticket): Promise<PostgresAnswer> {
     const error = await writtenWithin(ticket.batch, this.#options.patienceMs)
     if (error !== undefined) throw error
@@ -286,7 +286,7 @@ function openHold(hold: Hold): PostgresHold {
   return hold
 }
 
-/** @throws AccountError when the operation alone could not stand */
+/** @throws AccountError when the database refused this operation alone */
 function answerTo(ticket: Ticket): PostgresAnswer {
   const refused = ticket.batch.refusalAt(ticket.index)
   if (refused !== undefined) throw refused

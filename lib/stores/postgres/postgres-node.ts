@@ -9,36 +9,36 @@ interface PostgresNodeOptions {
   readonly url: string
   readonly id: string
   readonly keys: MemoryKeyDirectory
-  /** Time that nobody can set. */
+  /** A clock that cannot be set. */
   readonly steadyClock: Clock
-  /** How long a node that is not heard of keeps its holds. */
+  /** How long a silent node keeps its holds. */
   readonly leaseMs: number
-  /** Ends what nodes that are gone have left open. */
+  /** Ends holds that dead nodes have left open. */
   readonly endOrphaned: () => Promise<void>
   readonly onError: (error: unknown) => void
 }
 
-/** How often keys are read whether or not a change was announced, and a lost connection is tried again. */
+/** How often keys are read, announced or not, and a lost connection is reopened. */
 const tickMs = 500
 
 /**
- * How long the database may owe an answer. A connection that breaks is made anew in less; whoever waits for this node
- * should not wait for longer.
+ * How long a query may stay unanswered. A broken connection is replaced in less; callers that wait for this node should
+ * not wait longer.
  */
 const answerMs = 3_000
 
 /**
- * A change with a lower number may be committed after one with a higher; so many are read again each time, and
- * what is announced whatever its number.
+ * A change with a lower version may be committed after one with a higher, so each read goes back this many versions,
+ * and includes announced keys whatever their version.
  */
 const versionsAgain = 100
 
-/** Nodes that died leave their row behind, and by then nothing else. */
+/** A node that died leaves its row behind; its holds have ended by then. */
 const forgetNodes = `DELETE FROM nodes WHERE lease_until < now() - interval '1 hour'`
 
 /**
- * A node among others: says that it lives, hears of changes to keys, and finds what nodes that died have left
- * open. All of it on one connection, so that whoever does not hear is also not heard.
+ * One node of several: renews its lease, reads changes of keys, and finds what dead nodes have left open. The lease and
+ * the keys share one connection, so that a node that receives no changes does not renew its lease either.
  */
 export class PostgresNode {
   readonly #options: PostgresNodeOptions
@@ -48,11 +48,11 @@ export class PostgresNode {
   #beatAt = 0
   /** Keys that were announced and have not been read since. */
   #announced = new Set<string>()
-  /** Since when the database owes an answer; undefined while it owes none. */
+  /** Since when a query is unanswered; undefined while none is. */
   #askedAt: number | undefined
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
-  /** The database is out of reach, and that has been told. */
+  /** The database is out of reach, and that was reported. */
   #isOut = false
   #isClosed = false
 
@@ -67,20 +67,20 @@ export class PostgresNode {
   }
 
   /**
-   * Whether the others know that it lives. If not, they give back what it holds, and it may not know which keys
-   * are revoked.
+   * Whether the other nodes know that this node is alive. If not, they release its holds, and it may not know which
+   * keys are revoked.
    */
   get isHeard(): boolean {
     const { steadyClock, leaseMs } = this.#options
     return steadyClock.now() - this.#beatAt < leaseMs
   }
 
-  /** Whether the database answers. Every tick asks it, so a node that has nothing to write knows too. */
+  /** Whether the database answers. Every tick sends a query, so a node that has nothing to write knows too. */
   get isAnswered(): boolean {
     return this.#askedAt === undefined || this.#options.steadyClock.now() - this.#askedAt < answerMs
   }
 
-  /** Says that this node is gone, where it can still be said. */
+  /** Removes this node's row, if the database can still be reached. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -91,7 +91,7 @@ export class PostgresNode {
     try {
       await client.query('DELETE FROM nodes WHERE id = $1', [this.#options.id])
     } catch (error) {
-      // Its lease will end instead.
+      // Its lease ends instead.
       this.#options.onError(error)
     }
     await endPostgres(client)
@@ -123,7 +123,7 @@ export class PostgresNode {
       this.#askedAt = undefined
       if (steadyClock.now() - this.#beatAt < leaseMs / 3) return
       await this.#beat(client)
-      // When the database was away, the others need the time of a lease to be heard of again.
+      // After an outage of the database, the other nodes have the time of a lease to renew theirs.
       if (steadyClock.now() - this.#connectedAt > leaseMs) {
         await this.#options.endOrphaned()
         await client.query(forgetNodes)
@@ -172,7 +172,7 @@ export class PostgresNode {
     )
     for (const row of rows) {
       this.#version = Math.max(this.#version, row.version)
-      // What was read may be older than what this node itself did meanwhile; a revocation is for good.
+      // The row may be older than what this node itself has done since; a revocation is final.
       const known = this.#options.keys.findByDigest(row.digest)
       if (known?.revokedAt === undefined) this.#options.keys.put(row.digest, keyRecord(row))
     }

@@ -8,8 +8,8 @@ import { writeDetails, storable, type HoldOwner } from '../shared/store-operatio
 import { AccountError, accountNotFound } from '../../accounts/accounts.ts'
 
 /**
- * What a batch is asked to do, as `apply_operations` reads it. `account` and `kind` say where and what; the
- * other members are what each kind takes.
+ * An operation of a batch, as `apply_operations` reads it. `kind` and `account` say what to do for which account; the
+ * other members depend on the kind.
  */
 export interface PostgresOperation {
   readonly kind:
@@ -25,49 +25,49 @@ export interface PostgresOperation {
     | 'price'
     | 'balance'
   readonly account: string
-  /** The exchange's id; of a price its hash. */
+  /** The exchange's id; for a price its hash. */
   readonly exchange?: string
   readonly sequence?: number
   readonly key?: string
-  /** Of a hold what it is likely to cost, of a charge what it costs; of a hold that grows the totals. */
+  /** For a hold its likely cost, for a charge its cost; for a hold that grows the new total. */
   readonly amount?: number
-  /** Of a hold the most that it can cost; and without trust, where that is more. */
+  /** For a hold the most that it can cost; and the same without trust, where that is more. */
   readonly worst?: number
   readonly untrusted?: number
-  /** The rule by which an account's risk is worked out. */
+  /** The rule that gives an account's risk. */
   readonly risk_base?: number
   readonly risk_rate?: number
   readonly risk_max?: number
   readonly at?: number
-  /** The node that placed the hold; of an object its credential. */
+  /** The node that placed the hold; for an object or a job its credential. */
   readonly owner?: string
-  /** Of a job its deadline. */
+  /** When the hold expires; for a job its deadline. */
   readonly expires?: number
   /** The kind and id of the job that is opened, charged or released with the operation. */
   readonly job_kind?: string
   readonly job?: string
-  /** Of the end of a job: a name of its own, by which it is known when it is sent again. */
+  /** For the end of a job: an id of this operation, which identifies it when it is sent again. */
   readonly ended_by?: string
-  /** When a job is asked after first; of an object its place in lists. */
+  /** When a job is polled first; for an object when it enters lists. */
   readonly due?: number
   readonly budget?: number
   readonly from_day?: number
   readonly until_day?: number
-  /** How a hold ends that is not charged. */
+  /** How a hold without a charge ends. */
   readonly state?: 'released' | 'expired'
   readonly day?: number
   readonly provider?: string
   readonly model?: string
   readonly dialect?: string
-  /** Of an object its kind, of a job what submitted it. */
+  /** For an object its kind, for a job the operation that submitted it. */
   readonly operation?: string
   readonly outcome?: string
-  /** Of a charge whose usage it is, of a movement where the money comes from. */
+  /** For a charge the source of its usage, for a movement the source of the money. */
   readonly source?: string
-  /** Of a price its body, of an object its id. */
+  /** For a price its body, for an object its id. */
   readonly lines?: string
   readonly raw?: string | null
-  /** Of objects and jobs their facts, of a movement its reason. */
+  /** For objects and jobs their facts, for a movement its reason. */
   readonly details?: string | null
   readonly flags?: string
 }
@@ -98,17 +98,17 @@ export interface PostgresAnswer {
   readonly four: number | null
 }
 
-/** The rule of risk as operations carry it. */
+/** The risk rule as members of an operation. */
 export function riskMembers({ baseMicros, perRoubleMicros, maxMicros }: RiskRule) {
   return { risk_base: baseMicros, risk_rate: perRoubleMicros, risk_max: maxMicros }
 }
 
-/** What decides about an account, where an answer has it. */
+/** The account's amounts in a result that has them. */
 export function accountMoney({ one, two, three, four }: PostgresAnswer): AccountMoney {
   return { netMicros: one ?? 0, heldMicros: two ?? 0, worstMicros: three ?? 0, paidMicros: four ?? 0 }
 }
 
-/** A charge as `apply_operations` takes it. */
+/** A charge as an operation for `apply_operations`. */
 export function postgresCharge(
   hold: HoldOwner,
   at: number,
@@ -143,7 +143,7 @@ export function postgresCharge(
 
 type Sums = Pick<HoldRequest, keyof HeldSums | 'strictMicros'>
 
-/** What an operation says of a hold's sums, and of what they must fit into. */
+/** The members of an operation for a hold's sums, and for the limits that they must fit. */
 export function holdMembers(
   { budget }: Pick<HoldRequest, 'budget'>,
   sums: Sums,
@@ -162,7 +162,7 @@ export function holdMembers(
   }
 }
 
-/** What a hold, or its growth, did not fit into. */
+/** The error for a hold, or its growth, that was refused. */
 export function holdRefusal(
   answer: PostgresAnswer,
   hold: HoldRequest,
@@ -186,7 +186,7 @@ export function holdRefusal(
   return refusal(ending, hold)
 }
 
-/** Why an operation on a hold came to nothing. */
+/** The error for an operation on a hold that failed. */
 export function refusal(ending: PostgresAnswer['ending'], hold: HoldRequest): Error {
   if (ending === 'account_not_found') return accountNotFound(hold.accountId)
   if (ending === 'hold_not_open') return new HoldResolvedError(hold, 'released')

@@ -20,9 +20,9 @@ async function schemaVersion(queries: PostgresQueries): Promise<number> {
 }
 
 /**
- * Brings the schema up to date. Of several nodes that start at once one does it and the others wait.
- * @returns whether the store was made just now
- * @throws StoreError when it is of a newer program, or of one too old
+ * Upgrades the schema. Of several nodes that start at the same time one does it and the others wait.
+ * @returns whether it created the store
+ * @throws StoreError when a newer program wrote the store, or it is too old
  */
 export function migratePostgres(pool: PostgresPool): Promise<boolean> {
   return transaction(pool, 'BEGIN', async queries => {
@@ -39,8 +39,8 @@ export function migratePostgres(pool: PostgresPool): Promise<boolean> {
 }
 
 /**
- * What a store has yet to take; undefined where there is none.
- * @throws StoreError when it is of a newer program, or of one too old
+ * The steps that a store still lacks; undefined when there is no store.
+ * @throws StoreError when a newer program wrote the store, or it is too old
  */
 async function stepsOf(pool: PostgresPool): Promise<ReturnType<typeof missingSteps> | undefined> {
   const { rows } = await pool.query<{ found: string | null }>("SELECT to_regclass('gateway_schema') AS found")
@@ -49,7 +49,7 @@ async function stepsOf(pool: PostgresPool): Promise<ReturnType<typeof missingSte
 }
 
 /**
- * Makes sure that a store can be read by this program.
+ * Checks that this program can read the store.
  * @throws StoreError when there is none, or it is of another release
  */
 async function checkPostgresVersion(pool: PostgresPool): Promise<void> {
@@ -66,13 +66,13 @@ async function checkPostgresVersion(pool: PostgresPool): Promise<void> {
   }
 }
 
-/** `?`, which SQLite takes as it is, as PostgreSQL's `$1`. */
+/** Replaces `?`, which SQLite accepts unchanged, with PostgreSQL's `$1`, `$2` and so on. */
 function numbered(sql: string): string {
   let count = 0
   return sql.replaceAll('?', () => `$${(count += 1)}`)
 }
 
-/** Runs statements that either store understands, one after the other; answers the rows of the last one. */
+/** Runs statements that both stores understand, one after the other; returns the rows of the last one. */
 export async function runAll<Row extends object>(
   queries: PostgresQueries,
   statements: readonly SqlStatement[],
@@ -101,7 +101,7 @@ async function readRows<Row extends object>(
   }
 }
 
-/** The longest that a timer takes: three weeks. */
+/** The longest delay that a timer accepts: more than three weeks. */
 const longMs = 2 ** 31 - 1
 
 /** Reads a database through a pool, which stays open. */
@@ -123,7 +123,7 @@ async function connectedPool(
   url: string,
   check: (pool: PostgresPool) => Promise<unknown>,
 ): Promise<PostgresPool> {
-  // A connection that is lost while idle is made anew when it is needed.
+  // A connection that is lost while idle is replaced when one is needed.
   const pool = postgresPool(url, () => undefined)
   try {
     await check(pool)
@@ -135,8 +135,8 @@ async function connectedPool(
 }
 
 /**
- * Makes sure that a start could open a database, or make a store in it, and changes nothing.
- * @throws StoreError when it cannot be reached, or has a store of a newer program, or of one too old
+ * Checks that a start could open a database, or create a store in it. Changes nothing.
+ * @throws StoreError when it cannot be reached, or has a store that a newer program wrote or that is too old
  */
 export async function checkPostgresStore(url: string): Promise<void> {
   const pool = await connectedPool(url, stepsOf)

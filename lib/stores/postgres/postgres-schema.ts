@@ -29,8 +29,8 @@ CREATE TABLE nodes (
 );`
 
 /**
- * Requests and tokens of keys by the minute, for the plugin rate-limit. Not logged: a crash of the database may
- * forget a minute, and counting takes no disk.
+ * Requests and tokens of keys by the minute, for the plugin rate-limit. Unlogged: counting writes no log to the disk,
+ * and a crash of the database may lose a minute.
  */
 const rateCounts = `CREATE UNLOGGED TABLE rate_counts (
   key TEXT PRIMARY KEY,
@@ -39,8 +39,8 @@ const rateCounts = `CREATE UNLOGGED TABLE rate_counts (
 );`
 
 /**
- * The tables of a PostgreSQL store: SQLite's, and besides what several nodes need. Accounts carry what is held, so that
- * one row decides an admission; keys a version, by which other nodes notice changes; nodes a lease.
+ * The tables of a PostgreSQL store: SQLite's, with what several nodes need. Accounts store what is held, so that one
+ * row decides an admission; keys have a version, by which other nodes notice changes; nodes have a lease.
  */
 export const postgresSchema: StoreSchema = {
   baseline: {

@@ -16,12 +16,15 @@ interface WriterOptions {
   readonly durability: 'strict' | 'relaxed'
 }
 
-/** What gathered while the database was away goes in pieces: each is one statement, and must end in time. */
+/**
+ * Operations that were collected while the database was away are sent in parts: each is one statement, and must end in
+ * time.
+ */
 const operationsMax = 1000
 
 /**
- * `relaxed` waits for the database's decision, and not for its disk. `strict` waits for both, also where the
- * database is set to wait for none; a setting that waits for more stays.
+ * `relaxed` waits for the database's decision, but not for its disk. `strict` waits for both, even where the database
+ * is set to wait for neither; a setting that waits for more is kept.
  */
 const commits = {
   relaxed: 'SET synchronous_commit = off',
@@ -29,12 +32,14 @@ const commits = {
     WHERE current_setting('synchronous_commit') = 'off'`,
 }
 
-/** The function waits for locks and then reads what is there now; one snapshot for all of it would fail instead. */
+/**
+ * The function waits for locks and then reads the current rows; with one snapshot for all of it, it would fail instead.
+ */
 const isolation = 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 const apply = { name: 'apply', text: 'SELECT * FROM apply_operations($1)' }
 
-/** Runs batches, one at a time, on a connection of its own that is made anew when it is lost. */
+/** Runs batches, one at a time, on a dedicated connection that is reopened when it is lost. */
 export class PostgresWriter {
   readonly #options: WriterOptions
   #client: PostgresClient | undefined
@@ -43,18 +48,18 @@ export class PostgresWriter {
     this.#options = options
   }
 
-  /** Never throws: what went wrong is in the report. After an error the batch may be written or not. */
+  /** Never throws: the report has the error. After an error the batch may or may not be written. */
   async run(operations: readonly PostgresOperation[]): Promise<BatchReport> {
     const answers: Answer[] = []
     const refusals: Refusal[] = []
     try {
-      // Without operations it asks the database too: that is how a lost one is found again.
+      // Sends a query even without operations: that is how a lost database is found again.
       for (let from = 0; from === 0 || from < operations.length; from += operationsMax) {
         await this.#runSome(operations, from, answers, refusals)
       }
       return { answers, refusals }
     } catch (error) {
-      // What the old connection still does, the next one waits for: both lock the same accounts.
+      // The next connection waits for what the old one still does: both lock the same accounts.
       void this.close()
       const message = errorWords(error)
       return { error: { code: postgresErrorCode(error), message }, answers: [], refusals: [] }
@@ -80,7 +85,7 @@ export class PostgresWriter {
     } catch (error) {
       if (isStoreFailure(error)) throw error
     }
-    // Something among them cannot stand. Once more, one by one, to find it and keep the rest.
+    // One of the operations is invalid. Runs them again one by one, to find it and keep the rest.
     for (let index = from; index < until; index += 1) {
       try {
         answers.push(...(await this.#apply(operations, index, index + 1)))
@@ -107,7 +112,7 @@ export class PostgresWriter {
       await client.query(commits[durability])
       await client.query(isolation)
     } catch (error) {
-      // One for each attempt would be left, until the database has no more.
+      // Otherwise each attempt would leave a connection open, until the database has no more.
       void client.end()
       throw error
     }

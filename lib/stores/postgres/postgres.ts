@@ -30,19 +30,19 @@ import { StoreUserRows } from '../shared/store-user-rows.ts'
 
 export interface PostgresStoreOptions extends StoreOptions {
   readonly url: string
-  /** How long a node that is not heard of keeps its holds; half a minute unless said. */
+  /** How long a silent node keeps its holds; half a minute by default. */
   readonly leaseMs?: number
 }
 
-/** What a database takes in a few seconds. */
+/** What a database writes in a few seconds. */
 const waitingMax = 20_000
 const leaseMsDefault = 30_000
-/** How often a store is looked at that can be lost without a write. */
+/** How often to check a store, which can be lost without a write. */
 const checkMs = 500
 
 /**
  * Opens a PostgreSQL store as one of its nodes; an empty database becomes a new store.
- * @throws StoreError when it cannot be reached or used, or is of a newer program
+ * @throws StoreError when it cannot be reached or used, or a newer program wrote it
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, log } = options
@@ -68,14 +68,14 @@ function statementsOn(pool: PostgresPool) {
   }
 }
 
-/** Holds are ended this many at a time, as one batch. */
+/** Holds that are ended at a time, as one batch. */
 const holdsAtOnce = 1000
 
 const selectOpen = `SELECT exchange_id AS "exchangeId", sequence, account_id AS "accountId", key_id AS "keyId",
   amount_micros AS "likelyMicros",
   worst_micros AS "worstMicros" FROM holds WHERE state = 'open' AND owner <> 'jobs'`
 
-/** Ends holds that nobody resolves any more, of whichever node. Those of jobs belong to all nodes. */
+/** Ends holds, of any node, that their node can no longer resolve. Those of jobs belong to all nodes. */
 class PostgresOpenHolds {
   readonly #queries: StoreQueries
   readonly #ledger: PostgresLedger
@@ -85,12 +85,12 @@ class PostgresOpenHolds {
     this.#ledger = ledger
   }
 
-  /** Those of nodes that have closed. */
+  /** Ends holds of nodes that have closed. */
   endAbandoned(): Promise<readonly HoldRequest[]> {
     return this.#end('owner NOT IN (SELECT id FROM nodes)')
   }
 
-  /** Those of nodes that have closed, or whose lease is over. */
+  /** Ends holds of nodes that have closed, or whose lease is over. */
   endOrphaned(): Promise<readonly HoldRequest[]> {
     return this.#end('owner NOT IN (SELECT id FROM nodes WHERE lease_until > now())')
   }
@@ -101,7 +101,7 @@ class PostgresOpenHolds {
       const holds = await this.#queries.all<HoldRequest>(
         `${selectOpen} AND ${condition} ORDER BY created_at, exchange_id, sequence LIMIT ${holdsAtOnce}`,
       )
-      // `expired`, so that a node which was only thought to be gone can still charge what it owes.
+      // `expired`, so that a node which was only presumed dead can still charge what it owes.
       await this.#ledger.endHolds(holds, 'expired')
       ended.push(...holds)
       if (holds.length < holdsAtOnce) return ended

@@ -21,24 +21,24 @@ export const customerColumns = {
     operator: 'TEXT NOT NULL',
     note: 'TEXT NOT NULL',
   },
-  /** An account that was given its starting credit. The email stands as a digest of its normal form. */
+  /** An account that received its starting credit. The email is stored as a digest of its normalized form. */
   starting_credits: {
     email_digest: 'TEXT PRIMARY KEY',
     account_id: 'TEXT NOT NULL UNIQUE REFERENCES accounts (id)',
-    /** Days since the epoch in Moscow, and the place among the credits of the day. */
+    /** Days since the epoch in Moscow, and the position among the credits of the day. */
     day: 'INTEGER NOT NULL',
     place: 'INTEGER NOT NULL',
     amount_micros: 'BIGINT NOT NULL CHECK (amount_micros > 0)',
     at: 'BIGINT NOT NULL',
   },
-  /** A charge's correction: what of it was given back, or taken again of what had been given back. */
+  /** A correction of a charge: money that was returned, or charged again of what had been returned. */
   charge_corrections: {
     exchange_id: 'TEXT NOT NULL',
     sequence: 'BIGINT NOT NULL',
     /** 1 for the first correction of the charge. */
     revision: 'BIGINT NOT NULL CHECK (revision > 0)',
     account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
-    /** Given back; negative: taken again. */
+    /** Returned; negative: charged again. */
     amount_micros: 'BIGINT NOT NULL CHECK (amount_micros <> 0)',
     /** Milliseconds since the epoch. */
     at: 'BIGINT NOT NULL',
@@ -50,7 +50,7 @@ export const customerColumns = {
 
 export type AccountNoteRow = RowOf<typeof customerColumns.account_notes>
 
-/** What is kept of customers; notes and corrections are append-only. */
+/** Tables about customers; notes and corrections are append-only. */
 export function customerTables({ table, appendOnly }: TableWords): string {
   return `
 ${table(customerColumns, 'invitations', ['PRIMARY KEY (account_id, email)'])}
@@ -68,7 +68,7 @@ ${appendOnly('charge_corrections')}
 `
 }
 
-/** What of a charge was given back, as a column of a query of `charges`. */
+/** What corrections have returned of a charge, as a column of a query of `charges`. */
 export const returnedColumn = `(SELECT CAST(coalesce(sum(given.amount_micros), 0) AS BIGINT)
   FROM charge_corrections AS given
   WHERE given.exchange_id = charges.exchange_id AND given.sequence = charges.sequence) AS returned_micros`

@@ -3,7 +3,7 @@ import { budgetDay, dayStart } from '../../ledger/key-spending.ts'
 import type { RecordReader } from './records.ts'
 import type { RawBuilder, Sql } from 'kysely'
 
-/** What happened since today began, and what waits for a person. */
+/** Sums since the beginning of today, and counts of what waits for a person. */
 const sums = {
   paidMicros: (sql, from) =>
     sql`SELECT coalesce(sum(amount_micros), 0) FROM payments WHERE credited_at >= ${from}`,
@@ -21,7 +21,7 @@ const sums = {
   blocked: sql => sql`SELECT count(*) FROM accounts WHERE blocked_at IS NOT NULL`,
   /** Transfers without an owner. */
   queued: sql => sql`SELECT count(*) FROM transfers WHERE state = 'queued'`,
-  /** Payments of which the provider says something else. */
+  /** Payments of which the provider reports something different. */
   differing: sql => sql`SELECT count(*) FROM payments WHERE difference IS NOT NULL`,
   pending: sql => sql`SELECT count(*) FROM payments WHERE state = 'pending'`,
   heldRates: sql => sql`SELECT count(*) FROM exchange_rates WHERE state = 'held'`,
@@ -39,7 +39,7 @@ export async function readToday(records: RecordReader, from: number): Promise<To
   return Object.fromEntries(Object.entries(row).map(([name, sum]) => [name, Number(sum)])) as Today
 }
 
-/** What most is charged for. */
+/** An account, a model, a key or an outcome, with its charges. */
 interface Spender {
   readonly name: string
   readonly charges: number
@@ -51,8 +51,8 @@ type Column = (typeof columns)[keyof typeof columns]
 const shownMax = 50
 
 /**
- * What was charged since a moment, the largest first, at most 50. Moscow's whole days are read from their sums; a day that
- * begins elsewhere has the charges of a part of one beside them.
+ * Charges since a time, summed by a column, largest sum first, at most 50. Whole days in Moscow are read from their
+ * sums; of a day that has begun before the time, the charges themselves are read.
  */
 export async function readSpenders(
   records: RecordReader,
@@ -91,7 +91,7 @@ async function readSums(records: RecordReader, column: Column, fromDay: number):
   return rows.map(spenderOf)
 }
 
-/** The charges of a day from a moment on, found by the ids that its sums have. */
+/** The charges of a day from a time on, found by the ids in its sums. */
 async function readPart(
   records: RecordReader,
   column: Column,
@@ -127,7 +127,7 @@ function spenderOf({ name, charges, micros }: Readonly<Record<keyof Spender, unk
   return { name: String(name), charges: Number(charges), micros: Number(micros) }
 }
 
-/** A charge as operators meet it in a list of all. */
+/** A charge as operators see it in the list of all charges. */
 export interface ListedCharge extends Pick<
   ChargeRecord,
   'requestId' | 'sequence' | 'at' | 'keyId' | 'provider' | 'model' | 'outcome' | 'amountMicros'
@@ -136,12 +136,12 @@ export interface ListedCharge extends Pick<
 }
 
 interface ChargeQuery {
-  /** Empty: of any. */
+  /** Empty: any request. */
   readonly requestId: string
   readonly accountId: string
   readonly model: string
   readonly outcome: string
-  /** Milliseconds since the epoch: from one on, and before another. */
+  /** Milliseconds since the epoch; `from` is inclusive, `until` exclusive. */
   readonly from?: number
   readonly until?: number
   readonly isDescending?: boolean
@@ -149,12 +149,12 @@ interface ChargeQuery {
   readonly offset: number
 }
 
-/** Charges that are looked through for a model or an outcome, the first in the order of the list. */
+/** Charges that are scanned for a model or an outcome, the first in the order of the list. */
 const lookedMax = 5000
 
 /**
- * Charges of all accounts, the newest first unless said. What is sought by model or outcome is sought among the first of
- * them, and days are found by the ids that their sums have, so that no question takes longer the more charges there are.
+ * Charges of all accounts, newest first by default. A search by model or outcome scans only the first of them, and days
+ * are found by the ids in their sums, so that no search takes longer the more charges there are.
  */
 export async function searchCharges(
   reader: RecordReader,
@@ -177,7 +177,7 @@ interface Ids {
   last?: number
 }
 
-/** Between which ids the charges of some time lie. A day without charges has no sums: the nearest one is taken. */
+/** The range of ids in which the charges of a period are. A day without charges has no sums: the nearest one counts. */
 async function idsOf(reader: RecordReader, { accountId, from, until }: ChargeQuery): Promise<Ids> {
   const all = reader.build.selectFrom('charge_sums')
   // One account has few sums a day; all of them together have as many as there are customers.
@@ -196,7 +196,7 @@ async function idsOf(reader: RecordReader, { accountId, from, until }: ChargeQue
   return ids
 }
 
-/** The charges of an account, a request and some time, as many as are looked through. */
+/** The charges of an account, a request and a period, as many as are scanned. */
 function candidates(reader: RecordReader, query: ChargeQuery, { first, last }: Ids) {
   const { requestId, accountId, model, outcome, from, until, isDescending = true, limit, offset } = query
   let charges = reader.build
@@ -225,7 +225,7 @@ function candidates(reader: RecordReader, query: ChargeQuery, { first, last }: I
   return charges
 }
 
-/** What was set aside for a request, or a turn of a session. */
+/** A hold of a request, or of a turn of a session. */
 export interface FoundHold {
   readonly sequence: number
   readonly accountId: string
@@ -236,7 +236,7 @@ export interface FoundHold {
   readonly createdAt: number
 }
 
-/** The holds of one request; none where it was refused before, or cost nothing. */
+/** The holds of one request; none when it was refused before a hold, or cost nothing. */
 export function findRequest(records: RecordReader, exchangeId: string): Promise<readonly FoundHold[]> {
   return records.all(
     records.build

@@ -4,7 +4,7 @@ import type { RecordTables } from './records.ts'
 
 /** Columns of the tables below. */
 export const documentColumns = {
-  /** A version of a company's details; the newest counts, older ones stand on older documents. */
+  /** A version of a company's details; the newest is current, older ones are on older documents. */
   companies: {
     account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
     version: 'INTEGER NOT NULL',
@@ -24,16 +24,16 @@ export const documentColumns = {
     pay_until: 'TEXT NOT NULL',
     amount_kopecks: 'BIGINT NOT NULL CHECK (amount_kopecks > 0)',
     buyer_inn: 'TEXT NOT NULL',
-    /** What stands on it, as JSON. */
+    /** The content of the document, as JSON. */
     document: 'TEXT NOT NULL',
-    /** In the address of its public page: 32 random bytes. */
+    /** Part of the address of its public page: 32 random bytes. */
     token: 'TEXT' as SqlOf<string>,
     created_at: 'BIGINT NOT NULL',
     cancelled_at: 'BIGINT',
   },
-  /** Money that came to the seller's bank. */
+  /** Money that arrived at the seller's bank. */
   transfers: {
-    /** The key by which a payment is the same in every statement. */
+    /** The key that identifies a payment in every statement. */
     id: 'TEXT PRIMARY KEY',
     received_on: 'TEXT NOT NULL',
     number: 'TEXT NOT NULL',
@@ -44,17 +44,17 @@ export const documentColumns = {
     payer_account: 'TEXT NOT NULL',
     purpose: 'TEXT NOT NULL',
     state: `TEXT NOT NULL CHECK (state IN ('queued', 'credited', 'returned'))`,
-    /** Why a person must look at it, or which rule matched. */
+    /** Why a person must check it, or which rule matched. */
     reason: 'TEXT NOT NULL',
     /** Accounts that it may belong to, as JSON. */
     suggestions: 'TEXT NOT NULL',
     account_id: 'TEXT REFERENCES accounts (id)',
     invoice_id: 'TEXT REFERENCES invoices (id)',
-    /** How often it has changed; names its entries in the ledger. */
+    /** How often it has changed; part of the names of its entries in the ledger. */
     revision: 'INTEGER NOT NULL',
     imported_at: 'BIGINT NOT NULL',
   },
-  /** What was done with a transfer, and by the same row what undid it. */
+  /** What was done with a transfer; an undo is a row of its own. */
   transfer_changes: {
     transfer_id: 'TEXT NOT NULL REFERENCES transfers (id)',
     revision: 'INTEGER NOT NULL',
@@ -70,7 +70,7 @@ export const documentColumns = {
     seller_inn: 'TEXT NOT NULL',
     year: 'INTEGER NOT NULL',
     number: 'INTEGER NOT NULL CHECK (number > 0)',
-    /** 0, or which correction of the document with the same number it is. */
+    /** 0, or the number of the correction of the document with the same number. */
     correction: 'INTEGER NOT NULL DEFAULT 0',
     /** `2026-11`. */
     month: 'TEXT NOT NULL',
@@ -83,13 +83,13 @@ export const documentColumns = {
     state: `TEXT NOT NULL DEFAULT 'issued' CHECK (state IN ('issued', 'sent', 'signed'))`,
     created_at: 'BIGINT NOT NULL',
   },
-  /** A month that has all its documents. */
+  /** A month whose documents have all been issued. */
   closed_months: {
     seller_inn: 'TEXT NOT NULL',
     month: 'TEXT NOT NULL',
     closed_at: 'BIGINT NOT NULL',
   },
-  /** An email about a document: written with what it tells of, sent by whichever node takes it first. */
+  /** An email about a document: written with the change that it reports, sent by the node that claims it first. */
   document_emails: {
     kind: `TEXT NOT NULL CHECK (kind IN ('invoice-made', 'invoice-reminder', 'invoice-overdue', 'closing-issued'))`,
     /** Of an invoice or a closing document. */
@@ -103,8 +103,8 @@ export const documentColumns = {
     ended_at: 'BIGINT',
   },
   /**
-   * An image of signature and stamp, kept by its bytes: a document prints the same after the file has changed. Rows are
-   * large, so they do not lie in the tree of the keys.
+   * An image of signature and stamp, stored by its content: a document prints the same after the file has changed. Rows
+   * are large, so on SQLite they are not in the tree of the primary key.
    */
   facsimiles: {
     /** The SHA-256 of the image's URL, in hex. */
@@ -114,7 +114,10 @@ export const documentColumns = {
     /** Milliseconds since the epoch. */
     kept_at: 'BIGINT NOT NULL',
   },
-  /** What of a transfer pays which invoice. It counts while the transfer has this revision: one that is undone pays none. */
+  /**
+   * The part of a transfer that pays an invoice. It counts while the transfer has this revision: an undone one pays
+   * none.
+   */
   invoice_parts: {
     transfer_id: 'TEXT NOT NULL REFERENCES transfers (id)',
     revision: 'INTEGER NOT NULL',
@@ -128,7 +131,7 @@ export type TransferRow = RowOf<typeof documentColumns.transfers>
 export type ClosingRow = RowOf<typeof documentColumns.closing_documents>
 export type DocumentEmailRow = RowOf<typeof documentColumns.document_emails>
 
-/** What was issued, with the columns that change all the same: what is on a document, and whose it is, never does. */
+/** Tables of issued rows, with the columns that may still change: the content and the owner of a document never do. */
 const issued = [
   ['invoices', ['token', 'cancelled_at']],
   ['closing_documents', ['state']],
@@ -138,7 +141,7 @@ const issued = [
   ['companies', []],
 ] as const
 
-/** Documents and emails about them. What was issued stays as it is. */
+/** Documents and emails about them. Issued documents cannot be changed. */
 export function documentTables({ table, largeOptions, refuse, appendOnly }: TableWords): string {
   const message = 'what was issued is not changed'
   const refusals = issued.flatMap(([table, changing]) => {
@@ -188,7 +191,7 @@ ${appendOnly('facsimiles', message)}
 `
 }
 
-/** Parts of transfers, with those that were credited before there were parts. */
+/** Parts of transfers, including one for each transfer that was credited before there were parts. */
 export function invoicePartTables({ table, appendOnly }: TableWords): string {
   return `
 ${table(documentColumns, 'invoice_parts', ['PRIMARY KEY (transfer_id, revision, invoice_id)'])}
@@ -199,7 +202,7 @@ ${appendOnly('invoice_parts', 'what was issued is not changed')}
 `
 }
 
-/** What has been paid for an invoice, as a part of a query that reads or changes invoices. */
+/** What has been paid for an invoice, as a subquery of a query that reads or changes invoices. */
 export function paidParts(invoice: ExpressionBuilder<RecordTables, 'invoices'>) {
   return invoice
     .selectFrom('invoice_parts')

@@ -3,34 +3,34 @@ import type { RowOf, TableWords } from '../shared/store-schema.ts'
 
 /** Columns of the tables below. */
 export const errorCountColumns = {
-  /** How often exchanges failed by one code, of all nodes. */
+  /** How often exchanges on all nodes failed with a code. */
   error_counts: {
-    /** When the period began in which they are counted; milliseconds since the epoch. */
+    /** When the period of the count began; milliseconds since the epoch. */
     at: 'BIGINT NOT NULL',
     code: 'TEXT NOT NULL',
     count: 'BIGINT NOT NULL',
   },
 } as const
 
-/** How often exchanges failed by one code within a period. */
+/** How often exchanges failed with a code within a period. */
 export type ErrorCount = RowOf<typeof errorCountColumns.error_counts>
 
-/** The days of every time zone begin with such a period. */
+/** A quarter of an hour: the days of every time zone begin with such a period. */
 export const errorCountPeriodMs = 900_000
 const keptMs = 8 * 86_400_000
 
-/** Counts of errors. */
+/** The table of error counts. */
 export function errorCountTables({ table }: TableWords): string {
   return `
 ${table(errorCountColumns, 'error_counts', ['PRIMARY KEY (at, code)'])}
 `
 }
 
-/** Adds counts to those that are there, and drops those of more than a week ago. */
+/** Adds counts to the stored ones, and deletes those that are more than eight days older. */
 export async function addErrorCounts(records: Records, counts: readonly ErrorCount[]): Promise<void> {
   const { build } = records
   const oldest = Math.max(...counts.map(({ at }) => at)) - keptMs
-  // In one order on every node, so that none waits for another that waits for it.
+  // In the same order on every node, so that nodes do not deadlock.
   const ordered = counts.toSorted((one, other) => one.at - other.at || (one.code < other.code ? -1 : 1))
   await records.write([
     ...ordered.map(values => ({
@@ -47,7 +47,7 @@ export async function addErrorCounts(records: Records, counts: readonly ErrorCou
   ])
 }
 
-/** Errors by code since a moment, the most frequent first. */
+/** Errors by code since a time, most frequent first. */
 export async function readErrorCounts(
   records: RecordReader,
   from: number,

@@ -1,13 +1,13 @@
 import type { RawBuilder, Sql } from 'kysely'
 import type { RecordReader } from './records.ts'
 
-/** So many characters tell nearly all rows apart; each costs a look at every row. */
+/** This many letters tell nearly all rows apart; each of them costs a `replace` in every row. */
 const roughLetters = 3
 
 /**
- * A condition that a column has a text somewhere, whatever the case of either; `%` and `_` stand for themselves. `lower`
- * of SQLite knows ASCII alone, and that of PostgreSQL what the database's locale does, so the other letters of the text
- * are put into lower case one by one, those of a long text only in rows that have its first ones in place.
+ * A condition that a column contains a text, in either case; `%` and `_` are literal. SQLite's `lower` knows ASCII
+ * only, and PostgreSQL's depends on the database's locale, so the other letters of the text are put into lower case one
+ * by one, those of a long text only in rows that match its first ones.
  */
 export function contains(sql: Sql, column: string, text: string): RawBuilder<boolean> {
   const folded = Array.from(text, inLowerCase)
@@ -54,14 +54,14 @@ export interface FoundAccount {
   readonly blockedAt: number | null
 }
 
-/** More than this names nothing that can be searched for. */
+/** No value that can be searched for is longer. */
 const searchLengthMax = 200
 const foundMax = 100
-/** More companies than this share what was typed with their addresses: it is narrowed by typing more. */
+/** The search reads at most this many companies whose details contain the text: typing more narrows it. */
 const companiesMax = 1000
 
 interface AccountSearch {
-  /** What customers write to support with; empty: all accounts. */
+  /** What a customer quotes to support; empty: all accounts. */
   readonly text?: string
   readonly only?: 'blocked' | 'indebted' | undefined
   readonly sort?: 'created' | 'email' | 'balance'
@@ -72,7 +72,10 @@ interface AccountSearch {
 
 const columns = { created: 'created_at', email: 'email', balance: 'balance_micros' } as const
 
-/** Accounts whose company has, or had, a name with a text in it; details hold more than names, which are read here. */
+/**
+ * Accounts whose company has, or had, a name that contains a text. Details hold more than the name, which is checked
+ * here.
+ */
 async function findByCompany(records: RecordReader, text: string): Promise<readonly string[]> {
   const inJson = JSON.stringify(text).slice(1, -1)
   const rows = await records.all(
@@ -93,8 +96,8 @@ function companyName(details: string): string {
 }
 
 /**
- * Accounts by what customers write to support with: a part of the email, name, company's name or a member's email, the
- * INN, the id of the account or of a key, the last four characters of a key, or the id of a request.
+ * Accounts by what customers quote to support: a part of the email, name, company's name or a member's email, the INN,
+ * the id of the account or of a key, the last four characters of a key, or the id of a request.
  */
 export async function searchAccounts(
   records: RecordReader,
@@ -140,7 +143,7 @@ export async function searchAccounts(
 }
 
 /**
- * Accounts that a search finds, the oldest first, at most 100.
+ * Accounts that a search finds, oldest first, at most 100.
  * @throws RangeError for an empty or an overlong text
  */
 export async function findAccounts(records: RecordReader, typed: string): Promise<readonly FoundAccount[]> {

@@ -1,10 +1,12 @@
 import type { RawBuilder, Sql } from 'kysely'
 import type { RecordReader } from './records.ts'
 
-/** Entries that moved a balance and belong to no charge. An index is used where a query says just the same. */
+/**
+ * Entries that moved a balance and belong to no charge. A query uses the index only if it has exactly this condition.
+ */
 export const movementCondition = `kind <> 'charge' AND kind <> 'revenue' AND kind <> 'cash' AND kind <> 'overrun'`
 
-/** Whether an entry is such. */
+/** Whether an entry is such a movement. */
 export function isMovement(sql: Sql): RawBuilder<boolean> {
   return sql<boolean>`${sql.raw(movementCondition)}`
 }
@@ -15,9 +17,9 @@ interface Sum {
 }
 
 /**
- * What the accounts that have rows in a table have paid for usage up to the end of a day in Moscow: charges, and what was
- * repaid of those that went beyond the balance, less what corrections gave back. By account; one that has paid nothing is
- * absent.
+ * What the accounts that have rows in a table have paid for usage up to the end of a day in Moscow: charges, and
+ * repayments of what went beyond the balance, less what corrections returned. By account; accounts that have paid
+ * nothing are absent.
  */
 export async function chargedUntil(
   records: RecordReader,

@@ -2,47 +2,47 @@ import type { RowOf, SqlOf, TableWords } from '../shared/store-schema.ts'
 
 /** Columns of the tables below. */
 export const paymentColumns = {
-  /** A payment: money that a customer sends by a payment provider. Times are milliseconds since the epoch. */
+  /** A payment that a customer makes through a payment provider. Times are milliseconds since the epoch. */
   payments: {
     id: 'TEXT PRIMARY KEY',
     account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
     provider: 'TEXT NOT NULL',
-    /** The provider's own id; null until the provider has answered. */
+    /** The provider's own id; null until the provider has responded. */
     provider_id: 'TEXT',
-    /** 1 where no real money moves: a test shop, or the sandbox. */
+    /** 1 when no real money moves: a test shop, or the sandbox. */
     is_test: 'INTEGER',
     state: `TEXT NOT NULL CHECK (state IN ('created', 'pending', 'succeeded', 'canceled'))`,
     method: 'TEXT' as SqlOf<'bank_card' | 'sbp' | null>,
     origin: `TEXT NOT NULL CHECK (origin IN ('customer', 'operator', 'automatic'))`,
     amount_micros: 'BIGINT NOT NULL CHECK (amount_micros > 0)',
-    /** What refunds have returned or are about to. */
+    /** What refunds have returned or are about to return. */
     refunded_micros: 'BIGINT NOT NULL DEFAULT 0 CHECK (refunded_micros BETWEEN 0 AND amount_micros)',
-    /** What receipts say is used: of money that was paid before it was spent. */
+    /** What receipts report as used, of money that was paid before it was spent. */
     offset_micros: `BIGINT NOT NULL DEFAULT 0
     CHECK (offset_micros >= 0 AND refunded_micros + offset_micros <= amount_micros)`,
     receipt_email: 'TEXT NOT NULL',
     idempotence_key: 'TEXT NOT NULL UNIQUE',
-    /** The exact body that creates it at the provider, as it is sent each time. */
+    /** The exact body that creates it at the provider, the same in each attempt. */
     request: 'TEXT NOT NULL',
-    /** When it was sent first. */
+    /** When it was first sent. */
     requested_at: 'BIGINT',
     confirmation_url: 'TEXT',
     /** The card or the bank, as the provider names it. */
     method_title: 'TEXT',
-    /** The saved card that is charged, of an automatic top-up. */
+    /** The saved card that an automatic top-up charges. */
     saved_method_id: 'TEXT',
     /** Why it failed: the provider's reason, or our own. */
     failure: 'TEXT',
-    /** What the provider says that our row does not: nothing is credited then. */
+    /** What the provider reports differently from our row: nothing is credited then. */
     difference: 'TEXT',
     created_at: 'BIGINT NOT NULL',
     credited_at: 'BIGINT',
     ended_at: 'BIGINT',
-    /** When the provider is asked next; null when nothing more is expected. */
+    /** When the provider is polled next; null when nothing more is expected. */
     next_poll_at: 'BIGINT',
     polls: 'INTEGER NOT NULL DEFAULT 0',
   },
-  /** Money that goes back to who paid. */
+  /** Money that goes back to the payer. */
   refunds: {
     id: 'TEXT PRIMARY KEY',
     payment_id: 'TEXT NOT NULL REFERENCES payments (id)',
@@ -60,19 +60,19 @@ export const paymentColumns = {
     next_poll_at: 'BIGINT',
     polls: 'INTEGER NOT NULL DEFAULT 0',
   },
-  /** A fiscal receipt: of a payment, of a refund, or of the use of what was paid before. */
+  /** A fiscal receipt: for a payment, for a refund, or for the use of money that was paid before. */
   receipts: {
     id: 'TEXT PRIMARY KEY',
     kind: `TEXT NOT NULL CHECK (kind IN ('payment', 'refund', 'offset'))`,
     account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
     payment_id: 'TEXT NOT NULL REFERENCES payments (id)',
     refund_id: 'TEXT REFERENCES refunds (id)',
-    /** Of an offset the month, as `2026-11`. */
+    /** For an offset its month: `2026-11`. */
     month: 'TEXT',
     provider_id: 'TEXT',
     state: `TEXT NOT NULL CHECK (state IN ('created', 'pending', 'succeeded', 'canceled'))`,
     amount_micros: 'BIGINT NOT NULL CHECK (amount_micros > 0)',
-    /** The body that asks for it; null when it came with its payment or refund. */
+    /** The body that requests it; null when it was requested with its payment or refund. */
     request: 'TEXT',
     idempotence_key: 'TEXT UNIQUE',
     requested_at: 'BIGINT',
@@ -85,13 +85,13 @@ export const paymentColumns = {
     created_at: 'BIGINT NOT NULL',
     next_poll_at: 'BIGINT',
   },
-  /** A card that its owner let the gateway charge again. */
+  /** A card that its owner allows the gateway to charge again. */
   saved_cards: {
-    /** The id of the payment by which it was saved. */
+    /** The id of the payment that saved it. */
     id: 'TEXT PRIMARY KEY REFERENCES payments (id)',
     account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
     provider: 'TEXT NOT NULL',
-    /** By which the provider charges it; null once it is forgotten. */
+    /** The provider's id for charging it; null once it is forgotten. */
     method_id: 'TEXT',
     /** As the provider names it: `Bank card *4477`. */
     title: 'TEXT NOT NULL',
@@ -99,31 +99,31 @@ export const paymentColumns = {
     forgotten_at: 'BIGINT',
     forgotten_by: `TEXT CHECK (forgotten_by IN ('owner', 'provider'))`,
   },
-  /** When and by how much an account is topped up by itself. */
+  /** When and by how much an account is topped up automatically. */
   auto_top_ups: {
     account_id: 'TEXT PRIMARY KEY REFERENCES accounts (id)',
     card_id: 'TEXT NOT NULL REFERENCES saved_cards (id)',
     state: `TEXT NOT NULL CHECK (state IN ('on', 'off'))`,
-    /** Why it is off: its owner wished so, the card was unlinked, or too many attempts failed. */
+    /** Why it is off: the owner turned it off, the card was unlinked, or too many attempts failed. */
     off_reason: `TEXT CHECK (off_reason IN ('owner', 'card', 'failures'))`,
     below_micros: 'BIGINT NOT NULL CHECK (below_micros > 0)',
     amount_micros: 'BIGINT NOT NULL CHECK (amount_micros > 0)',
-    /** The most that a calendar month in Moscow may take. */
+    /** The most that may be charged in a calendar month in Moscow. */
     month_max_micros: 'BIGINT NOT NULL CHECK (month_max_micros >= amount_micros)',
-    /** How many attempts have failed since the last that did not. */
+    /** Failed attempts since the last successful one. */
     failures: 'INTEGER NOT NULL DEFAULT 0',
-    /** No attempt before; milliseconds since the epoch. */
+    /** No attempt before this time; milliseconds since the epoch. */
     next_at: 'BIGINT NOT NULL',
-    /** Changes with every attempt and every setting, so that of several nodes one makes the attempt. */
+    /** Changes with every attempt and every setting, so that only one of several nodes makes the attempt. */
     revision: 'INTEGER NOT NULL DEFAULT 0',
     changed_at: 'BIGINT NOT NULL',
   },
-  /** An email to the owners of an account, owed since the transaction that it tells of. */
+  /** An email to the owners of an account, due since the transaction that it reports. */
   notices: {
     id: 'TEXT PRIMARY KEY',
     account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
     kind: 'TEXT NOT NULL',
-    /** What it tells of: an id of a row, or a text. */
+    /** What it is about: the id of a row, or a text. */
     subject: 'TEXT NOT NULL',
     created_at: 'BIGINT NOT NULL',
     /** When it is sent next. */

@@ -13,14 +13,14 @@ import type { Compilable } from 'kysely'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { recordValues, type RecordReader, type RecordTables } from './records.ts'
 
-/** Kysely only builds queries here. One that is executed by itself would run beside the store's one writer. */
+/** Kysely only builds queries here. One that it executed itself would bypass the store's one writer. */
 class NoDriver extends DummyDriver {
   override async acquireConnection(): Promise<never> {
     throw new TypeError('queries are run by `all` and `write` of the records')
   }
 }
 
-/** Builds queries in the words of a database. */
+/** Builds queries in the SQL of a database. */
 function queryBuilder(kind: StoreQueries['kind']): Kysely<RecordTables> {
   const isSqlite = kind === 'sqlite'
   return new Kysely<RecordTables>({

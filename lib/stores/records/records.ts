@@ -13,7 +13,7 @@ import type { consentColumns, signInTables } from '../shared/user-tables.ts'
 
 export type { Compilable }
 
-/** The values of a query, which both databases must take: truth is 0 or 1, times are milliseconds. */
+/** The values of a query, which both databases must accept: booleans are 0 or 1, times are milliseconds. */
 export function recordValues(values: readonly unknown[]): QueryValue[] {
   return values.map(value => {
     if (typeof value === 'string' || typeof value === 'number' || value === null) return value
@@ -21,21 +21,21 @@ export function recordValues(values: readonly unknown[]): QueryValue[] {
   })
 }
 
-/** Money that comes in or goes out, as part of a transaction. The same movement again changes nothing. */
+/** Money that comes in or goes out, as part of a transaction. Repeating a movement changes nothing. */
 export type RecordMovement = Omit<MovementOperation, 'kind'>
 
 /** One step of a transaction: a statement, or an operation of the ledger. */
 export type RecordStep =
   | {
       readonly write: Compilable
-      /** The transaction stands only when the statement changes, or returns, exactly so many rows. */
+      /** The transaction commits only if the statement changes, or returns, exactly this many rows. */
       readonly rows?: number
     }
   | { readonly credit: RecordMovement }
-  /** Refused as `balance_insufficient` when what is left would not cover the open holds. */
+  /** Refused as `balance_insufficient` when the rest would not cover the open holds. */
   | { readonly debit: RecordMovement }
 
-/** A step as a store takes it. */
+/** A step as a store receives it. */
 export function stepMessage(step: RecordStep): TransactionStep {
   if ('credit' in step) return { kind: 'credit', ...step.credit }
   if ('debit' in step) return { kind: 'debit', ...step.debit }
@@ -43,11 +43,14 @@ export function stepMessage(step: RecordStep): TransactionStep {
   return { kind: 'write', sql, values: recordValues(parameters), rows: step.rows ?? null }
 }
 
-/** Business rows as they are on the disk. */
+/** Business rows as they are on disk. */
 export interface RecordReader {
-  /** Builds queries in the database's own words. They are run by `all` and `write`, not by themselves. */
+  /** Builds queries in the database's own SQL. They are run by `all` and `write`, not by the builder. */
   readonly build: Kysely<RecordTables>
-  /** What the builder has no words for. It comes with the records, so that kysely is loaded where they are opened alone. */
+  /**
+   * For what the builder cannot express. It is part of the records, so that kysely is loaded only where they are
+   * opened.
+   */
   readonly sql: Sql
   all<Row>(query: Compilable<Row>): Promise<readonly Row[]>
 }
@@ -55,15 +58,17 @@ export interface RecordReader {
 /** Business rows: payments, documents, operators. Money moves in the same transaction as the row that says why. */
 export interface Records extends RecordReader {
   /**
-   * Runs steps as one transaction, and resolves when it is on the disk, with the rows that each step returned.
-   * @throws RecordConflictError when a step found another number of rows, or a row that is there already
+   * Runs steps as one transaction; resolves with the rows of each step when the transaction is on disk.
+   * @throws RecordConflictError when a step found another number of rows, or a row that exists already
    * @throws AccountError when the ledger refuses a step
-   * @throws LedgerUnavailableError when the store is out of order; on PostgreSQL the transaction may be done then
+   * @throws LedgerUnavailableError when the store cannot be written; on PostgreSQL the transaction may be done then
    */
   write(steps: readonly RecordStep[]): Promise<readonly (readonly unknown[])[]>
 }
 
-/** Nothing was written: a row was not as the transaction expected it. Read it again, then decide anew. */
+/**
+ * Nothing was written: a row was not as the transaction expected it. The caller should read it again and decide again.
+ */
 export class RecordConflictError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options)
@@ -71,7 +76,7 @@ export class RecordConflictError extends Error {
   }
 }
 
-/** Writes steps unless somebody else was sooner; whether they were written. */
+/** Writes steps unless another writer was first; resolves with whether they were written. */
 export async function tryWrite(
   records: { write(steps: readonly RecordStep[]): Promise<unknown> },
   steps: readonly RecordStep[],
@@ -86,8 +91,8 @@ export async function tryWrite(
 }
 
 /**
- * Reads and writes anew where somebody else was sooner, after a wait of any length up to so many milliseconds.
- * @throws RecordConflictError when others were sooner all the times
+ * Runs work again when another writer was first, after a random wait of up to `waitMsMax` milliseconds.
+ * @throws RecordConflictError when the last attempt conflicts, too
  */
 export async function retryConflicts<T>(
   attemptsMax: number,
@@ -104,10 +109,10 @@ export async function retryConflicts<T>(
   }
 }
 
-/** The most parameters of one query that both databases take without a thought. */
+/** The number of parameters in one query that both databases accept with any settings. */
 const parametersMax = 500
 
-/** Rows by many values of a column, read in as many queries as that takes. */
+/** Rows by many values of a column, read in as many queries as necessary. */
 export async function readAmong<Value, Row>(
   values: readonly Value[],
   read: (some: readonly Value[]) => Promise<readonly Row[]>,
@@ -118,10 +123,10 @@ export async function readAmong<Value, Row>(
   return found
 }
 
-/** The code by which the writing thread reports such a conflict. */
+/** The code by which the writing thread reports a `RecordConflictError`. */
 export const recordConflict = 'record_conflict'
 
-/** How many rows a step found, and how many it needs. */
+/** Says how many rows a step found, and how many it requires. */
 export function rowsMessage(step: number, found: number, expected: number): string {
   return `step ${step} of the transaction found ${found} rows, not ${expected}`
 }
@@ -135,7 +140,7 @@ type Described = typeof ledgerColumns &
   typeof errorCountColumns &
   typeof operatorColumns
 
-/** What has a default need not be given. */
+/** A column with a default may be left out. */
 type TableOf<Table extends Columns> = {
   readonly [Column in keyof Table]: Table[Column] extends `${string} DEFAULT ${string}`
     ? Generated<RowOf<Table>[Column]>
@@ -145,5 +150,5 @@ type TableOf<Table extends Columns> = {
 /** All tables of business rows, by name. A domain describes its own in a file of this folder. */
 export type RecordTables = { readonly [Name in keyof Described]: TableOf<Described[Name]> }
 
-/** A row as it is written first: what may be null or has a default can be left out. */
+/** A new row: columns that may be null or have a default can be left out. */
 export type NewRow<Name extends keyof RecordTables> = Readonly<Insertable<RecordTables[Name]>>

@@ -15,7 +15,7 @@ interface SqliteRecordsOptions {
   readonly book: BalanceBook
 }
 
-/** Business rows of a SQLite store: transactions are run by its one writer. */
+/** Business rows of a SQLite store: its one writer runs the transactions. */
 export function sqliteRecords({ queries, queue, book }: SqliteRecordsOptions): Records {
   return {
     ...recordReader(queries),

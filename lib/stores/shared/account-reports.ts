@@ -6,14 +6,15 @@ import type { StoreQueries } from './store-queries.ts'
 import { keyRecord } from './stored-keys.ts'
 import type { KeyRow } from './ledger-columns.ts'
 
-/** Rows that one query looks through, and that are made into reports at a time: nothing else waits longer. */
+/** Rows that one query scans and that are turned into reports at a time: bounds how long other work waits. */
 const scanRows = 250
-/** Rows that are looked through for one page; what is rarer is looked for further from the next page on. */
+/** Rows scanned for one page; the search for rarer charges continues with the next page. */
 const scanRowsMax = 20_000
 
 /**
- * A page of the charges of a key, oldest first. The sums say which days have any; within those, rows are looked
- * through by the account's index, so many at most, however rare the charges are and however many there are.
+ * A page of the charges of a key, oldest first. The sums say which days have any; within those days, rows are scanned
+ * by the account's index, a bounded number for each page however many charges there are and however rare the matches
+ * are.
  */
 export async function chargesPage(
   queries: StoreQueries,
@@ -45,7 +46,7 @@ export async function chargesPage(
   return next === undefined ? { charges } : { charges, next: await placeAt(queries, next) }
 }
 
-/** The name of the place of a charge. An exchange may have many, with those of others between them. */
+/** The cursor that names a charge. An exchange may have many charges, with those of other exchanges between them. */
 async function placeAt(queries: StoreQueries, id: number): Promise<string> {
   const [place] = await queries.all<Pick<ChargeRow, 'exchange_id' | 'sequence'>>(
     'SELECT exchange_id, sequence FROM charges WHERE id = ?',
@@ -55,10 +56,10 @@ async function placeAt(queries: StoreQueries, id: number): Promise<string> {
   return `${place.exchange_id}.${place.sequence}`
 }
 
-/** The id that a page goes on after; undefined when the account has no such charge. */
+/** The id after which a page begins; undefined when the account has no such charge. */
 async function placeOf(queries: StoreQueries, accountId: string, after: string): Promise<number | undefined> {
   const [exchangeId = '', sequence] = after.split('.', 2)
-  // SQLite would take the account's index, which leads to all its charges; of an expression it cannot.
+  // The expression keeps SQLite from using the account's index, which leads to all charges of the account.
   const [place] = await queries.all<{ readonly id: number | null }>(
     `SELECT max(id) AS id FROM charges WHERE exchange_id = ? AND sequence <= ? AND account_id || '' = ?`,
     [exchangeId, sequence === undefined ? 2 ** 31 - 1 : Number(sequence), accountId],
@@ -66,7 +67,7 @@ async function placeOf(queries: StoreQueries, accountId: string, after: string):
   return place?.id ?? undefined
 }
 
-/** What an account spent on each model on each of some days, from the sums: no charge is read. */
+/** What an account spent on each model, by day, from the sums: reads no charge. */
 export async function modelSpending(
   queries: StoreQueries,
   accountId: string,
@@ -86,7 +87,7 @@ interface KeyUseRow extends KeyRow {
   readonly worst_micros: number
 }
 
-/** Holds are looked at for keys with a budget only: an account may have many open at once. */
+/** Sums holds for keys with a budget only: an account may have many open at once. */
 const selectUses = `SELECT keys.*,
   (SELECT last_at FROM key_spending WHERE key_id = keys.id ORDER BY day DESC LIMIT 1) AS last_at,
   CASE WHEN budget_micros IS NULL THEN 0 ELSE
@@ -100,7 +101,7 @@ const selectUses = `SELECT keys.*,
      WHERE state = 'open' AND account_id = keys.account_id AND key_id = keys.id) END AS worst_micros
   FROM keys WHERE account_id = ?`
 
-/** Keys of an account with what they are used for, the newest first. */
+/** Keys of an account with their last use and budget, newest first. */
 export async function keyUses(
   queries: StoreQueries,
   accountId: string,

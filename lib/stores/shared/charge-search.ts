@@ -10,9 +10,9 @@ import { conditions, type Conditions, chargeColumns, chargeRecord, type ChargeRo
 import type { StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
 
-/** Rows that one query looks through: nothing else waits longer for the thread. */
+/** Rows that one query scans: bounds how long other work waits for the thread. */
 const scanRows = 2000
-/** Rows that are looked through for one page; what is rarer is looked for further from the next page on. */
+/** Rows scanned for one page; the search for rarer charges continues with the next page. */
 const scanRowsMax = 30_000
 /** Rows that an export reads at a time. */
 const exportRows = 500
@@ -50,7 +50,7 @@ function scanOf(accountId: string, search: ChargeSearch, start: number, limit: n
   } as const
 }
 
-/** A page of charges before an id. It may be short of its limit where what is looked for is rare. */
+/** A page of charges before an id. It may be shorter than its limit when matches are rare. */
 export async function findCharges(
   queries: StoreQueries,
   accountId: string,
@@ -64,7 +64,7 @@ export async function findCharges(
   return { charges: rows.map(chargeRecord), ...next }
 }
 
-/** All of them, the newest first, read as they are taken. */
+/** All matching charges, newest first, read page by page as the caller consumes them. */
 export async function* exportCharges(
   queries: StoreQueries,
   accountId: string,
@@ -74,7 +74,7 @@ export async function* exportCharges(
   for await (const { rows } of scanCharges(queries, scan)) yield rows.map(chargeRecord)
 }
 
-/** What they come to, from the sums: no charge is read. */
+/** The number and amount of matching charges, from the sums: reads no charge. */
 export async function chargesTotal(
   queries: StoreQueries,
   accountId: string,
@@ -103,14 +103,14 @@ export async function chargedModels(
   return rows.map(({ model }) => model)
 }
 
-/** What one exchange was charged, from a sequence on; undefined when it is another account's, or was not charged. */
+/** The charges of one exchange, from a sequence on; undefined when it belongs to another account or was not charged. */
 export async function exchangeCharges(
   queries: StoreQueries,
   accountId: string,
   exchangeId: string,
   { from, limit }: { readonly from: number; readonly limit: number },
 ): Promise<ExchangeCharges | undefined> {
-  // SQLite would take the account's index, which leads to all its charges; of an expression it cannot.
+  // The expression keeps SQLite from using the account's index, which leads to all charges of the account.
   const own = `FROM charges WHERE exchange_id = ? AND account_id || '' = ? AND revision = 0`
   const [total] = await queries.all<ChargesTotal>(
     `SELECT count(*) AS charges, CAST(coalesce(sum(amount_micros), 0) AS BIGINT) AS "amountMicros" ${own}`,
@@ -126,24 +126,24 @@ export async function exchangeCharges(
   return { charges, total, prices: await storedPricesOf(queries, [...versions]) }
 }
 
-/** Which charges of an account are looked for, and from where on. */
+/** A search for charges of an account, and where it begins. */
 interface ChargeScan {
   readonly accountId: string
-  /** What their sums are like, which say on which days there are any. */
+  /** Conditions on the sums, which say on which days there are matching charges. */
   readonly sums: Conditions
   readonly rows: Conditions
-  /** Whether they may be rare among the account's others. */
+  /** Whether matches may be rare among the account's charges. */
   readonly isSparse: boolean
   readonly order: 'ASC' | 'DESC'
-  /** The id that stands before the first one, in this order. */
+  /** The scan begins after this id, in its order. */
   readonly start: number
-  /** Rows that one query finds. */
+  /** Rows that one query returns at most. */
   readonly limit: number
-  /** Rows that one query looks through: nothing else waits longer for the thread. */
+  /** Rows that one query scans: bounds how long other work waits for the thread. */
   readonly scanRows: number
 }
 
-/** Where charges that are looked for lie, among others: from one id on up to another, in the order of the scan. */
+/** A range of ids that has matching charges among others, from `near` to `far` in the order of the scan. */
 interface Range {
   near: number
   far: number
@@ -152,13 +152,13 @@ interface Range {
 
 interface Scanned {
   readonly rows: readonly ChargeRow[]
-  /** The id up to which everything was looked through. */
+  /** The id up to which all rows were scanned. */
   readonly end: number
-  /** Rows that were looked through, at most. */
+  /** Rows that were scanned, at most. */
   readonly looked: number
 }
 
-/** The days that have such charges, in the order of the scan. Days whose ids overlap are one range. */
+/** The days that have matching charges, as ranges in the order of the scan. Days whose ids overlap are one range. */
 async function ranges(
   queries: StoreQueries,
   { accountId, sums, order, start }: ChargeScan,
@@ -184,7 +184,7 @@ async function ranges(
   return merged
 }
 
-/** Looks for charges in queries that are short however rare the charges are. */
+/** Finds charges with queries that stay short however rare the matches are. */
 async function* scanCharges(queries: StoreQueries, scan: ChargeScan): AsyncGenerator<Scanned, void, void> {
   const { accountId, rows: which, isSparse, order, start, limit, scanRows } = scan
   const isUp = order === 'ASC'
@@ -195,7 +195,7 @@ async function* scanCharges(queries: StoreQueries, scan: ChargeScan): AsyncGener
   const selectEdge = `SELECT id FROM charges WHERE ${within} ORDER BY id ${order} LIMIT 1 OFFSET ?`
   for (const { near, far, charges } of await ranges(queries, scan)) {
     const isWhole = (near - start) * step > 0
-    // How many lie beyond a place within a range is not known.
+    // The sums count whole ranges: how many matches are left from a place inside a range is unknown.
     let left = isWhole ? charges : Infinity
     for (let from = isWhole ? near : start + step; (far - from) * step >= 0 && left > 0;) {
       const place = [accountId, from, far]
@@ -214,9 +214,9 @@ async function* scanCharges(queries: StoreQueries, scan: ChargeScan): AsyncGener
 }
 
 /**
- * One page of a scan. It may be short of its limit where what is looked for is rare.
- * @param looksMax rows that are looked through; what is rarer is looked for further from the next page on
- * @returns the id that the next page goes on from, where there may be one
+ * One page of a scan. It may be shorter than its limit when matches are rare.
+ * @param looksMax rows scanned for the page; the search continues with the next page
+ * @returns the rows, and the id after which the next page begins, if there may be one
  */
 export async function chargePage(
   queries: StoreQueries,

@@ -2,7 +2,7 @@ import type { DialectName } from '../../dialects/dialect.ts'
 import type { ObjectKind } from '../../money/usage.ts'
 import type { RowOf, SqlOf } from './store-schema.ts'
 
-/** Columns of the ledger, and of those whose money it is. */
+/** Columns of the ledger's tables, and of the users and accounts that own the money. */
 export const ledgerColumns = {
   /** People who sign in. */
   users: {
@@ -17,8 +17,8 @@ export const ledgerColumns = {
     language: 'TEXT',
   },
   /**
-   * Accounts know what they owe, what they have paid in their life, and what they overran before debts were kept, which
-   * is the house's loss for good: `written_off_micros`.
+   * `debt_micros` is what the account owes, `paid_micros` what it has paid in total, and `written_off_micros` what it
+   * overran before debts were recorded, which is the house's loss for good.
    */
   accounts: {
     id: 'TEXT PRIMARY KEY',
@@ -29,7 +29,7 @@ export const ledgerColumns = {
     debt_micros: 'BIGINT NOT NULL DEFAULT 0 CHECK (debt_micros >= 0)',
     paid_micros: 'BIGINT NOT NULL DEFAULT 0',
     written_off_micros: 'BIGINT NOT NULL DEFAULT 0',
-    /** Below it its owners are told. */
+    /** Its owners are alerted when the balance falls below it. */
     alert_below_micros: 'BIGINT CHECK (alert_below_micros > 0)',
     /** Since when its keys are refused. */
     blocked_at: 'BIGINT',
@@ -54,25 +54,25 @@ export const ledgerColumns = {
     digest: 'TEXT NOT NULL UNIQUE',
     name: 'TEXT NOT NULL',
     last_four: 'TEXT NOT NULL',
-    /** As JSON, as the addresses. */
+    /** JSON, as are the IP addresses. */
     models: 'TEXT',
     budget_micros: 'BIGINT CHECK (budget_micros >= 0)',
     budget_period: `TEXT CHECK (budget_period IN ('total', 'day', 'week', 'month'))`,
     expires_at: 'BIGINT',
     ip_addresses: 'TEXT',
     revoked_at: 'BIGINT',
-    /** Of its account. */
+    /** When the key's account was blocked. */
     blocked_at: 'BIGINT',
     created_at: 'BIGINT NOT NULL',
   },
-  /** What each key has spent by day. */
+  /** What each key has spent, by day. */
   key_spending: {
     key_id: 'TEXT NOT NULL',
     day: 'INTEGER NOT NULL',
     spent_micros: 'BIGINT NOT NULL',
     last_at: 'BIGINT NOT NULL DEFAULT 0',
   },
-  /** What exchanges set aside. */
+  /** Money that exchanges have set aside. */
   holds: {
     exchange_id: 'TEXT NOT NULL',
     sequence: 'INTEGER NOT NULL',
@@ -86,7 +86,7 @@ export const ledgerColumns = {
     expires_at: 'BIGINT NOT NULL',
     resolved_at: 'BIGINT',
   },
-  /** What exchanges pay; lines, details and flags are JSON. */
+  /** What exchanges were charged; lines, details and flags are JSON. */
   charges: {
     id: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
     exchange_id: 'TEXT NOT NULL',
@@ -108,7 +108,7 @@ export const ledgerColumns = {
     amount_micros: 'BIGINT NOT NULL CHECK (amount_micros >= 0)',
     overrun_micros: 'BIGINT NOT NULL CHECK (overrun_micros >= 0)',
   },
-  /** What balances are sums of: only the ledger's own operations write them. */
+  /** The postings that balances are sums of: only the ledger's own operations write them. */
   entries: {
     exchange_id: 'TEXT NOT NULL',
     sequence: 'INTEGER NOT NULL',
@@ -119,10 +119,10 @@ export const ledgerColumns = {
     at: 'BIGINT NOT NULL',
     payment_id: 'TEXT',
     reason: 'TEXT',
-    /** Of credits and debits whose money it was; absent: the operator's. */
+    /** Of credits and debits: where the money came from; null means the operator. */
     source: `TEXT CHECK (source IN ('payment', 'operator', 'starting'))`,
   },
-  /** Objects at providers, with whose they are. */
+  /** Objects at providers, with the account that each belongs to. */
   objects: {
     provider: 'TEXT NOT NULL',
     kind: 'TEXT NOT NULL' as SqlOf<ObjectKind>,
@@ -137,8 +137,8 @@ export const ledgerColumns = {
     created_at: 'BIGINT NOT NULL',
   },
   /**
-   * Work that goes on after its exchange, with that exchange's hold, which belongs to `jobs`, so that no recovery or expiry
-   * of exchanges ends it.
+   * Work that goes on after its exchange. It keeps that exchange's hold, whose owner becomes `jobs`, so that recovery
+   * and expiry of exchanges do not end it.
    */
   jobs: {
     provider: 'TEXT NOT NULL',
@@ -162,9 +162,9 @@ export const ledgerColumns = {
     resolved_at: 'BIGINT',
   },
   /**
-   * What charges come to, by account, day, model, key and outcome, with the first and the last of them: sums that are
-   * written with the charges, so that pages about a million charges need not read them, and find those they show without an
-   * index for each question. Days are Moscow's, as `budgetDay` has them.
+   * Sums of charges by account, day, model, key and outcome, with the ids of the first and the last charge. They are
+   * written with the charges, so that pages about a million charges need not read them all, and find those they show
+   * without an index for each query. Days are Moscow's, as in `budgetDay`.
    */
   charge_sums: {
     account_id: 'TEXT NOT NULL',
@@ -178,8 +178,9 @@ export const ledgerColumns = {
     last_id: 'BIGINT NOT NULL',
   },
   /**
-   * What an account is alerted of. That a balance falls below the bound is seen by the transaction in which it does, so
-   * that no crossing is missed or seen twice, by however many nodes; whoever tells the owner takes the row first.
+   * Low-balance alerts to send. The transaction in which a balance falls below the threshold writes the row, by a
+   * trigger, so that no crossing is missed or counted twice, however many nodes there are; a node claims the row before
+   * it alerts the owner.
    */
   balance_alerts: {
     account_id: 'TEXT PRIMARY KEY REFERENCES accounts (id)',

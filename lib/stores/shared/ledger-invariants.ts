@@ -1,12 +1,12 @@
 import type { StoreQueries } from './store-queries.ts'
 
-/** At most so many breaches of one kind are told one by one. */
+/** At most this many breaches of one kind are listed. */
 export const examplesMax = 20
 
-/** Sentences about what must hold, each with a query that names the rows that break it. */
+/** Sentences that describe a breach, each with a query that names the rows in breach. */
 type Invariants = readonly (readonly [sentence: string, query: string])[]
 
-/** What is wrong in the rows of a store, and on SQLite in the file below them, as sentences. */
+/** Breaches in the rows of a store, and on SQLite also in its file, as sentences. */
 export async function findBreaches(queries: StoreQueries): Promise<string[]> {
   const ofKind =
     queries.kind === 'sqlite' ? await verifyFile(queries) : await findRows(queries, nodeInvariants)
@@ -37,30 +37,29 @@ async function verifyFile(queries: StoreQueries): Promise<readonly string[]> {
 }
 
 /**
- * What holds of every ledger, as queries that both stores understand. PostgreSQL before 16 wants a name for each subquery in
- * FROM.
+ * The invariants of every ledger, as queries that both stores understand. PostgreSQL before 16 requires an alias for
+ * each subquery in FROM.
  *
- * (1) The entries of a transaction add up to zero, and so do all of them. (2) A balance is the sum of its
- * account's entries, and what a key has spent is the sum of its charges. (3) A balance covers the open holds.
- * (4) A hold is open, or resolved in one way, for good. (5) A hold has one charge. (6) What was charged is what
- * was entered; what the account could not pay is entered as `overrun` and flagged. (7) Money is an integer, and
- * a charge is what its meters cost by the price that it names. (8) The provider's usage is kept as it came.
- * (9) No hold is open beyond its expiry. (10) A job that is
- * open has the one open hold of its exchange, and no hold waits for a job that is not open; a job that was
- * charged has its charge. (11) A debt is what was overrun since there are debts, less what was repaid, and there is
- * none while money is free. (12) What was paid is the sum of the credits and debits that count as such. (13) A
- * correction is entered as it says, and gives back no more than its charge cost.
+ * (1) The entries of a transaction add up to zero, and so do all entries. (2) A balance is the sum of its account's
+ * entries, and what a key has spent is the sum of its charges. (3) A balance covers the open holds. (4) A hold is open,
+ * or resolved in one way, for good. (5) A hold has one charge. (6) The entries of a charge match it; what the account
+ * could not pay is entered as `overrun` and flagged. (7) Money is an integer, and a charge is what its meters cost by
+ * the price that it names. (8) The provider's usage is stored as received. (9) No hold is open beyond its expiry. (10)
+ * An open job has the one open hold of its exchange, no hold waits for a job that is not open, and a charged job has
+ * its charge. (11) A debt is what was overrun since debts are recorded, less what was repaid, and there is none while
+ * the account has free money. (12) What an account has paid is the sum of the credits and debits that count as
+ * payments. (13) The entry of a correction matches it, and corrections return no more than their charge cost.
  *
- * Elsewhere: types, keys and references are the file's own (`integrity_check`, `foreign_key_check`); prices
- * and recomputed charges are checked in `store-reports.ts`. Not checked, since it cannot be broken or does not
- * apply: that a charge is at most its hold (it may take what else is free), a rounding account (each line is
- * rounded once, and that is what is paid), a sequence for each account (rows have one for the store, their
- * primary key), and a rebuild of the balances, which is (2).
+ * Checked elsewhere: types, keys and references by SQLite itself (`integrity_check`, `foreign_key_check`); prices and
+ * recomputed charges in `store-reports.ts`. Not checked, because it cannot break or does not apply: that a charge is at
+ * most its hold (it may use other free money), a rounding account (each line is rounded once, and the rounded amount is
+ * paid), a sequence for each account (rows have one for the store, their primary key), and a rebuild of the balances,
+ * which is (2).
  */
 
 /**
- * Each finds the rows that break one invariant, and names them. House accounts have no balance of their own:
- * a row that every charge changed would make all charges wait for each other.
+ * Each query finds and names the rows that break one invariant. House accounts have no stored balance: every charge
+ * would change that row, and all charges would wait for each other.
  */
 export const invariants: Invariants = [
   [
@@ -186,9 +185,9 @@ export const invariants: Invariants = [
      WHERE state NOT IN ('open', 'charged', 'released', 'expired') OR (state = 'open') <> (resolved_at IS NULL)`,
   ],
   [
-    // By the store's own time, so that an old backup is no breach. A clock that is set forward makes every open hold
-    // look old at once; holds that were placed since then must lie as far apart as an exchange may last. A sweep and
-    // a clock that is set back a little have two hours.
+    // Compares with the store's own latest time, so that an old backup is no breach. A clock that is set forward makes
+    // every open hold look old at once, so the holds placed after the expiry must span longer than an exchange may
+    // last. The two hours allow for the interval of `expireHolds` and for a clock that is set back a little.
     'a hold is open long after its expiry',
     `SELECT exchange_id || '/' || sequence AS name FROM holds
      WHERE CASE WHEN state <> 'open' OR owner = 'jobs' OR expires_at + 7200000 >= (SELECT max(created_at) FROM holds)
@@ -219,7 +218,7 @@ export const invariants: Invariants = [
   ],
 ]
 
-/** What only a database of several nodes can have wrong. */
+/** Invariants that only a database of several nodes can break. */
 const nodeInvariants: Invariants = [
   [
     'what an account holds is not the sum of its open holds',

@@ -7,7 +7,7 @@ import { ledgerColumns } from './ledger-columns.ts'
 import type { Columns, TableWords } from './store-schema.ts'
 import { userTables } from './user-tables.ts'
 
-/** All that a new store begins with on either database. It stays as it is: what comes later are steps. */
+/** Everything that a new store begins with, on either database. It never changes: later changes are steps. */
 export function baselineTables(words: TableWords): string {
   const described = [
     accountTables,
@@ -25,9 +25,9 @@ export function baselineTables(words: TableWords): string {
 }
 
 /**
- * What tables have on PostgreSQL besides: accounts what is held, so that one row decides an admission; keys a version, by
- * which other nodes notice changes; jobs which operation ended them, so that one that is sent again is answered as it was
- * done.
+ * Columns that exist on PostgreSQL only. Accounts store what is held, so that one row decides an admission; keys have a
+ * version, by which other nodes notice changes; jobs store the operation that ended them, so that the same operation,
+ * when sent again, gets the same result.
  */
 const nodeColumns = {
   accounts: {
@@ -42,7 +42,7 @@ function ofNodes({ kind }: TableWords, name: keyof typeof nodeColumns): Columns 
   return kind === 'postgres' ? nodeColumns[name] : {}
 }
 
-/** Accounts, who acts for them, and at what prices. */
+/** Users, accounts, memberships, alerts and prices. */
 function accountTables(words: TableWords): string {
   const { kind, table, hotOptions } = words
   const { created_at, ...others } = ledgerColumns.accounts
@@ -86,7 +86,7 @@ ${table(ledgerColumns, 'key_spending', ['PRIMARY KEY (key_id, day)'], hotOptions
 `
 }
 
-/** What exchanges set aside. */
+/** Money that exchanges set aside. */
 function holdTables({ table, ofAccount, refuse }: TableWords): string {
   return `
 ${table({ holds: { ...ledgerColumns.holds, ...ofAccount } }, 'holds', [
@@ -97,7 +97,7 @@ ${refuse({ name: 'holds_stay', table: 'holds', when: 'DELETE', message: 'holds a
 `
 }
 
-/** What exchanges pay, and the entries that balances are sums of, append-only; and sums of charges. */
+/** Charges and the entries that balances are sums of, both append-only, and sums of charges. */
 function chargeTables({ table, ofAccount, hotOptions, largeOptions, appendOnly }: TableWords): string {
   const charges = { ...ledgerColumns.charges, ...ofAccount }
   const entries = { ...ledgerColumns.entries, ...ofAccount }

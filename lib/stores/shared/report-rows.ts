@@ -11,16 +11,16 @@ import type { RowOf } from './store-schema.ts'
 import { returnedColumn } from '../records/customer-tables.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 
-/** Charges are read this many at a time, so that nothing else waits long for the thread. */
+/** Charges that are read at a time: bounds how long other work waits for the thread. */
 const pageRows = 500
 
-/** What rows must be like, beside other conditions: each with ` AND ` before it. */
+/** Additional conditions on rows, each with ` AND ` before it. */
 export interface Conditions {
   readonly sql: string
   readonly values: readonly QueryValue[]
 }
 
-/** Conditions of one value each; those without a value are left out. */
+/** Joins conditions of one value each; leaves out those without a value. */
 export function conditions(pairs: readonly (readonly [string, QueryValue | undefined])[]): Conditions {
   const used = pairs.filter(([, value]) => value !== undefined)
   return {
@@ -29,7 +29,7 @@ export function conditions(pairs: readonly (readonly [string, QueryValue | undef
   }
 }
 
-/** Charges after an id, the oldest first, page by page. */
+/** Charges after an id, oldest first, page by page. */
 export async function* chargesById<Row extends { readonly id: number }>(
   queries: StoreQueries,
   columns: string,
@@ -44,27 +44,27 @@ export async function* chargesById<Row extends { readonly id: number }>(
   }
 }
 
-/** Not told of charges: the revision, and what the provider said, which may be long. */
+/** Columns that reports leave out: the revision, and the provider's raw usage, which may be long. */
 const unreported = ['revision', 'raw_usage'] as const
 
-/** A charge, with what of it was given back. */
+/** A charge, with the amount that corrections have returned. */
 export type ChargeRow = Omit<RowOf<typeof ledgerColumns.charges>, (typeof unreported)[number]> & {
   readonly returned_micros: Micros
 }
 
-/** The columns of a charge. */
+/** The columns of `ChargeRow`. */
 export const chargeColumns = [
   ...Object.keys(ledgerColumns.charges).filter(column => !unreported.some(one => one === column)),
   returnedColumn,
 ].join(', ')
 
-/** A customer's account, with what its open holds come to. */
+/** A customer's account, with the sums of its open holds. */
 export type AccountRow = Pick<
   RowOf<typeof ledgerColumns.accounts>,
   'id' | 'name' | 'created_at' | 'balance_micros' | 'debt_micros' | 'paid_micros'
 > & { readonly email: string; readonly held_sum: Micros; readonly worst_sum: Micros }
 
-/** What was used, by meter, whatever model it was used of. */
+/** Units by meter over all lines, whatever their models. */
 function sumOfLines(lines: readonly ChargeLine[]): Meters {
   const sum: Record<string, number> = {}
   for (const line of lines) {
@@ -73,7 +73,7 @@ function sumOfLines(lines: readonly ChargeLine[]): Meters {
   return sum
 }
 
-/** A charge as reports tell it: amounts as decimals, times in ISO 8601. */
+/** A charge as reports show it: amounts as decimals, times in ISO 8601. */
 export function chargeReport(row: ChargeRow): ChargeReport {
   const lines: readonly ChargeLine[] = JSON.parse(row.lines)
   return {
@@ -124,7 +124,7 @@ export function chargeRecord(row: ChargeRow): ChargeRecord {
   }
 }
 
-/** An account as reports tell it. */
+/** An account as reports show it. */
 export function accountReport(row: AccountRow, rule: RiskRule): AccountReport {
   return {
     id: row.id,
@@ -146,11 +146,11 @@ export function accountReport(row: AccountRow, rule: RiskRule): AccountReport {
 /** The lines of a charge. */
 export type ChargedRow = Pick<ChargeRow, 'lines'>
 
-/** Takes the exchange; of one with many turns it is the first. */
+/** The value is the exchange's id. Of an exchange with many charges it selects the first. */
 export const selectCharged = `SELECT lines FROM charges
   WHERE exchange_id = ? AND sequence = 0 AND revision = 0`
 
-/** What a charge was for, all its lines together; nothing where there is none. */
+/** The units of a charge over all its lines; empty when there is no charge. */
 export function chargedUsage(row: ChargedRow | undefined): Meters {
   const lines: readonly ChargeLine[] = row === undefined ? [] : JSON.parse(row.lines)
   return sumOfLines(lines)

@@ -4,10 +4,10 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Micros } from '../../ledger/ledger.ts'
 import type { StoreQueries, SqlStatement } from './store-queries.ts'
 
-/** How what is rare is read and changed in a store of either kind. */
+/** How a store of either kind runs statements that are rare. */
 export interface StatementOptions {
   readonly queries: Pick<StoreQueries, 'all'>
-  /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
+  /** Runs statements as one transaction; resolves with the rows of the last one when they are on disk. */
   readonly change: (statements: readonly SqlStatement[]) => Promise<readonly UserRow[]>
   readonly clock: Clock
 }
@@ -43,7 +43,7 @@ export class StoreAccountSettings implements AccountSettings {
         sql: `UPDATE accounts SET alert_below_micros = ? WHERE id = ? AND kind = 'customer'`,
         values: [belowMicros ?? null, accountId],
       },
-      // What was asked for before is not told any more.
+      // An alert for the previous threshold is no longer sent.
       { sql: 'DELETE FROM balance_alerts WHERE account_id = ?', values: [accountId] },
     ])
   }
@@ -51,7 +51,7 @@ export class StoreAccountSettings implements AccountSettings {
   async takeAlerts(forMs: number): Promise<readonly LowBalance[]> {
     const { queries, change, clock } = this.#options
     const now = clock.now()
-    // Most of the time there are none, and finding that out must not cost a write.
+    // Usually there are none, and finding that out must not cost a write.
     const waiting = await queries.all<{ readonly id: string }>(
       'SELECT account_id AS id FROM balance_alerts WHERE taken_until <= ? LIMIT 100',
       [now],
@@ -93,7 +93,7 @@ export class StoreAccountSettings implements AccountSettings {
           AND EXISTS (SELECT 1 FROM users WHERE id = ? AND users.email = ?)`,
         values: [to, from, userId, userId, to],
       },
-      // Links that were sent to the old address are worth nothing from now on.
+      // Links that were sent to the old address become invalid.
       { sql: 'DELETE FROM user_verifications WHERE value = ?', values: [userId] },
       { sql: 'SELECT id FROM users WHERE id = ? AND email = ?', values: [userId, to] },
     ])

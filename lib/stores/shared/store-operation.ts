@@ -6,8 +6,8 @@ import type { SqlStatement } from './store-queries.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 
 /**
- * What the writer is asked to do. Its statements take their values from an operation by the names of its members;
- * those of one kind always come in one order, since operations cross to another thread by the thousand.
+ * An operation for the writer. Its statements bind their values by the names of an operation's members; operations of
+ * one kind always have these in one order, since they cross to another thread by the thousand.
  */
 export type StoreOperation =
   | HoldOperation
@@ -22,10 +22,10 @@ export type StoreOperation =
   | StatementsOperation
   | TransactionOperation
 
-/** Which hold, and whose. */
+/** Identifies a hold, its account and its key. */
 export type HoldOwner = Pick<HoldRequest, 'exchangeId' | 'sequence' | 'accountId' | 'keyId'>
 
-/** What an open job holds. */
+/** The hold of an open job. */
 export type JobHold = Omit<HoldRequest, 'budget' | 'strictMicros'>
 
 export interface HoldOperation extends JobHold {
@@ -35,12 +35,12 @@ export interface HoldOperation extends JobHold {
   readonly expiresAt: number
 }
 
-/** What an open hold comes to from now on. */
+/** The new amounts of an open hold. */
 export interface GrowOperation extends Omit<JobHold, 'accountId' | 'keyId'> {
   readonly kind: 'grow'
 }
 
-/** A charge with the end of its hold. Lines, details and flags are JSON. */
+/** A charge that ends its hold. Lines, details and flags are JSON. */
 export interface ChargeOperation extends HoldOwner, Omit<ChargeResult, 'flags'> {
   readonly kind: 'charge'
   readonly at: number
@@ -56,7 +56,7 @@ export interface ChargeOperation extends HoldOwner, Omit<ChargeResult, 'flags'> 
   readonly flags: string
 }
 
-/** The end of a hold that is not charged. */
+/** The end of a hold without a charge. */
 export interface ReleaseOperation extends Omit<HoldOwner, 'keyId'> {
   readonly kind: 'release'
   readonly state: 'released' | 'expired'
@@ -80,31 +80,31 @@ export interface ObjectOperation extends Omit<ProviderObject, 'kind' | 'dialect'
   readonly listedAt: number | null
 }
 
-/** Which job, beside the operation's own kind. */
+/** Names a job; `kind` is the kind of the operation. */
 interface NamedJob extends Omit<JobName, 'kind'> {
   readonly jobKind: ObjectKind
 }
 
-/** A job and its exchange's hold, which becomes its own; answers false when the job is known already. */
+/** A new job, which takes over its exchange's hold; the result is false when the job is already known. */
 export interface JobOperation extends HoldOwner, NamedJob, Omit<NewJob, 'kind' | 'facts'> {
   readonly kind: 'job'
   readonly facts: string
   readonly at: number
 }
 
-/** The end of a job and of its hold, as one step. */
+/** Ends a job and its hold as one step. */
 export interface EndJobOperation extends NamedJob {
   readonly kind: 'end-job'
   readonly ending: ChargeOperation | ReleaseOperation
 }
 
 /**
- * Money that comes in or goes out; answers whether it was booked just now, and not before. The writer does not check
- * that an account has what goes out.
+ * Money that comes in or goes out; the result is whether this operation booked it, and not an earlier one. The writer
+ * does not check that an account has the money that goes out.
  */
 export interface MovementOperation {
   readonly kind: 'credit' | 'debit'
-  /** By which the movement is known: `payment:<id>`. */
+  /** Identifies the movement: `payment:<id>`. */
   readonly id: string
   readonly accountId: string
   readonly amountMicros: Micros
@@ -114,7 +114,7 @@ export interface MovementOperation {
   readonly source: CreditSource
 }
 
-/** Statements that are rare and need no form of their own; answers the rows of the last one. */
+/** Rare statements without an operation of their own; the result is the rows of the last one. */
 interface StatementsOperation {
   readonly kind: 'statements'
   readonly statements: readonly SqlStatement[]
@@ -135,30 +135,30 @@ interface TransactionOperation {
   readonly steps: readonly TransactionStep[]
 }
 
-/** What a transaction answers: the rows of each step, and which steps booked money just now. */
+/** The result of a transaction: the rows of each step, and the indexes of the steps that booked money. */
 export interface TransactionAnswer {
   readonly rows: readonly (readonly unknown[])[]
   readonly booked: readonly number[]
 }
 
-/** How a batch ended: as a whole, and for the operations that had an answer or were refused by themselves. */
+/** How a batch ended: as a whole, and for each operation that has a result or was refused on its own. */
 export interface BatchReport {
-  /** Nothing of the batch was written: the disk is full, or worse. */
+  /** Nothing of the batch was written: the disk is full, for example. */
   readonly error?: { readonly code: string; readonly message: string }
   readonly answers: readonly (readonly [index: number, answer: unknown])[]
   readonly refusals: readonly (readonly [index: number, code: string, message: string])[]
 }
 
-/** A hold that the last process left open. Whether its exchange cost anything is not known. */
+/** A hold that the last process left open. Whether its exchange cost anything is unknown. */
 export interface ReleasedHold extends Omit<JobHold, 'worstMicros'> {
   readonly createdAt: number
 }
 
-/** What a writer knows when it begins, for the memory of the thread that decides. */
+/** What a writer reads when it starts, for the memory of the thread that decides. */
 export interface StoreSnapshot {
-  /** Whether the store was made just now. */
+  /** Whether opening it created the store. */
   readonly isNew: boolean
-  /** Net of what is owed. */
+  /** Net of debt. */
   readonly balances: readonly (readonly [accountId: string, netMicros: number, paidMicros: number])[]
   readonly spending: readonly (readonly [keyId: string, day: number, spentMicros: number])[]
   readonly priceHashes: readonly string[]
@@ -166,28 +166,28 @@ export interface StoreSnapshot {
   readonly jobHolds: readonly (JobName & JobHold)[]
 }
 
-/** What the writing thread is started with. */
+/** Options of the writing thread. */
 export interface WriterOptions {
   readonly file: string
-  /** The moment of the start, for the holds that recovery releases. */
+  /** The time of the start, for the holds that recovery releases. */
   readonly now: number
 }
 
-/** What the writing thread says: once how it started, then how each batch went. */
+/** Messages of the writing thread: one about its start, then one for each batch. */
 export type WriterMessage =
   | { readonly kind: 'ready'; readonly snapshot: StoreSnapshot }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'report'; readonly report: BatchReport }
 
-/** PostgreSQL's text holds no NUL and no half of a surrogate pair; what a provider sends may. */
+/** Replaces NUL and lone surrogates, which PostgreSQL's text cannot hold and a provider may send. */
 export function storable(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed()
 }
 
-/** What a charge keeps beside its lines. */
+/** What a charge stores beside its lines. */
 type ChargeDetails = Pick<ChargeRequest, 'details' | 'providerRequestId'>
 
-/** A charge as SQLite's writer takes it. */
+/** A charge as an operation for SQLite's writer. */
 export function chargeOperation(
   hold: HoldOwner,
   at: number,
@@ -217,7 +217,7 @@ export function chargeOperation(
   }
 }
 
-/** The end of a hold that is not charged, as SQLite's writer takes it. */
+/** The end of a hold without a charge, as an operation for SQLite's writer. */
 export function releaseOperation(
   { exchangeId, sequence, accountId }: HoldOwner,
   state: ReleaseOperation['state'],
@@ -226,7 +226,7 @@ export function releaseOperation(
   return { kind: 'release', exchangeId, sequence, accountId, state, at }
 }
 
-/** As the column has it: the counts, and the provider's request id among them. */
+/** The value of the column: the counts, with the provider's request id among them. */
 export function writeDetails({ details, providerRequestId }: ChargeDetails): string | null {
   if (providerRequestId === undefined) return details === undefined ? null : JSON.stringify(details)
   return JSON.stringify({ ...details, providerRequestId: storable(providerRequestId) })

@@ -1,6 +1,6 @@
 import { fileProblem } from '../../platform/file-problem.ts'
 
-/** The store cannot be opened: it is damaged, foreign, or of a newer program. */
+/** The store cannot be opened: it is damaged, not a gateway's, or written by a newer program. */
 export class StoreError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
@@ -20,14 +20,14 @@ export class StoreLockedError extends StoreError {
 }
 
 const notAllowed = /^(?:EACCES|EPERM|EROFS|SQLITE_(?:CANTOPEN|READONLY|PERM))/
-/** In place of the system's words, which differ by the call that it refuses. */
+/** In place of the system's messages, which differ by the call that failed. */
 const refusals: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'this user may not'],
   ['EPERM', 'this user may not'],
   ['EROFS', 'its disk is read-only'],
 ])
 
-/** The system would not open a file: says which, why, and what to do where it is not allowed. */
+/** Describes a file that the system would not open: which, why, and what to do when permission is missing. */
 export function cannotOpen(file: string, cause: unknown): StoreError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const reason = notAllowed.test(code)
@@ -36,7 +36,7 @@ export function cannotOpen(file: string, cause: unknown): StoreError {
   return new StoreError(`${file} cannot be opened: ${reason}`, { cause })
 }
 
-/** A value as a statement takes it. */
+/** A value that a statement binds. */
 export type QueryValue = string | number | null
 
 /** A statement that both stores understand, with `?` for each value. */
@@ -45,11 +45,11 @@ export interface SqlStatement {
   readonly values: readonly QueryValue[]
 }
 
-/** How both stores are read: SQL that both understand, with `?` for each value. */
+/** Read access to a store of either kind: SQL that both understand, with `?` for each value. */
 export interface StoreQueries {
   readonly kind: 'sqlite' | 'postgres'
   all<Row extends object>(sql: string, values?: readonly QueryValue[]): Promise<readonly Row[]>
-  /** Queries that may take minutes. Each sees one state of the store, and two of them may see different ones. */
+  /** Runs queries that may take minutes. Each query sees one state of the store; two queries may see different ones. */
   withoutHurry<T>(read: (queries: StoreQueries) => Promise<T>): Promise<T>
   close(): Promise<void>
 }

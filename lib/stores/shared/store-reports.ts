@@ -24,7 +24,7 @@ import type { KeyRow } from './ledger-columns.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { examplesMax, findBreaches } from './ledger-invariants.ts'
 
-/** Of the open holds, as both stores have them. */
+/** The sum of a column over the account's open holds. */
 const sumOf = (column: string): string =>
   `(SELECT CAST(coalesce(sum(holds.${column}), 0) AS BIGINT) FROM holds
     WHERE state = 'open' AND account_id = accounts.id)`
@@ -38,7 +38,7 @@ export interface ReportsOptions {
   readonly riskRule?: () => RiskRule
 }
 
-/** Works every charge out again from its meters and the price that it names. */
+/** Recomputes every charge from its meters and the price that it names. */
 async function recomputed(queries: StoreQueries): Promise<string[]> {
   const { damaged } = await storedPrices(queries)
   const breaches = damaged.map(hash => `a price is not what its version says: ${hash}`)
@@ -50,14 +50,14 @@ async function recomputed(queries: StoreQueries): Promise<string[]> {
 }
 
 /**
- * Checks every invariant of the ledger. What is read should be one state of the store.
- * @returns the breaches as sentences; empty when all is well
+ * Checks every invariant of the ledger. All queries should see one state of the store.
+ * @returns the breaches as sentences; empty when there are none
  */
 async function verifyLedger(queries: StoreQueries): Promise<readonly string[]> {
   return [...(await findBreaches(queries)), ...(await recomputed(queries))]
 }
 
-/** Reads a store of either kind. */
+/** Reports from a store of either kind. */
 export function storeReports(
   queries: StoreQueries,
   { clock, riskRule = () => noRisk }: ReportsOptions,
@@ -158,7 +158,7 @@ async function readKeyBudget(
 
 function chargeConditions(accountId: string | undefined, filter: ChargesFilter): Conditions {
   const { sql, values } = conditions([
-    // SQLite would take the account's index, which leads to all its charges; of an expression it cannot.
+    // The expression keeps SQLite from using the account's index, which leads to all charges of the account.
     [filter.exchangeId === undefined ? 'account_id = ?' : `account_id || '' = ?`, accountId],
     ['exchange_id = ?', filter.exchangeId],
     ['key_id = ?', filter.keyId],

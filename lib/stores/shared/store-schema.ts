@@ -1,29 +1,29 @@
 import { StoreError } from './store-queries.ts'
 
-/** Statements that are taken together or not at all, and the schema's version after them. */
+/** Statements that run together or not at all, and the schema's version after them. */
 export interface SchemaStep {
   readonly version: number
   readonly sql: string
 }
 
-/** The tables of one kind of database, and how older ones are brought up to date. */
+/** The tables of one kind of database, and the steps that upgrade older ones. */
 export interface StoreSchema {
-  /** Everything that a new store begins with. It stays as it is: what comes later are steps. */
+  /** Everything that a new store begins with. It never changes: later changes are steps. */
   readonly baseline: SchemaStep
-  /** By version; one that stands before the baseline's own, or at it, is for stores that were made without it. */
+  /** By version. Steps up to the baseline's own version are for stores that were created without the baseline. */
   readonly steps: readonly SchemaStep[]
 }
 
-/** The version that a program brings every store to. */
+/** The version to which a program upgrades every store. */
 export function newestVersion({ baseline, steps }: StoreSchema): number {
   return Math.max(baseline.version, steps.at(-1)?.version ?? 0)
 }
 
 /**
- * What a store has yet to take.
- * @param version of the store; 0 where there are no tables yet
- * @param store as messages name it
- * @throws StoreError when it is of a newer program, or of one too old
+ * The steps that a store still lacks.
+ * @param version of the store; 0 when it has no tables yet
+ * @param store its name for messages
+ * @throws StoreError when a newer program wrote it, or it is too old
  */
 export function missingSteps(schema: StoreSchema, version: number, store: string): readonly SchemaStep[] {
   const { baseline, steps } = schema
@@ -45,7 +45,7 @@ export function missingSteps(schema: StoreSchema, version: number, store: string
   return steps.filter(step => step.version > version)
 }
 
-/** Columns of the first builds that nothing has read or written. */
+/** Columns of the first builds that were never used. */
 export const withoutUnusedColumns = `
 ALTER TABLE accounts DROP COLUMN parent_account_id;
 ALTER TABLE accounts DROP COLUMN price_list;
@@ -55,21 +55,21 @@ ALTER TABLE accounts DROP COLUMN price_list;
 interface Refusal {
   readonly name: string
   readonly table: string
-  /** `UPDATE`, `UPDATE OF column` or `DELETE`; what deletes all rows at once is refused with `DELETE`. */
+  /** `UPDATE`, `UPDATE OF column` or `DELETE`; on PostgreSQL `DELETE` includes TRUNCATE. */
   readonly when: string
   readonly message: string
 }
 
-/** What the two databases say differently where a table is described. */
+/** The SQL of table definitions in which the two databases differ. */
 export interface TableWords {
   readonly kind: 'sqlite' | 'postgres'
-  /** A reference to the account, where a table is written with every exchange. */
+  /** A reference to the account, for tables that every exchange writes. */
   readonly ofAccount: Columns
-  /** What ends the description of a table whose rows change again and again. */
+  /** Options of a table whose rows change often. */
   readonly hotOptions: string
-  /** The same for large rows, and for those with numbers of the database's own. */
+  /** The same for large rows, and for rows that the database numbers. */
   readonly largeOptions: string
-  /** Creates one of described tables, by its columns and by rules that are of no single one. */
+  /** Creates one of the described tables, from its columns and its table constraints. */
   readonly table: <Name extends string>(
     tables: Readonly<Record<Name, Columns>>,
     name: Name,
@@ -77,7 +77,7 @@ export interface TableWords {
     options?: string,
   ) => string
   readonly refuse: (refusal: Refusal) => string
-  /** Refuses every change of what was once written. */
+  /** Refuses every change of a written row. */
   readonly appendOnly: (table: string, message?: string) => string
 }
 
@@ -98,7 +98,7 @@ function createTable(name: string, columns: Columns, rules: readonly string[], o
 
 const sqliteOptions = ' STRICT, WITHOUT ROWID'
 
-/** As SQLite has it. */
+/** For SQLite. */
 export const sqliteWords: TableWords = {
   kind: 'sqlite',
   ofAccount: { account_id: 'TEXT NOT NULL REFERENCES accounts (id)' },
@@ -117,8 +117,8 @@ export const sqliteWords: TableWords = {
 }
 
 /**
- * As PostgreSQL has it. Holds, charges and entries have no foreign key to accounts: their account is locked when they are written, and for the
- * house's the check of a key would make all nodes lock the same rows.
+ * For PostgreSQL. Holds, charges and entries have no foreign key to accounts: their account's row is locked when they
+ * are written, and for the house's accounts the check of a key would make all nodes lock the same rows.
  */
 export const postgresWords: TableWords = {
   kind: 'postgres',
@@ -131,12 +131,12 @@ export const postgresWords: TableWords = {
     refuseOnPostgres({ name: `${table}_stay`, table, when: 'UPDATE OR DELETE', message }),
 }
 
-/** Columns of a table by name, each as PostgreSQL says what it holds: `BIGINT NOT NULL`. */
+/** Columns of a table by name, in PostgreSQL's syntax: `BIGINT NOT NULL`. */
 export type Columns = Readonly<Record<string, string>>
 
 declare const held: unique symbol
 
-/** Says of a column what its SQL does not: `'TEXT' as SqlOf<'bank_card' | 'sbp' | null>`. */
+/** Gives a column a type that its SQL does not show: `'TEXT' as SqlOf<'bank_card' | 'sbp' | null>`. */
 export type SqlOf<Value> = string & { readonly [held]: Value }
 
 type Listed<List> = List extends `'${infer One}', ${infer More}`
@@ -145,7 +145,7 @@ type Listed<List> = List extends `'${infer One}', ${infer More}`
     ? One
     : never
 
-/** One of a list where the column is checked to be, or else text or a number; null where the SQL allows it. */
+/** One of the values that a CHECK lists, or else text or a number; null where the SQL allows it. */
 type ValueOf<Sql> =
   Sql extends SqlOf<infer Value>
     ? Value
@@ -156,5 +156,5 @@ type ValueOf<Sql> =
             : number)
       | (Sql extends `${string}${'NOT NULL' | 'PRIMARY KEY'}${string}` ? never : null)
 
-/** A row as it is read, by the columns of its table. */
+/** A row as queries return it, typed by the columns of its table. */
 export type RowOf<Table extends Columns> = { readonly [Column in keyof Table]: ValueOf<Table[Column]> }

@@ -15,7 +15,7 @@ import { countRows, deleteRows, insertRow, selectRows, updateRows } from './user
 import type { SqlStatement } from './store-queries.ts'
 
 interface UserRowsOptions extends StatementOptions {
-  /** Told of an account that is new and empty. */
+  /** Called with an account that is new and empty. */
   readonly onAccount?: (accountId: string) => void
 }
 
@@ -29,7 +29,7 @@ function insertConsent(userId: string, { kind, version, language, address, at }:
 
 const mark = `'unconfirmed-' || users.id || '@deleted.invalid'`
 
-// Who has consents has signed up by themselves; after the end of an account they stay, as proof.
+// Only users who signed up themselves have consents. When an account is closed, its consents stay as proof.
 const isUnconfirmed = `users.email_verified = 0 AND users.created_at < ?
   AND users.email <> 'deleted-' || users.id || '@deleted.invalid'
   AND EXISTS (SELECT 1 FROM user_consents WHERE user_consents.user_id = users.id)
@@ -38,14 +38,14 @@ const isUnconfirmed = `users.email_verified = 0 AND users.created_at < ?
     WHERE memberships.user_id = users.id AND (accounts.balance_micros <> 0
       OR EXISTS (SELECT 1 FROM keys WHERE keys.account_id = accounts.id)))`
 
-/** Who signed up before a time, has not confirmed the email, and whose account has never been used. */
+/** Users who signed up before a time, have not confirmed their email, and whose account has never been used. */
 function selectUnconfirmed(madeBefore: number, limit: number): SqlStatement {
   return { sql: `SELECT id FROM users WHERE ${isUnconfirmed} LIMIT ?`, values: [madeBefore, limit] }
 }
 
 /**
- * Removes such a user, and what is personal about the account. The first statement marks the user, so that who
- * confirms in the same moment is either kept whole or gone whole; consents may be removed of who is marked only.
+ * Removes such a user and the personal data of the account. The first statement marks the user, so that a user who
+ * confirms at the same moment is either kept or removed as a whole; only the consents of a marked user may be deleted.
  */
 function removeUnconfirmed(userId: string, madeBefore: number): readonly SqlStatement[] {
   const marked = `(SELECT id FROM users WHERE id = ? AND email = ${mark})`

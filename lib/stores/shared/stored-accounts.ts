@@ -30,7 +30,7 @@ const emailPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 const emailLengthMax = 254
 
 /**
- * An account's address as it is stored, however it was written.
+ * Normalizes an account's email address for the store.
  * @throws AccountError email_invalid
  */
 export function accountEmail(text: string): string {
@@ -42,7 +42,7 @@ export function accountEmail(text: string): string {
 }
 
 /**
- * Money that comes in or goes out, as it is booked.
+ * Money that comes in or goes out, as an operation of the writer.
  * @throws AccountError amount_invalid
  */
 export function movementOperation(
@@ -57,7 +57,7 @@ export function movementOperation(
   return { kind, id, accountId, amountMicros, reason, at, source }
 }
 
-/** What an account is opened with; ids are made before the first attempt. */
+/** The values of a new account; its ids are generated before the first attempt. */
 interface NewAccount {
   readonly id: string
   readonly userId: string
@@ -66,8 +66,8 @@ interface NewAccount {
 }
 
 /**
- * Opens an account for a user, who may be there already. Done again it changes nothing more. The last statement answers
- * no row where another account has the email, and then nothing is written.
+ * Opens an account for a user, who may exist already. A repetition changes nothing. The last statement returns no row
+ * when another account has the email, and then nothing is written.
  */
 export function openStatements(
   { id, userId, email, name }: NewAccount,
@@ -95,11 +95,11 @@ export function openStatements(
 }
 
 /**
- * Blocks an account, or ends that; done again it changes nothing, and the log has no line of it. A block stands on the
- * account and on each of its keys: gates see keys alone, and nodes hear of keys that change. A blocked account gets no
- * keys. The account's row is locked first, so that on PostgreSQL no key is made beside it, and of several blocks at once
- * one is logged. No row is answered for an account that there is not.
- * @param actionId of the row of the log, made before the first attempt
+ * Blocks or unblocks an account; a repetition changes nothing and adds no line to the log. The block is stored on the
+ * account and on each of its keys: gates see keys only, and nodes are notified of changed keys. A blocked account gets
+ * no new keys. The account's row is locked first, so that on PostgreSQL no key is created concurrently, and of several
+ * concurrent blocks only one is logged. Returns no row for an unknown account.
+ * @param actionId the id of the log's row, generated before the first attempt
  */
 function blockStatements(block: AccountBlock, actionId: string, now: number): readonly SqlStatement[] {
   const { accountId, isBlocked, reason, operator } = block
@@ -130,7 +130,7 @@ interface StoredAccountsOptions {
   readonly clock: Clock
 }
 
-/** Changes of accounts and keys in a store of either kind: on the disk first, then in memory. */
+/** Changes accounts and keys in a store of either kind: on disk first, then in memory. */
 export abstract class StoredAccounts implements Accounts {
   readonly #keys: MemoryKeyDirectory
   readonly #clock: Clock
@@ -182,9 +182,9 @@ export abstract class StoredAccounts implements Accounts {
     return { blockedAt: row.blocked_at }
   }
 
-  /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
+  /** Runs statements as one transaction; resolves with the rows of the last one when they are on disk. */
   protected abstract change<Row extends object>(statements: readonly SqlStatement[]): Promise<readonly Row[]>
 
-  /** Waits until whoever else has keys in memory knows of a change of some. */
+  /** Resolves when every node that has keys in memory knows of a change of some. */
   protected async told(_column: 'id' | 'account_id', _value: string): Promise<void> {}
 }

@@ -19,7 +19,7 @@ function listText(items: readonly string[] | null | undefined): string | null {
   return items === null || items === undefined ? null : JSON.stringify(items)
 }
 
-/** A key as it stands in the store, as the gates see it. */
+/** A stored key as the gates see it. */
 export function keyRecord(row: KeyRow): KeyRecord {
   const models = list(row.models)
   const ipAddresses = list(row.ip_addresses)
@@ -40,7 +40,7 @@ export function keyRecord(row: KeyRow): KeyRecord {
 }
 
 /**
- * A new key: what is stored, and the value that is shown once.
+ * A new key: the row to store, and the value that is shown once.
  * @throws AccountError amount_invalid, expiry_invalid
  */
 export function newKeyRow(key: NewKey, now: number): { readonly row: KeyRow; readonly value: string } {
@@ -77,19 +77,20 @@ function checkKey({
   }
 }
 
-/** The account of a new key, and whether the key is there; the last statement of its making answers it. */
+/** The state of a new key's account, and whether the key exists; the last of `makeStatements` returns it. */
 export interface MadeRow {
   readonly blocked_at: number | null
   readonly made: number
 }
 
 /**
- * Makes a key, unless its account is blocked or has so many that are not revoked. The account's row is locked first, so
- * that none is made beside a block or another key. Done again it changes nothing more.
+ * Creates a key, unless its account is blocked or already has `activeKeysMax` keys that are not revoked. The account's
+ * row is locked first, so that no key is created concurrently with a block or another key. A repetition changes
+ * nothing.
  */
 export function makeStatements(row: KeyRow, activeKeysMax: number | undefined): readonly SqlStatement[] {
   const columns = Object.keys(row) as (keyof KeyRow)[]
-  // Without it PostgreSQL takes what is selected for text.
+  // Without the cast PostgreSQL infers text for a selected parameter.
   const places = columns.map(name =>
     ledgerColumns.keys[name].startsWith('BIGINT') ? 'CAST(? AS BIGINT)' : '?',
   )
@@ -117,7 +118,7 @@ export function makeStatements(row: KeyRow, activeKeysMax: number | undefined): 
 }
 
 /**
- * What the statements of a new key answered.
+ * Checks the result of `makeStatements`.
  * @throws AccountError account_not_found, account_blocked, key_limit
  */
 export function madeAnswer(
@@ -136,9 +137,9 @@ export function madeAnswer(
 }
 
 /**
- * Changes a key and writes that into the operators' log; a key that was revoked stays as it is. The last statement
- * answers the key. Done again it changes nothing more.
- * @param actionId of the row of the log, made before the first attempt
+ * Changes a key and logs that for the operators; a revoked key stays as it is. The last statement returns the key. A
+ * repetition changes nothing.
+ * @param actionId the id of the log's row, generated before the first attempt
  * @throws AccountError amount_invalid, expiry_invalid, edit_empty
  */
 export function editStatements(edit: KeyEdit, actionId: string, now: number): readonly SqlStatement[] {
@@ -165,12 +166,12 @@ export function editStatements(edit: KeyEdit, actionId: string, now: number): re
   ]
 }
 
-/** Typed text among the log's own words: as JSON where it could be taken for more of them. */
+/** Typed text for the log: as JSON where it could be mistaken for the log's own words. */
 function worded(text: string): string {
   return /^[^\s"();,]+$/.test(text) && text !== 'all' ? text : JSON.stringify(text)
 }
 
-/** What an edit changes of a row, and how the log says it. */
+/** The columns that an edit changes, and the log's words for it. */
 interface Change {
   readonly set: Partial<KeyRow>
   readonly words: string
@@ -199,7 +200,7 @@ function changesOf(edit: KeyEdit): readonly Change[] {
 }
 
 /**
- * What the statements of an edit answered.
+ * Returns the key from the result of `editStatements`.
  * @throws AccountError key_not_found, key_revoked
  */
 export function editedAnswer({ id }: KeyEdit, [row]: readonly KeyRow[]): KeyRow {
@@ -208,22 +209,22 @@ export function editedAnswer({ id }: KeyEdit, [row]: readonly KeyRow[]): KeyRow 
   return row
 }
 
-/** Nothing can be done with a key that there is not. */
+/** The error for an unknown key. */
 export function keyNotFound(id: string): AccountError {
   return new AccountError('key_not_found', `there is no key ${id}`)
 }
 
 interface Revocation {
   readonly id: string
-  /** Whose act it is, for their log; undefined: a customer's own. */
+  /** The operator who revokes the key, for the log; undefined when a customer does. */
   readonly operator: string | undefined
-  /** Of the row of the log, made before the first attempt. */
+  /** The id of the log's row, generated before the first attempt. */
   readonly actionId: string
 }
 
 /**
- * Revokes a key, with a line in the operators' log where one of them does it; a key that was revoked stays as it is. Its
- * row is locked first, so that of several at once one is logged. No row is answered for a key that there is not.
+ * Revokes a key, and logs it when an operator does so; a revoked key stays as it is. The key's row is locked first, so
+ * that of several concurrent revocations only one is logged. Returns no row for an unknown key.
  */
 export function revokeStatements(
   { id, operator, actionId }: Revocation,

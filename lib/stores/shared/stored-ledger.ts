@@ -19,10 +19,10 @@ import type { StoreQueries, SqlStatement } from './store-queries.ts'
 import { forgetUpload, keepStatements, reserveStatements, type UploadSums } from './stored-uploads.ts'
 import { storedPricesOf } from './stored-prices.ts'
 
-/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
+/** A hold that is not resolved within this time expires: no exchange lasts as long. */
 export const holdMs = 24 * 60 * 60 * 1000
 
-/** A job, with what its hold sets aside. */
+/** A job, with the amount of its hold. */
 export type JobRow = RowOf<typeof ledgerColumns.jobs> & { readonly held_micros: number }
 
 const jobColumns = `*, (SELECT amount_micros FROM holds
@@ -31,8 +31,8 @@ const jobColumns = `*, (SELECT amount_micros FROM holds
 const selectJob = `SELECT ${jobColumns} FROM jobs WHERE provider = ? AND kind = ? AND id = ?`
 
 /**
- * Answers open jobs that are due, and postpones them for the time of a lease.
- * @param lock how those that ask at once share them
+ * Returns open jobs that are due, and postpones them by the time of a lease.
+ * @param lock the locking clause by which concurrent callers share the jobs
  */
 export function claimStatement(now: number, leaseMs: number, limit: number, lock = ''): SqlStatement {
   return {
@@ -43,7 +43,7 @@ export function claimStatement(now: number, leaseMs: number, limit: number, lock
   }
 }
 
-/** Says when an open job is asked after next. */
+/** Sets when an open job is polled next. */
 export function postponeStatement({ provider, kind, id }: JobName, nextPollAt: number): SqlStatement {
   return {
     sql: `UPDATE jobs SET next_poll_at = ?, polls = polls + 1
@@ -52,7 +52,7 @@ export function postponeStatement({ provider, kind, id }: JobName, nextPollAt: n
   }
 }
 
-/** A row as the ledger tells it. */
+/** The job of a row. */
 export function jobRecord(row: JobRow): Job {
   return {
     provider: row.provider,
@@ -83,15 +83,15 @@ const selectObject = 'SELECT * FROM objects WHERE provider = ? AND kind = ? AND 
 const unlistObject =
   'UPDATE objects SET listed_at = NULL WHERE provider = ? AND kind = ? AND id = ? AND listed_at IS NOT NULL'
 
-/** Where an object of a kind is in lists, by the moment when it is recorded: nowhere, if nobody can list its kind. */
+/** When an object of a kind, recorded at a time, enters lists; null for kinds that clients cannot list. */
 export function listedAt(kind: ObjectKind, at: number): number | null {
   return (listedKinds as readonly ObjectKind[]).includes(kind) ? at : null
 }
 
-/** The query for a list. */
+/** Selects a page of a list. */
 function selectListed({ accountId, kind, order, after, limit }: ObjectQuery): SqlStatement {
   const [behind, direction] = order === 'newest-first' ? ['<', 'DESC'] : ['>', 'ASC']
-  // The object may have been unlisted since, and its place is known all the same.
+  // The object may have been unlisted since, but its row still gives the position.
   const place = '(SELECT created_at FROM objects WHERE provider = ? AND kind = ? AND id = ?)'
   const beginning = after === undefined ? '' : `AND (listed_at, id) ${behind} (${place}, ?)`
   const cursor = after === undefined ? [] : [after.provider, kind, after.id, after.id]
@@ -115,7 +115,7 @@ function objectRecord(row: ObjectRow): ProviderObject {
   }
 }
 
-/** What a ledger of either kind reads from its store: objects, jobs, prices, and what was charged. */
+/** The part of a ledger that both stores share: objects, uploads, jobs, prices, and usage that was charged. */
 export abstract class StoredLedger implements ObjectLedger, UploadLedger {
   readonly #queries: Pick<StoreQueries, 'all'>
   readonly #clock: Clock
@@ -126,7 +126,7 @@ export abstract class StoredLedger implements ObjectLedger, UploadLedger {
   }
 
   async recordObject(object: ProviderObject): Promise<void> {
-    // Polling a job names the same object again and again, which needs no write.
+    // Polling a job reports the same object repeatedly, which needs no write.
     const known = await this.findObject(object.provider, object.kind, object.id)
     if (known === undefined) await this.addObject(object)
   }
@@ -180,13 +180,13 @@ export abstract class StoredLedger implements ObjectLedger, UploadLedger {
     return chargedUsage(row)
   }
 
-  /** Writes an object that is not known yet; resolves when it is on the disk. */
+  /** Writes an object that is not known yet; resolves when it is on disk. */
   protected abstract addObject(object: ProviderObject): Promise<void>
 
-  /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
+  /** Runs statements as one transaction; resolves with the rows of the last one when they are on disk. */
   protected abstract change(statements: readonly SqlStatement[]): Promise<readonly object[]>
 
-  /** A provider's id as the store has it. */
+  /** A provider's id in the form that the store holds. */
   protected storedId(id: string): string {
     return id
   }

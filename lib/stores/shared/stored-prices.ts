@@ -8,12 +8,12 @@ import { chargesById, conditions } from './report-rows.ts'
 import type { RowOf } from './store-schema.ts'
 import type { StoreQueries } from './store-queries.ts'
 
-/** `hash` is that of the body, the price's canonical text. */
+/** `hash` is the hash of `body`, the price's canonical text. */
 type PriceRow = Pick<RowOf<typeof ledgerColumns.prices>, 'hash' | 'body'>
 
 interface StoredPrices {
   readonly prices: ReadonlyMap<string, Price>
-  /** Versions whose text is not what they say. */
+  /** Versions whose text does not match their hash. */
   readonly damaged: readonly string[]
 }
 
@@ -27,12 +27,12 @@ function read(rows: readonly PriceRow[]): StoredPrices {
   return { prices, damaged }
 }
 
-/** Prices as they were when they were in force. */
+/** All price versions, as they were when they were in force. */
 export async function storedPrices(queries: StoreQueries): Promise<StoredPrices> {
   return read(await queries.all<PriceRow>('SELECT hash, body FROM prices'))
 }
 
-/** Those of them that are asked for; damaged ones are left out. */
+/** The requested price versions; damaged ones are left out. */
 export async function storedPricesOf(
   queries: Pick<StoreQueries, 'all'>,
   hashes: readonly string[],
@@ -43,9 +43,9 @@ export async function storedPricesOf(
   return read(rows).prices
 }
 
-/** Versions of a model that are looked at, the newest. */
+/** The number of a model's versions that are considered, newest first. */
 const versionsMax = 40
-/** Charges that are looked through for the prices that they name, the latest. */
+/** The number of charges that are searched for the prices that they name, latest first. */
 const chargesMax = 2000
 
 interface Use {
@@ -54,8 +54,8 @@ interface Use {
 }
 
 /**
- * The versions of a model's price that charges from a time on named: those whose first charge is of that time, and those that
- * the latest charges name.
+ * The versions of a model's price that charges since a time name: those that were stored since then, and those that the
+ * latest charges name.
  */
 export async function chargedPrices(
   queries: StoreQueries,
@@ -100,7 +100,7 @@ async function latestUses(queries: StoreQueries, since: number): Promise<Readonl
   return uses
 }
 
-/** `amount_micros` and `overrun_micros` are read as their sum. */
+/** `cost` is the sum of `amount_micros` and `overrun_micros`. */
 interface ChargedRow extends Pick<
   RowOf<typeof ledgerColumns.charges>,
   'id' | 'exchange_id' | 'sequence' | 'account_id' | 'at' | 'lines' | 'raw_usage'
@@ -111,7 +111,7 @@ interface ChargedRow extends Pick<
 const chargedColumns =
   'id, exchange_id, sequence, account_id, at, lines, raw_usage, amount_micros + overrun_micros AS cost'
 
-/** Undefined when the text is no JSON, which nothing here ever writes. */
+/** Undefined when the text is not JSON, which this program never writes. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -142,7 +142,7 @@ function recompute(row: ChargedRow, prices: ReadonlyMap<string, Price>): Recompu
   }
 }
 
-/** Works charges out again, oldest first, page by page, from their stored meters and price versions. */
+/** Recomputes charges, oldest first, page by page, from their stored meters and price versions. */
 export async function* recomputeCharges(
   queries: StoreQueries,
   since: number,
@@ -156,7 +156,7 @@ export async function* recomputeCharges(
     for (const row of rows) {
       let again = recompute(row, prices)
       if (again.recomputedMicros === undefined) {
-        // The configuration may have changed while this was reading.
+        // The configuration may have changed since the prices were read.
         prices = (await storedPrices(queries)).prices
         again = recompute(row, prices)
       }
@@ -168,8 +168,8 @@ export async function* recomputeCharges(
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * What models were used for, at other prices: the lines of charges from a time on, page by page, priced by what the
- * model's entry says before and after. Lines of models of which neither says anything are left out.
+ * Prices the usage of models again: the lines of charges since a time, page by page, by the model's price before and
+ * after. Lines of models without either price are left out.
  */
 export async function repriceCharges(
   queries: StoreQueries,
@@ -184,7 +184,7 @@ export async function repriceCharges(
     conditions([['at >= ?', since]]),
   )) {
     const lines = rows.flatMap(row => JSON.parse(row.lines) as readonly ChargeLine[])
-    // A price may be newer than this reading.
+    // A charge may name a price that was stored after the prices were read.
     if (lines.some(({ priceVersion }) => !prices.has(priceVersion)))
       ({ prices } = await storedPrices(queries))
     for (const line of lines) {

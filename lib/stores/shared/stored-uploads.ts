@@ -3,18 +3,18 @@ import type { TableWords } from './store-schema.ts'
 import type { SqlStatement } from './store-queries.ts'
 
 const columns = {
-  /** Files that accounts have uploaded and providers keep, and uploads under way, with the room that each takes. */
+  /** Files that accounts have uploaded and providers keep, and uploads in progress, with the size of each. */
   stored_uploads: {
     provider: 'TEXT NOT NULL',
     kind: 'TEXT NOT NULL',
-    /** Of an upload that its provider has not named yet: the exchange's. */
+    /** The exchange's id while the provider has not named the upload yet. */
     id: 'TEXT NOT NULL',
     account_id: 'TEXT NOT NULL REFERENCES accounts (id)',
     bytes: 'BIGINT NOT NULL',
-    /** When it is gone by itself; null: it stays until it is deleted. */
+    /** When it expires; null: it stays until it is deleted. */
     until: 'BIGINT',
   },
-  /** What they come to by account: written with them, so that an upload need not count ten thousand files. */
+  /** Their sums by account, written with them, so that an upload need not count ten thousand files. */
   upload_sums: {
     account_id: 'TEXT PRIMARY KEY REFERENCES accounts (id)',
     files: 'BIGINT NOT NULL',
@@ -36,7 +36,7 @@ CREATE TRIGGER uploads_summed AFTER INSERT OR DELETE ON stored_uploads FOR EACH 
 
 const hourMs = 3_600_000
 
-/** The tables, with the files that are known already. Google keeps files for 48 hours, OpenAI a batch's for 30 days. */
+/** Creates the tables, with the files already known. Google keeps files for 48 hours, OpenAI a batch's for 30 days. */
 export function uploadTables({ kind, table }: TableWords): string {
   const bytes = kind === 'sqlite' ? `facts ->> '$.bytes'` : `(facts::json ->> 'bytes')::bigint`
   return `
@@ -52,13 +52,13 @@ INSERT INTO stored_uploads (provider, kind, id, account_id, bytes, until)
 `
 }
 
-/** Of what is selected PostgreSQL wants the type to be said. */
+/** PostgreSQL requires the type of a selected parameter. */
 const text = 'CAST(? AS TEXT)'
 const own = 'provider = ? AND kind = ? AND id = ?'
 const sums = `SELECT coalesce(max(files), 0) AS files, coalesce(max(bytes), 0) AS bytes FROM upload_sums
   WHERE account_id = ?`
 
-/** What an account has, as `reserveStatements` answer it. */
+/** The sums of an account, as `reserveStatements` return them. */
 export interface UploadSums {
   readonly files: number
   readonly bytes: number
@@ -66,8 +66,8 @@ export interface UploadSums {
 }
 
 /**
- * Sets room aside where there is some, and answers what the account has then. What has its room keeps it. The account's
- * row is locked first, so that nodes which ask at once see what the others have set aside.
+ * Reserves space within the limits, and returns the account's sums after it. An upload with a reservation keeps it. The
+ * account's row is locked first, so that concurrent nodes see each other's reservations.
  */
 export function reserveStatements(
   { provider, kind, id, accountId, bytes, until }: StoredUpload & { readonly bytes: number },
@@ -93,7 +93,7 @@ export function reserveStatements(
   ]
 }
 
-/** What was uploaded has its provider's name now, and takes the room that was set aside, or as much as is told. */
+/** Renames an upload to the provider's id; it takes the given size, or the reserved one when there is none. */
 export function keepStatements(
   from: ProviderObjectName,
   { provider, kind, id, accountId, bytes, until }: StoredUpload,
@@ -110,7 +110,7 @@ export function keepStatements(
   ]
 }
 
-/** It takes no room any more. */
+/** Frees the space of an upload. */
 export function forgetUpload({ provider, kind, id }: ProviderObjectName): SqlStatement {
   return { sql: `DELETE FROM stored_uploads WHERE ${own}`, values: [provider, kind, id] }
 }

@@ -10,7 +10,7 @@ import type {
   UserTable,
 } from '../../accounts/user-rows.ts'
 
-/** What somebody signs in with. The columns are those that better-auth knows, under its names in lower case. */
+/** Tables for sign-in. The columns are those that better-auth knows, with its names in snake case. */
 function signInColumns(owner: 'user' | 'operator') {
   return {
     sessions: {
@@ -62,12 +62,12 @@ export const signInTables = {
   user_passwords: ofUsers.passwords,
   user_verifications: ofUsers.verifications,
   user_two_factors: ofUsers.twoFactors,
-  /** Somebody who works in the operator's pages. */
+  /** People who work in the operators' pages. */
   operators: {
     id: 'TEXT PRIMARY KEY',
     email: 'TEXT NOT NULL UNIQUE',
     name: 'TEXT',
-    /** What an operator may do: everything, money, or nothing but look. */
+    /** What an operator may do: everything, money, or read only. */
     role: `TEXT NOT NULL CHECK (role IN ('owner', 'finance', 'support'))`,
     created_at: 'BIGINT NOT NULL',
     email_verified: 'BIGINT NOT NULL DEFAULT 0',
@@ -82,7 +82,7 @@ export const signInTables = {
   operator_two_factors: ofOperators.twoFactors,
 } as const satisfies Readonly<Record<UserTable, Columns>>
 
-/** Columns of what users agreed to, and of what a store keeps for itself. */
+/** Columns of users' consents, and of the store's own secrets. */
 export const consentColumns = {
   user_consents: {
     id: 'TEXT PRIMARY KEY',
@@ -116,7 +116,7 @@ ${table(signInTables, `${owner}_two_factors`)}
 `
 }
 
-/** What users agreed to, and what a store keeps for itself. */
+/** Users' consents, and the store's own secrets. */
 function consentTables({ kind, table, refuse }: TableWords): string {
   const message = 'consents are append-only'
   const fixed = refuse({
@@ -135,7 +135,7 @@ ${kind === 'sqlite' ? sqliteConsents : postgresConsents}
 `
 }
 
-/** Who never confirmed the email is forgotten; all other consents stay. */
+/** Users who never confirmed their email are removed with their consents; all other consents stay. */
 const isOfUnconfirmed = `EXISTS (SELECT 1 FROM users
   WHERE id = OLD.user_id AND email = 'unconfirmed-' || id || '@deleted.invalid')`
 
@@ -149,7 +149,7 @@ END $$;
 CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
   FOR EACH ROW EXECUTE FUNCTION refuse_to_forget_consents();`
 
-/** What users and operators sign in with, and what users agreed to. */
+/** Tables for the sign-in of users and operators, and for users' consents. */
 export function userTables(words: TableWords): string {
   const operators = `\n${words.table(signInTables, 'operators')}\n${createSignIn('operator', words)}`
   return createSignIn('user', words) + consentTables(words) + operators
@@ -162,7 +162,7 @@ function columnsOf(table: UserTable): string {
 
 const operators: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=', 'in', 'not in'])
 
-// Names of tables and columns stand in the statements as they are, so only known ones may.
+// Names of tables and columns are inserted into statements as text, so only known ones are allowed.
 function checked(table: UserTable, column: string): string {
   if (!Object.hasOwn(signInTables[table], column)) throw new TypeError(`${table} has no column ${column}`)
   return column
@@ -218,7 +218,7 @@ export function insertRow(table: UserTable, row: UserRow): SqlStatement {
   }
 }
 
-/** Changes rows and answers them. */
+/** Changes rows and returns them. */
 export function updateRows(
   table: UserTable,
   where: readonly RowCondition[],
@@ -241,7 +241,7 @@ export function updateRows(
   }
 }
 
-/** Deletes rows and answers them. */
+/** Deletes rows and returns them. */
 export function deleteRows(
   table: UserTable,
   where: readonly RowCondition[],

@@ -1,24 +1,26 @@
 import type { LedgerUnavailableError } from '../../ledger/ledger.ts'
 
-/** Who stands behind an operation, and what becomes of it when it cannot be written. */
+/** The caller of an operation, and what becomes of the operation when it cannot be written. */
 export interface OperationOwner {
-  /** Kept and tried again after a failure of the disk; others are dropped then, and their callers told. */
+  /**
+   * Kept and retried after a failure of the disk; other operations are dropped then, and their callers get an error.
+   */
   readonly isKept: boolean
-  /** The store took the batch but not this operation: it will never be written. */
+  /** The store wrote the batch without this operation, which will never be written. */
   onRefused?(error: Error): void
 }
 
-/** What is owed is tried again until it is written. */
+/** For operations that must be written: retried until they are. */
 export const kept: OperationOwner = { isKept: true }
-/** Whoever asked is told that it failed, and must not find later that it was done after all. */
+/** For operations whose caller gets an error when they fail: they must not be written later. */
 export const dropped: OperationOwner = { isKept: false }
 
 /** Operations that are, or will be, one transaction. */
 export interface Batch {
   readonly isCommitted: boolean
-  /** The error that kept the batch from being written, or undefined. Never rejects. */
+  /** The error that prevented the batch from being written, or undefined. Never rejects. */
   readonly ended: Promise<LedgerUnavailableError | undefined>
-  /** As `ended`, for what is kept: waits through failed attempts, until it is written or the writer is gone. */
+  /** Like `ended`, for kept operations: waits through failed attempts until they are written or the writer is gone. */
   readonly written: Promise<LedgerUnavailableError | undefined>
   answerAt(index: number): unknown
   refusalAt(index: number): Error | undefined
@@ -30,7 +32,7 @@ export interface Ticket {
   readonly index: number
 }
 
-/** A batch that is gathered, sent and, if need be, sent again. */
+/** A batch that is collected, sent and, if necessary, sent again. */
 export class GatheringBatch<Operation> implements Batch {
   operations: Operation[] = []
   owners: OperationOwner[] = []
@@ -44,7 +46,7 @@ export class GatheringBatch<Operation> implements Batch {
 
   commit(): void {
     this.isCommitted = true
-    // A hold knows its batch, and a batch the holds that end in it: they would keep each other for ever.
+    // A hold refers to its batch, and a batch to the holds that end in it: the chain would stay in memory for ever.
     this.operations = []
     this.owners = []
     this.#first.resolve(undefined)
@@ -78,8 +80,8 @@ export class GatheringBatch<Operation> implements Batch {
 }
 
 /**
- * Waits until the kept operations of a batch are written, through failed attempts, for so long at most.
- * Answers the error that kept them from it. They are tried again afterwards all the same.
+ * Waits until the kept operations of a batch are written, through failed attempts, for at most `patienceMs`. Resolves
+ * with the error that prevented it. Their retries continue afterwards.
  */
 export async function writtenWithin(
   batch: Batch,
@@ -96,7 +98,7 @@ export async function writtenWithin(
   }
 }
 
-/** Resolves when an operation is on the disk, with the writer's answer to it. */
+/** Resolves with the writer's result when an operation is on disk. */
 export async function written(ticket: Ticket): Promise<unknown> {
   const error = await ticket.batch.ended
   if (error !== undefined) throw error

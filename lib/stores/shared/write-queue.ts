@@ -4,11 +4,11 @@ import type { StoreOptions } from '../store.ts'
 import type { BatchReport, StoreOperation } from './store-operation.ts'
 import { GatheringBatch, type OperationOwner, type Ticket } from './write-batch.ts'
 
-/** How long an operation that nobody waits for may wait for others to be written with it. */
+/** How long an operation without a waiting caller may wait for others to be written with it. */
 const unhurriedMs = 250
 
 const retryMsDefault = 250
-/** How long an exchange waits for a store that is out of order, unless said. */
+/** How long an exchange waits by default for a store that cannot be written. */
 export const storePatienceMs = 60_000
 
 /** An operation of a failed batch, to be written before all others. */
@@ -19,19 +19,19 @@ interface KeptOperation<Operation> {
 }
 
 interface WriteQueueOptions<Operation> {
-  /** Sends operations to the writer, whose answer comes back by `onReport`. */
+  /** Sends operations to the writer, which reports by `onReport`. */
   readonly send: (operations: readonly Operation[]) => void
-  /** Called when the store has stopped or started to take writes. */
+  /** Called when the store has stopped or resumed accepting writes. */
   readonly onChange: () => void
-  /** Between attempts to write while the store refuses; a quarter of a second unless said. */
+  /** Between attempts while the store refuses writes; a quarter of a second by default. */
   readonly retryMs?: number
-  /** From this many operations waiting on, the queue calls itself full. */
+  /** The queue is full while at least this many operations wait. */
   readonly waitingMax: number
 }
 
 /**
- * Gathers operations while the writer is busy and sends them as one batch in the turn of the event loop in
- * which it is not: nobody waits for a batch to fill.
+ * Collects operations while the writer is busy and sends them as one batch as soon as it is free: no caller waits for a
+ * batch to fill.
  */
 export class WriteQueue<Operation = StoreOperation> {
   readonly #options: WriteQueueOptions<Operation>
@@ -40,11 +40,11 @@ export class WriteQueue<Operation = StoreOperation> {
   #kept: KeptOperation<Operation>[] = []
   #sentKept = 0
   #isScheduled = false
-  /** There is something in the batch that is gathered that somebody waits for. */
+  /** A caller waits for an operation of the batch being collected. */
   #isHurried = false
   #unhurriedTimer: NodeJS.Timeout | undefined
   #retryTimer: NodeJS.Timeout | undefined
-  /** Why nothing can be written at present; undefined when all is well. */
+  /** Why nothing can be written at present; undefined when writes succeed. */
   failure: LedgerUnavailableError | undefined
   #isEnded = false
   #onIdle: (() => void) | undefined
@@ -54,14 +54,14 @@ export class WriteQueue<Operation = StoreOperation> {
   }
 
   /**
-   * The writer does not keep up. What is added is still taken, since it may be the end of something that
-   * runs; who begins something new should ask first.
+   * The writer does not keep up. `add` still accepts operations, since they may end something that runs; a caller that
+   * begins something new should check this first.
    */
   get isFull(): boolean {
     return this.waiting >= this.#options.waitingMax
   }
 
-  /** Operations that the writer has not been sent yet, or has to be sent again. */
+  /** Operations that the writer has not been sent yet, or must be sent again. */
   get waiting(): number {
     return this.#gathering.operations.length + this.#kept.length
   }
@@ -73,7 +73,7 @@ export class WriteQueue<Operation = StoreOperation> {
     return ticket
   }
 
-  /** For an operation that nobody waits for: it is written with the next that is added, or a quarter of a second later. */
+  /** Adds an operation without a waiting caller: it is written with the next one, or a quarter of a second later. */
   addUnhurried(operation: Operation, owner: OperationOwner): void {
     this.#gather(operation, owner)
     this.#unhurriedTimer ??= setTimeout(() => this.#hurry(), unhurriedMs)
@@ -86,7 +86,7 @@ export class WriteQueue<Operation = StoreOperation> {
     return { batch, index }
   }
 
-  /** What was gathered waits no longer for more. */
+  /** Sends the collected operations without waiting for more. */
   #hurry(): void {
     clearTimeout(this.#unhurriedTimer)
     this.#unhurriedTimer = undefined
@@ -94,7 +94,7 @@ export class WriteQueue<Operation = StoreOperation> {
     if (this.#isFree && !this.#isScheduled) this.#schedule()
   }
 
-  /** The writer's answer to what was sent last. */
+  /** The writer's report on the batch that was sent last. */
   onReport(report: BatchReport): void {
     const batch = this.#sent
     if (batch === undefined) throw new Error('the writer answered a batch that was not sent')
@@ -102,14 +102,14 @@ export class WriteQueue<Operation = StoreOperation> {
     if (report.error === undefined) this.#committed(batch, report)
     else {
       const { code, message } = report.error
-      // A full disk may have room again. Until then everything waits in memory.
+      // Space may become free on a full disk. Until then everything waits in memory.
       this.#retryTimer = setTimeout(() => this.#retry(), this.#options.retryMs ?? retryMsDefault)
       this.#failed(batch, new LedgerUnavailableError(`the store cannot be written: ${message} (${code})`))
       this.#onIdle?.()
     }
   }
 
-  /** The writer is gone for good: everything that waits fails, and everything that comes. */
+  /** The writer is gone for good: everything that waits fails, and everything that is added later. */
   stop(error: LedgerUnavailableError): void {
     this.#isEnded = true
     clearTimeout(this.#retryTimer)
@@ -123,7 +123,7 @@ export class WriteQueue<Operation = StoreOperation> {
   }
 
   /**
-   * Resolves when everything that was added is written; what failed before is tried once more.
+   * Resolves when everything that was added is written; retries what failed before once more.
    * @throws LedgerUnavailableError when some of it cannot be written
    */
   async flush(): Promise<void> {
@@ -141,16 +141,16 @@ export class WriteQueue<Operation = StoreOperation> {
     if (this.failure !== undefined) throw this.failure
   }
 
-  /** Neither is a batch on its way nor is the next attempt put off. */
+  /** No batch is in flight, and no retry is pending. */
   get #isFree(): boolean {
     return this.#sent === undefined && this.#retryTimer === undefined
   }
 
   #schedule(): void {
     this.#isScheduled = true
-    // What all requests ask for that were read in this turn of the event loop goes together. The turn after it,
-    // since undici writes to a connection that it uses again in an immediate of its own: a request is sooner on
-    // its way to its provider than its hold to the writer, which on one core would run first.
+    // Operations of all requests that were read in this turn of the event loop go together, in the turn after it:
+    // undici writes to a reused connection in an immediate of its own, so the request leaves for its provider before
+    // its hold goes to the writer, which on one core would run first.
     setImmediate(() => setImmediate(() => this.#sendGathered()))
   }
 
@@ -222,19 +222,19 @@ interface StoreQueueOptions<Operation> extends Pick<StoreOptions, 'log' | 'onAva
   readonly waitingMax: number
   readonly send: (operations: readonly Operation[]) => void
   readonly isClosing: () => boolean
-  /** What says, beside writes that fail, that the store cannot be written. */
+  /** Why the store cannot be written, beside writes that fail. */
   readonly lost?: () => LedgerUnavailableError | undefined
 }
 
 /**
- * Opens the queue of a store, with what says whether the store can be used: to readiness and metrics by `failure`, to the
- * log and the alarm when it changes.
+ * Opens the queue of a store, and tracks whether the store can be used: readiness and metrics read `failure`; changes
+ * go to the log and the alarm.
  */
 export function storeQueue<Operation>(options: StoreQueueOptions<Operation>) {
   const { waitingMax, send, log, onAvailable, isClosing, lost } = options
   let isWell = true
   const failure = (): LedgerUnavailableError | undefined => queue.failure ?? lost?.()
-  /** Something may have changed. Each change is told once, and none while the store is closing. */
+  /** Reports each change once, and none while the store is closing. */
   const check = (): void => {
     const error = failure()
     if (isClosing() || (error === undefined) === isWell) return

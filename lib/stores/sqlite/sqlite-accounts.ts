@@ -25,10 +25,10 @@ const selectDebit =
   "SELECT 1 FROM entries WHERE exchange_id = ? AND sequence = 0 AND kind IN ('debit', 'correction')"
 
 /**
- * Takes money out of the memory before it is taken out on the disk, so that nothing is admitted on it meanwhile;
- * what was not written, or had been before, is credited again. `write` answers which were booked, by their index.
- * One that was booked before needs no money.
- * @throws AccountError balance_insufficient when an account cannot give as much; nothing is written then
+ * Deducts money in memory before the debits are written, so that nothing is admitted on it meanwhile; a debit that was
+ * not written, or had been booked before, is credited again. `write` resolves with whether each debit was booked, by
+ * index. A debit that was booked before needs no money.
+ * @throws AccountError balance_insufficient when an account does not have as much; nothing is written then
  */
 export async function bookDebits(
   { book, queries }: { readonly book: BalanceBook; readonly queries: Pick<StoreQueries, 'all'> },
@@ -56,14 +56,14 @@ interface SqliteAccountsOptions {
   readonly queue: WriteQueue
   readonly book: BalanceBook
   readonly spending: KeySpending
-  /** What a key's open holds come to, now. */
+  /** The current sums of a key's open holds. */
   readonly holds: { heldOf(keyId: string): HeldSums }
   readonly keys: MemoryKeyDirectory
   readonly clock: Clock
   readonly queries: Pick<StoreQueries, 'all'>
 }
 
-/** Changes of accounts and keys on SQLite: on the disk first, then in memory. */
+/** Changes of accounts and keys on SQLite: on disk first, then in memory. */
 export class SqliteAccounts extends StoredAccounts {
   readonly #options: SqliteAccountsOptions
   #lastEdit: Promise<unknown> = Promise.resolve()
@@ -105,7 +105,7 @@ export class SqliteAccounts extends StoredAccounts {
     return made
   }
 
-  /** One after the other: each begins with the budget that the one before has left. */
+  /** Runs edits one after the other: each begins with the budget that the one before has left. */
   editKey(edit: KeyEdit): Promise<KeyRecord> {
     const edited = this.#lastEdit.then(() => this.#editKey(edit))
     this.#lastEdit = edited.catch(() => undefined)
@@ -117,7 +117,7 @@ export class SqliteAccounts extends StoredAccounts {
     const { id, budgetMicros = null } = edit
     const statements = editStatements(edit, newId(), clock.now())
     const isFirstBudget = budgetMicros !== null && keys.findById(id)?.budgetMicros === undefined
-    // Charges that are decided from here on are counted in memory; those before stand before this in the queue.
+    // Charges that are decided from here on are counted in memory; earlier ones are ahead of this in the queue.
     if (isFirstBudget) spending.watchFromNow(id, holds.heldOf(id))
     const answer = this.change<KeyRow>(statements)
     const spent = this.change<RowOf<typeof ledgerColumns.key_spending>>([

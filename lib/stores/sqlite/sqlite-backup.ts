@@ -6,13 +6,13 @@ import { openSqliteFile } from './sqlite-queries.ts'
 import { StoreError } from '../shared/store-queries.ts'
 import { fileProblem } from '../../platform/file-problem.ts'
 
-/** All pages at once: the store is read in one go, so there is nothing to be gained from small steps. */
+/** All pages at once: the store is read in one pass, so small steps gain nothing. */
 const pagesMax = 0x7fffffff
 
-/** Of SQLite's errors those that come of the store, and not of the copy. */
+/** Errors of SQLite that come from the store, and not from the copy. */
 const ofReading = /^SQLITE_(?:BUSY|CORRUPT|IOERR_READ|IOERR_SHORT_READ|LOCKED|NOTADB)/
 
-/** A rename is on the disk once its folder is. */
+/** Syncs a file or a folder. A rename is on disk once its folder is. */
 function sync(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
@@ -22,11 +22,14 @@ function sync(path: string): void {
   }
 }
 
-/** A copy that cannot be restored is worse than none, since somebody counts on it. A damage is the store's own. */
+/**
+ * Checks the copy: one that cannot be restored is worse than none, because operators rely on it. Damage is the store's
+ * own.
+ */
 function finish(copy: string, file: string): void {
   const database = openCopy(copy)
   try {
-    // One file, that can be read from anywhere. The server that gets it changes this back.
+    // One file that can be read from anywhere. The gateway that opens it changes this back.
     database.pragma('journal_mode = DELETE')
     const finding = database.prepare('PRAGMA quick_check(1)').pluck().get()
     if (finding !== 'ok') throw damaged(file, String(finding))
@@ -36,7 +39,7 @@ function finish(copy: string, file: string): void {
 }
 
 async function copyPages(database: SqliteDatabase, copy: string): Promise<void> {
-  // A transaction sees one state of the store. Without it every commit of the server would start the copy anew.
+  // A transaction sees one state of the store. Without it every commit of the gateway would restart the copy.
   database.exec('BEGIN')
   try {
     database.prepare('SELECT count(*) FROM sqlite_schema').get()
@@ -47,8 +50,8 @@ async function copyPages(database: SqliteDatabase, copy: string): Promise<void> 
 }
 
 /**
- * Writes a whole, consistent copy of a store, also while its server runs. The file has its name only once it
- * is whole and on the disk: what is cut short leaves `<file>.partial`, which the next attempt replaces.
+ * Writes a complete, consistent copy of a store, even while its gateway runs. The copy gets its name only once it is
+ * complete and on disk: an interrupted backup leaves `<file>.partial`, which the next attempt replaces.
  * @throws StoreError when the copy exists already or cannot be written, or the store cannot be read
  */
 export async function backupSqliteStore(file: string, copy: string): Promise<void> {
@@ -58,7 +61,7 @@ export async function backupSqliteStore(file: string, copy: string): Promise<voi
   const database = openSqliteFile(file, { isOlderToo: true })
   try {
     rmSync(partial, { force: true })
-    // The copy holds what the store holds, so nobody else may read it either.
+    // The copy holds what the store holds, so no other user may read it either.
     closeSync(openSync(partial, 'w', 0o600))
     await copyPages(database, partial)
     finish(partial, file)

@@ -14,11 +14,11 @@ import type {
 import { recordConflict, rowsMessage } from '../records/records.ts'
 import type { SqlStatement } from '../shared/store-queries.ts'
 
-/** Errors of the disk or the file: no operation of the batch can do anything about them. */
+/** Errors of the disk or the file, which no operation of the batch has caused. */
 const storeFailures =
   /^SQLITE_(FULL|IOERR|BUSY|LOCKED|NOMEM|READONLY|CORRUPT|NOTADB|CANTOPEN|PROTOCOL|PERM|AUTH|INTERRUPT)/
 
-/** Runs statements as they are brought, prepared once each; there are a few dozen different ones. */
+/** Runs given statements, each prepared once; there are a few dozen different ones. */
 class RareStatements {
   readonly #database: SqliteDatabase
   readonly #prepared = new Map<string, SqliteStatement>()
@@ -27,14 +27,14 @@ class RareStatements {
     this.#database = database
   }
 
-  /** Answers the rows of the last one. */
+  /** Returns the rows of the last one. */
   run(statements: readonly SqlStatement[]): readonly unknown[] {
     let rows: readonly unknown[] = []
     for (const statement of statements) rows = this.runOne(statement).rows
     return rows
   }
 
-  /** Answers the rows that it returns, and how many rows it returned or changed. */
+  /** Returns the statement's rows, and how many rows it returned or changed. */
   runOne({ sql, values }: SqlStatement): { readonly rows: readonly unknown[]; readonly count: number } {
     const statement = this.#prepare(sql)
     if (!statement.reader) return { rows: [], count: statement.run(...values).changes }
@@ -49,7 +49,7 @@ class RareStatements {
   }
 }
 
-/** Runs the steps of a transaction within the writer's own, which is undone as far when a step throws. */
+/** Runs the steps of a transaction within the writer's own, which undoes all of them when one throws. */
 function runTransaction(
   steps: readonly TransactionStep[],
   statements: RareStatements,
@@ -75,7 +75,7 @@ function runWrite(index: number, step: WriteStep, statements: RareStatements): r
   return rows
 }
 
-/** A row that is there already is a conflict like any other. */
+/** A row that exists already is a conflict like any other. */
 function unlessTaken<T>(run: () => T): T {
   try {
     return run()
@@ -103,7 +103,7 @@ export class SqliteBatch {
     this.#rare = new RareStatements(database)
   }
 
-  /** Never throws: what went wrong is in the report. */
+  /** Never throws: the report has the error. */
   run(operations: readonly StoreOperation[]): BatchReport {
     try {
       return this.#runTogether(operations)
@@ -111,7 +111,7 @@ export class SqliteBatch {
       this.#abandon()
       if (isStoreFailure(error)) return failedReport(error)
     }
-    // Something in the batch cannot stand. Once more, one by one, to find it and keep the rest.
+    // One of the operations is invalid. Runs them again one by one, to find it and keep the rest.
     try {
       return this.#runOneByOne(operations)
     } catch (error) {
@@ -159,7 +159,7 @@ export class SqliteBatch {
     return { answers, refusals }
   }
 
-  /** Writes what is there already: an empty transaction would end well on a disk that is full. */
+  /** Writes a value that is there already: an empty transaction would succeed on a full disk. */
   #probe(): void {
     const version = Number(this.#database.pragma('user_version', { simple: true }))
     this.#database.pragma(`user_version = ${version}`)
@@ -167,7 +167,7 @@ export class SqliteBatch {
 
   #abandon(): void {
     this.#entries.forgetSums()
-    // After some failures SQLite has rolled back by itself.
+    // After some failures SQLite has already rolled back.
     if (this.#database.inTransaction) this.#statements.rollback.run()
   }
 
@@ -199,7 +199,7 @@ export class SqliteBatch {
         return this.#jobs.open(operation)
       case 'end-job':
         return this.#jobs.end(operation)
-      // These two read what others of the batch have changed: what keys have spent, what accounts have.
+      // These two read what others of the batch change: key spending and accounts.
       case 'statements':
         this.#entries.writeSums()
         return this.#rare.run(operation.statements)

@@ -4,9 +4,9 @@ import { StoreLockedError, cannotOpen, type SqlStatement } from '../shared/store
 import { dropped, written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 
-/** A file that is open. */
+/** An open file. */
 export type SqliteDatabase = Database.Database
-/** A statement that is prepared. */
+/** A prepared statement. */
 export type SqliteStatement = Database.Statement
 
 /** The code of an error that SQLite reported, such as `SQLITE_FULL`; undefined for any other error. */
@@ -14,17 +14,17 @@ export function sqliteErrorCode(error: unknown): string | undefined {
   return error instanceof Database.SqliteError ? error.code : undefined
 }
 
-/** Opens a file that must exist, for reading beside whoever writes it. */
+/** Opens a file that must exist, for reading beside its writer. */
 export function openForReading(file: string): SqliteDatabase {
   return new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
 }
 
-/** Opens or makes a file for its one writer: a commit is on the disk when it returns. */
+/** Opens or creates a file for its one writer: a commit is on disk when it returns. */
 export function openForWriting(file: string): SqliteDatabase {
-  // Nobody else writes, unless a person does with a tool: the queue behind must not wait long.
+  // Only a person with a tool may write besides: the queue must not wait long for that.
   const database = new Database(file, { timeout: 1000 })
   database.pragma('journal_mode = WAL')
-  // With WAL the library's own default loses the last commits when the machine loses power.
+  // In WAL mode the library's own default loses the last commits when the machine loses power.
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
   // Checkpoints sync the main file; fewer of them cost less than a longer log.
@@ -32,35 +32,35 @@ export function openForWriting(file: string): SqliteDatabase {
   return database
 }
 
-/** Opens a finished copy of a store, which nobody else has open. */
+/** Opens a finished copy of a store, which no other process has open. */
 export function openCopy(file: string): SqliteDatabase {
   return new Database(file, { fileMustExist: true, timeout: 0 })
 }
 
-/** Only the owner. */
+/** For the owner only. */
 const ownMode = 0o600
 
-/** The right to write a store; given back by `release` or by the end of the process, however it ends. */
+/** The right to write a store; released by `release` or by the end of the process, however it ends. */
 export interface StoreLock {
   release(): void
 }
 
-/** The file beside a store whose lock is the right to write it. */
+/** The file beside a store whose lock grants the right to write it. */
 export function lockFileOf(file: string): string {
   return `${file}.lock`
 }
 
 /**
- * Takes the lock of a store: an open exclusive transaction on a file beside it. The kernel drops it with
- * the process, so that nothing stale is left by kill -9.
- * @throws StoreLockedError when somebody has it
- * @throws StoreError when the file cannot be made
+ * Acquires the lock of a store: an open exclusive transaction on a file beside it. The kernel drops it with the
+ * process, so that kill -9 leaves no stale lock.
+ * @throws StoreLockedError when another process has the lock
+ * @throws StoreError when the file cannot be created
  */
 export function lockStore(file: string): StoreLock {
   const path = lockFileOf(file)
   let database: SqliteDatabase | undefined
   try {
-    // Whoever may read it may lock it, and would keep the gateway from starting.
+    // A user who may read the file may lock it, and keep the gateway from starting.
     closeSync(openSync(path, 'a', ownMode))
     if ((statSync(path).mode & 0o777) !== ownMode) chmodSync(path, ownMode)
     database = new Database(path, { timeout: 0 })
@@ -79,7 +79,7 @@ export function lockStore(file: string): StoreLock {
   }
 }
 
-/** Has the writer run statements as one operation; answers the rows of the last one when they are on the disk. */
+/** Runs statements on the writer as one operation; resolves with the rows of the last one when they are on disk. */
 export async function runStatements<Row extends object>(
   queue: WriteQueue,
   statements: readonly SqlStatement[],

@@ -14,7 +14,7 @@ import {
 import { budgetDay } from '../../ledger/key-spending.ts'
 import { newId } from '../../platform/new-id.ts'
 
-/** Lets money that has become free pay what its account owes, within the writer's transaction. */
+/** Pays the debts of accounts from money that has become free, within the writer's transaction. */
 export class SqliteDebts {
   readonly #statements: ReturnType<typeof prepareDebtStatements>
 
@@ -22,7 +22,7 @@ export class SqliteDebts {
     this.#statements = prepareDebtStatements(database)
   }
 
-  /** What accounts owe, after their money and holds have changed. */
+  /** Pays the debts of accounts whose money and holds have changed. */
   pay(accountIds: Iterable<string>, at: number): void {
     for (const accountId of accountIds) {
       const micros = this.#statements.payable.get(accountId) ?? 0
@@ -33,7 +33,7 @@ export class SqliteDebts {
     }
   }
 
-  /** Of all accounts that owe something, after holds of many have ended. */
+  /** Pays the debts of all accounts, after many holds have ended. */
   payAll(at: number): void {
     this.pay(this.#statements.indebted.all(), at)
   }
@@ -60,7 +60,7 @@ function prepareDebtStatements(database: SqliteDatabase) {
   }
 }
 
-/** What the charges of a batch come to, by key and day, and by all that pages ask for. */
+/** Sums of the charges of a batch: by key and day, and by everything that pages group by. */
 class SpendingSums {
   readonly byKey = new Map<string, KeyDay>()
   readonly ofCharges = new Map<string, ChargeSum>()
@@ -71,7 +71,7 @@ class SpendingSums {
     const day = budgetDay(at)
     const keyName = `${day} ${keyId}`
     const ofKey = this.byKey.get(keyName)
-    // What the account owes is spent of the key's budget, too.
+    // What the account owes counts against the key's budget, too.
     const costMicros = amountMicros + overrunMicros
     if (ofKey === undefined) this.byKey.set(keyName, { keyId, day, spentMicros: costMicros, lastAt: at })
     else {
@@ -97,7 +97,10 @@ class SpendingSums {
   }
 }
 
-/** What an operation is to end has ended already. Nobody's change is refused by it, so no page has words for it. */
+/**
+ * The hold or job that an operation should end has ended already. It refuses no user's change, so no page has a text
+ * for it.
+ */
 export class NotOpenError extends Error {
   readonly code: 'hold_not_open' | 'job_not_open'
 
@@ -111,7 +114,7 @@ export class NotOpenError extends Error {
 export class SqliteEntries {
   readonly #statements: Statements
   readonly #debts: SqliteDebts
-  /** A row that many charges share is updated once a batch. */
+  /** A row that many charges share is updated once per batch. */
   readonly #changes = new Map<string, AccountChange>()
   readonly #spending = new SpendingSums()
 
@@ -140,7 +143,7 @@ export class SqliteEntries {
   }
 
   /**
-   * Money that comes in or goes out. Answers whether it was booked: the same once more changes nothing.
+   * Books money in or out. Returns whether it was booked: a repetition changes nothing.
    * @throws AccountError account_not_found, idempotency_conflict
    */
   move(movement: MovementOperation): boolean {
@@ -163,7 +166,7 @@ export class SqliteEntries {
     return true
   }
 
-  /** Writes what the entries of a batch come to, and lets what they set free pay what is owed. */
+  /** Writes the sums of a batch's entries, and pays debts from the money that they free. */
   writeSums(): void {
     for (const change of this.#changes.values()) this.#writeChange(change)
     for (const ofKey of this.#spending.byKey.values()) this.#statements.spending.run(ofKey)
@@ -195,7 +198,7 @@ export class SqliteEntries {
   }
 }
 
-/** Why the hold of an operation cannot be ended. */
+/** The error for a hold that is not open. */
 function notOpen({ exchangeId, sequence }: Pick<HoldOwner, 'exchangeId' | 'sequence'>): NotOpenError {
   return new NotOpenError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
 }
@@ -230,7 +233,7 @@ export class SqliteJobRows {
     this.#entries = entries
   }
 
-  /** Answers false for a job that is known already, and releases the hold. */
+  /** Returns false for a job that is already known, and releases the hold. */
   open(job: JobOperation): boolean {
     if (this.#statements.job.run(job).changes === 0) {
       this.#entries.resolve(releaseOperation(job, 'released', job.at))

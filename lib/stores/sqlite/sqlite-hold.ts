@@ -5,27 +5,27 @@ import type { HoldOperation } from '../shared/store-operation.ts'
 import { writtenWithin } from '../shared/write-batch.ts'
 import type { Batch, OperationOwner, Ticket } from '../shared/write-batch.ts'
 
-/** What may have become of a hold. */
+/** The states of a hold. */
 export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed' | 'job'
 
-/** What a hold needs of its ledger when it could not be written. */
+/** What a hold needs from its ledger when it could not be written. */
 export interface HoldKeeper {
   readonly isStrict: boolean
-  /** How long an exchange waits for a store that is out of order. */
+  /** How long an exchange waits for a store that cannot be written. */
   readonly patienceMs: number
   /** The store refused the hold for good. */
   dropHold(hold: SqliteHold): void
-  /** The store refused for good to make the hold a job's. */
+  /** The store refused for good to give the hold to a job. */
   dropJob(hold: SqliteHold): void
-  /** The store refused the charge for good: the money goes back. */
+  /** The store refused the charge for good: the account gets its money back. */
   undoCharge(hold: SqliteHold): void
-  /** The store is out of order for longer than one waits; the hold's caller is told that it failed. */
+  /** The store was unavailable for longer than `patienceMs`; the hold's caller gets an error. */
   abandonHold(hold: SqliteHold): void
 }
 
 const done = Promise.resolve()
 
-/** A hold in memory, with the batch that carries it to the disk; it owns its own operations there. */
+/** A hold in memory, with the batch that writes it to disk; it is the owner of its own operations there. */
 export class SqliteHold implements Hold, OperationOwner {
   readonly exchangeId: string
   readonly sequence: number
@@ -40,7 +40,7 @@ export class SqliteHold implements Hold, OperationOwner {
   state: HoldState = 'open'
   slot = -1
   failure: Error | undefined
-  /** What it cost, once it is charged, and what of that was counted against its key's budget. */
+  /** Its cost, once it is charged, and what of that was counted against its key's budget. */
   charged: { readonly costMicros: Micros; readonly spent: Spent | undefined } | undefined
   readonly #keeper: HoldKeeper
   #batch: Batch | undefined
@@ -51,14 +51,14 @@ export class SqliteHold implements Hold, OperationOwner {
     this.accountId = request.accountId
     this.keyId = request.keyId
     this.likelyMicros = request.likelyMicros
-    // What counts of the two worst sums is decided with the account's risk.
+    // The account's risk decides which of the two worst sums counts.
     this.worstMicros = worstMicros
     if (request.budget !== undefined) this.budget = request.budget
     this.expiresAt = expiresAt
     this.#keeper = keeper
   }
 
-  /** As the writer takes it; both times by the clock. */
+  /** The hold as an operation for the writer; both times by the wall clock. */
   operation(owner: string, at: number, expiresAt: number): HoldOperation {
     return {
       kind: 'hold',
@@ -79,7 +79,7 @@ export class SqliteHold implements Hold, OperationOwner {
     this.worstMicros += worstMicros
   }
 
-  /** Named by the ledger once the hold's operation is queued. */
+  /** Called by the ledger once the hold's operation is queued. */
   travelWith(ticket: Ticket): void {
     this.#batch = ticket.batch
   }
@@ -89,7 +89,7 @@ export class SqliteHold implements Hold, OperationOwner {
     return !this.#keeper.isStrict || this.#batch?.isCommitted === true
   }
 
-  // Made when it is asked for: most callers look at isDurable and never need the promise.
+  // Created on demand: most callers check isDurable and never need the promise.
   get durable(): Promise<void> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
     if (this.isDurable || this.#batch === undefined) return done
@@ -113,7 +113,11 @@ export class SqliteHold implements Hold, OperationOwner {
   }
 }
 
-/** A hold of this ledger, in one of some states. */
+/**
+ * Returns a hold of this ledger that is in one of the given states.
+ * @throws HoldResolvedError when it is in another state
+ * @throws LedgerUnavailableError when it could not be written
+ */
 export function openHold(hold: Hold, states: readonly HoldState[] = ['open']): SqliteHold {
   if (!(hold instanceof SqliteHold)) throw new TypeError('the hold is not of this ledger')
   if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)

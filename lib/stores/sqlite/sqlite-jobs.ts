@@ -21,9 +21,9 @@ interface SqliteJobsOptions {
   readonly book: BalanceBook
   readonly spending: KeySpending
   readonly clock: Clock
-  /** What open jobs hold, of processes before. */
+  /** The holds of open jobs of previous processes. */
   readonly holds: StoreSnapshot['jobHolds']
-  /** Resolves when an operation is on the disk. */
+  /** Resolves when an operation is on disk. */
   readonly durable: (ticket: Ticket) => Promise<void>
   readonly isStrict: boolean
 }
@@ -36,10 +36,7 @@ function endOperation({ provider, kind, id }: JobName, ending: EndJobOperation['
   return { kind: 'end-job', provider, jobKind: kind, id, ending }
 }
 
-/**
- * Jobs on SQLite. What they hold stands in memory, where it is decided who ends a job; the rest is read from
- * the disk.
- */
+/** Jobs on SQLite. Their holds are in memory, which decides the caller that ends a job; the rest is read from disk. */
 export class SqliteJobs {
   readonly #options: SqliteJobsOptions
   readonly #open = new Map<string, JobHold>()
@@ -53,7 +50,7 @@ export class SqliteJobs {
     }
   }
 
-  /** What holds of a key come to: those of its open jobs, and of others those that are named. */
+  /** The sums of a key's holds: those of its open jobs, and those of the given others. */
   heldOf(keyId: string, others: readonly (HeldSums & { readonly keyId: string })[]): HeldSums {
     const own = [...this.#open.values(), ...others].filter(one => one.keyId === keyId)
     return {
@@ -66,7 +63,10 @@ export class SqliteJobs {
     return this.#open.has(nameOf(name))
   }
 
-  /** The hold's money stays set aside; `owner` stands behind both. Answers false when the job was known. */
+  /**
+   * The hold's money stays set aside; `owner` owns both the hold and the job. Resolves with false when the job was
+   * known.
+   */
   async open(hold: JobHold, owner: OperationOwner, job: NewJob): Promise<boolean> {
     const { exchangeId, sequence, accountId, keyId } = hold
     const { queue, clock, durable } = this.#options
@@ -80,7 +80,7 @@ export class SqliteJobs {
     return false
   }
 
-  /** A job that could not be written, or was ended under another hold. */
+  /** Releases the hold of a job that could not be written, or was ended under another hold. */
   drop(hold: JobHold): void {
     for (const [name, open] of this.#open) if (open === hold) this.#open.delete(name)
     this.#giveBack(hold)

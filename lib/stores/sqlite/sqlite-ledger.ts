@@ -38,19 +38,19 @@ interface SqliteLedgerOptions {
   /** Reads on this thread. */
   readonly reader: Pick<StoreQueries, 'all'>
   readonly priceHashes: Iterable<string>
-  /** What open jobs hold, of processes before. */
+  /** The holds of open jobs of previous processes. */
   readonly jobHolds: StoreSnapshot['jobHolds']
   readonly isStrict: boolean
   readonly clock: Clock
-  /** Time that nobody can set, by which holds expire. */
+  /** A clock that cannot be set, by which holds expire. */
   readonly steadyClock: Clock
-  /** How long an exchange waits for a store that is out of order, before it is cut. */
+  /** How long an exchange waits for a store that cannot be written, before it is cut. */
   readonly patienceMs: number
   /** Names this process in the holds it places. */
   readonly owner: string
 }
 
-/** The ledger on SQLite: it decides in memory, at once, and writes through the queue. */
+/** The ledger on SQLite: it decides in memory, synchronously, and writes through the queue. */
 export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
   readonly isStrict: boolean
   readonly patienceMs: number
@@ -112,7 +112,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     const raised = this.#book.grow(accountId, { likelyMicros, worstMicros })
     open.raise(raised)
     spending.hold(keyId, raised)
-    // Decided in memory, and recovery releases the hold whatever its sums are: no disk has to be waited for.
+    // Decided in memory, and recovery releases the hold whatever its sums are, so this does not wait for the disk.
     const sums = { likelyMicros: open.likelyMicros, worstMicros: open.worstMicros }
     this.#queue.addUnhurried({ kind: 'grow', exchangeId, sequence, ...sums }, kept)
   }
@@ -120,7 +120,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
   async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
     const open = openHold(hold, ['open', 'expired'])
     const { lines, costMicros, flags } = priceCharge(request)
-    // One that expired has given its money back; what was used is owed all the same.
+    // An expired hold has released its money; what was used is owed all the same.
     const held = open.state === 'expired' ? nothing : open
     if (open.state === 'expired') open.state = 'charged'
     else this.#end(open, 'charged')
@@ -171,7 +171,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     await Promise.all(tickets.map(written))
   }
 
-  /** Ends the holds that are older than any exchange can be; answers how many there were. */
+  /** Ends the holds that are older than any exchange can be; returns their number. */
   expireHolds(): number {
     const now = this.#options.steadyClock.now()
     let count = 0
@@ -190,7 +190,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
 
   abandonHold(hold: SqliteHold): void {
     this.dropHold(hold)
-    // The hold itself waits to be written, since a charge may follow it; so must its end.
+    // The hold itself still waits to be written, since a charge may follow it; so its release must be written, too.
     this.#queue.add(releaseOperation(hold, 'released', this.#options.clock.now()), kept)
   }
 
@@ -222,7 +222,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     return ticket.batch.answerAt(ticket.index) as readonly object[]
   }
 
-  /** Resolves when a kept operation is on the disk, also when that takes more than one attempt. */
+  /** Resolves when a kept operation is on disk, even if that takes more than one attempt. */
   async #durable(ticket: Ticket): Promise<void> {
     const error = await writtenWithin(ticket.batch, this.patienceMs)
     const failure = error ?? ticket.batch.refusalAt(ticket.index)

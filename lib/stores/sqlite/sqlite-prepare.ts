@@ -19,10 +19,10 @@ import { uploadTables } from '../shared/stored-uploads.ts'
 const applicationId = 0x67747779
 
 /**
- * The tables of a SQLite store. The version stands in `user_version`, which SQLite changes within the same transaction as
- * the tables: a step is taken whole or not at all, and a store of a newer program is known by one number before a table of
- * it is read. (Kysely's Migrator keeps its state in tables of its own and is asynchronous, which the writer thread, where
- * this runs, otherwise never is.)
+ * The tables of a SQLite store. The version is in `user_version`, which SQLite changes within the same transaction as
+ * the tables: a step is applied entirely or not at all, and a store of a newer program is recognized by one number
+ * before any table of it is read. (Kysely's Migrator keeps its state in tables of its own and is asynchronous, which
+ * the writer thread, where this runs, otherwise never is.)
  */
 export const sqliteSchema: StoreSchema = {
   baseline: {
@@ -39,7 +39,7 @@ CREATE INDEX holds_open ON holds (account_id) WHERE state = 'open';
   ],
 }
 
-/** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
+/** Files up to this size are checked entirely at the start; `gateway verify` checks larger ones. */
 const checkedBytesMax = 64 * 1024 * 1024
 
 function pragmaNumber(database: SqliteDatabase, name: string): number {
@@ -47,8 +47,8 @@ function pragmaNumber(database: SqliteDatabase, name: string): number {
 }
 
 /**
- * What a store has yet to take, once it is sure that it is one.
- * @throws StoreError when it is of another release, or is no store at all
+ * The steps that a store still lacks, after a check that the file is a store.
+ * @throws StoreError when it is of another release, or not a store
  */
 export function stepsOf(
   database: SqliteDatabase,
@@ -70,7 +70,7 @@ function checkPages(database: SqliteDatabase, file: string): void {
   }
 }
 
-/** Takes steps, each whole or not at all. */
+/** Applies steps, each entirely or not at all. */
 export function migrate(database: SqliteDatabase, steps: readonly SchemaStep[]): void {
   for (const { version, sql } of steps) {
     database.transaction(() => {
@@ -81,7 +81,7 @@ export function migrate(database: SqliteDatabase, steps: readonly SchemaStep[]):
   }
 }
 
-/** Releases what the last process left open: nobody is waiting for those exchanges any more. Jobs go on. */
+/** Releases holds that the last process left open: no caller waits for those exchanges any more. Jobs go on. */
 function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
   const open = database.prepare<[], ReleasedHold>(
     `SELECT exchange_id AS exchangeId, sequence, account_id AS accountId, key_id AS keyId,
@@ -91,7 +91,7 @@ function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
   const release = database.prepare<[number]>(
     `UPDATE holds SET state = 'released', resolved_at = ? WHERE state = 'open' AND owner <> 'jobs'`,
   )
-  // A process that is gone may have been asking after jobs, which it had lent itself for a long time.
+  // The last process may have claimed jobs for a long lease in order to poll them.
   const takeBack = database.prepare<[number, number]>(
     `UPDATE jobs SET next_poll_at = ? WHERE state = 'open' AND next_poll_at > ?`,
   )
@@ -139,7 +139,7 @@ function snapshot(
   }
 }
 
-/** Why a file cannot be a store, and what to do. */
+/** The error for a file that cannot be a store, with what to do. */
 export function openFailure(error: unknown, file: string): StoreError {
   if (error instanceof StoreError) return error
   const code = sqliteErrorCode(error)
@@ -149,28 +149,28 @@ export function openFailure(error: unknown, file: string): StoreError {
   return cannotOpen(file, error)
 }
 
-/** A store that a command cannot go by. */
+/** The error for a damaged store, which a command cannot use. */
 export function damaged(file: string, reason: string, cause?: unknown): StoreError {
   return new StoreError(`${file} is damaged or not a SQLite database; restore it from a backup (${reason})`, {
     cause,
   })
 }
 
-/** Files that were made under another release, or copied there, may be anybody's to read. */
+/** Files that another release created, or that were copied there, may be readable by all users. */
 function closeToOthers(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o007) !== 0) chmodSync(path, mode & 0o770)
 }
 
 /**
- * Opens a store for its writer: checked, on the newest schema, with nothing left open.
+ * Opens a store for its writer: checked, on the newest schema, with no hold left open.
  * @throws StoreError when it cannot be used
  */
 export function prepareStore(options: WriterOptions): { database: SqliteDatabase; snapshot: StoreSnapshot } {
   const { file } = options
   let database: SqliteDatabase | undefined
   try {
-    // The store holds email addresses: it is nobody else's to read. SQLite gives its log the same mode.
+    // The store holds email addresses: no other user may read it. SQLite gives its log the same mode.
     closeSync(openSync(file, 'a', 0o600))
     for (const suffix of ['', '-wal', '-shm']) closeToOthers(file + suffix)
     database = openForWriting(file)

@@ -10,20 +10,20 @@ import type { KeyRecord } from '../../accounts/accounts.ts'
 import { keyRecord } from '../shared/stored-keys.ts'
 import type { KeyRow } from '../shared/ledger-columns.ts'
 
-/** Long enough for a commit of the writer, which brings its log to an end. */
+/** Long enough for a commit of the writer, which restarts its log. */
 const restMs = 20
-/** Reading for less than this keeps no log from being begun anew. */
+/** Reading for less than this does not keep the log from being restarted. */
 const shortMs = 10
 
 /**
- * Opens a file that must be a store of this release, or of an older one for what copies it as it is.
+ * Opens a file that must be a store of this release; with `isOlderToo` also of an older one, to copy it unchanged.
  * @throws StoreError when it is missing, damaged or of another release
  */
 export function openSqliteFile(file: string, { isOlderToo = false } = {}): SqliteDatabase {
   try {
     accessSync(file)
   } catch (error) {
-    // A folder that may not be read hides a store that is there.
+    // A folder that may not be read hides a store that exists.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw cannotOpen(file, error)
     throw new StoreError(
       `there is no store at ${file} yet: "gateway serve" makes it, as does "account create"`,
@@ -45,7 +45,7 @@ export function openSqliteFile(file: string, { isOlderToo = false } = {}): Sqlit
   }
 }
 
-/** Reads one file on the calling thread: that of the command line, or the reader's of a server. */
+/** Reads one file on the calling thread: the one of the command line, or a gateway's reader thread. */
 export class SqliteQueries implements StoreQueries {
   readonly kind = 'sqlite'
   readonly #database: SqliteDatabase
@@ -66,7 +66,7 @@ export class SqliteQueries implements StoreQueries {
     return this.read(sql, values) as readonly Row[]
   }
 
-  /** While anybody reads, the writer cannot begin its log anew: between two queries nobody does, for a moment. */
+  /** While a query reads, the writer cannot restart its log: a pause between two queries lets it. */
   withoutHurry<T>(read: (queries: StoreQueries) => Promise<T>): Promise<T> {
     let readMs = 0
     return read({
@@ -98,7 +98,7 @@ export interface ReaderRequest {
   readonly values: readonly QueryValue[]
 }
 
-/** What the reader's thread answers. */
+/** Messages of the reader's thread. */
 export type ReaderMessage =
   | { readonly id: number; readonly rows: readonly object[] }
   | {
@@ -106,12 +106,12 @@ export type ReaderMessage =
       readonly failure: { readonly message: string; readonly code: string | undefined }
     }
 
-// Compiled, the reader is a .js file as this one is.
+// Compiled, the reader is a .js file like this one.
 const readerUrl = new URL(`./sqlite-reader${extname(import.meta.url)}`, import.meta.url)
 
 /**
- * Reads one file on a thread of its own, so that no query keeps the event loop, however long it takes. The thread is
- * started by the first query, and again by the next one after it has died.
+ * Reads one file on a thread of its own, so that no query blocks the event loop, however long it takes. The first query
+ * starts the thread, as does the next one after it has died.
  */
 export class SqliteReaderQueries implements StoreQueries {
   readonly kind = 'sqlite'
@@ -132,7 +132,7 @@ export class SqliteReaderQueries implements StoreQueries {
     const id = (this.#lastId += 1)
     const waiting = Promise.withResolvers<readonly object[]>()
     this.#waiting.set(id, waiting)
-    // A process that waits for nothing else waits for this.
+    // A process that waits for nothing else waits for this query.
     worker.ref()
     const request: ReaderRequest = { id, sql, values }
     worker.postMessage(request)
@@ -143,10 +143,11 @@ export class SqliteReaderQueries implements StoreQueries {
     return read(this)
   }
 
-  /** Waits for what was asked. */
+  /** Waits for pending queries. */
   async close(): Promise<void> {
     this.#isClosed = true
-    // An idle thread keeps no process alive, and this waits for its end: with nothing else open, Node would exit with 13.
+    // An idle thread keeps no process alive, and this waits for its end: with nothing else open, Node would exit with
+    // 13.
     this.#worker?.ref()
     this.#worker?.postMessage(undefined)
     await this.#exited
@@ -189,7 +190,7 @@ export class SqliteReaderQueries implements StoreQueries {
 }
 
 /**
- * All keys of a store, by their digest, beside whoever writes it.
+ * All keys of a store, by their digest, read beside its writer.
  * @throws StoreError when it cannot be read
  */
 export function* readSqliteKeys(file: string): Generator<readonly [digest: string, key: KeyRecord]> {

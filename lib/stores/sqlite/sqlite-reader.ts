@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { sqliteErrorCode } from './sqlite-database.ts'
 import { SqliteQueries, type ReaderMessage, type ReaderRequest } from './sqlite-queries.ts'
 
-// The reader's thread. It is sent one query after another, or `undefined` to end.
+// The reader's thread. It receives one query after another, or `undefined` to end.
 const port = parentPort
 if (port === null) throw new Error('the reader runs in a thread of its own')
 

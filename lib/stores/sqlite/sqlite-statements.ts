@@ -9,7 +9,7 @@ import type {
   ReleaseOperation,
 } from '../shared/store-operation.ts'
 
-/** What a batch has done to an account; a hold that ended may have changed none of it. */
+/** What a batch has changed of an account; all zero when only a hold has ended. */
 export interface AccountChange {
   readonly accountId: string
   balanceMicros: number
@@ -18,7 +18,7 @@ export interface AccountChange {
   at: number
 }
 
-/** A movement as the account's entry of it: what goes out is negative. */
+/** A movement as the account's entry: money that goes out is negative. */
 interface EnteredMovement extends Omit<MovementOperation, 'kind'> {
   readonly kind: 'credit' | 'debit' | 'correction'
 }
@@ -31,7 +31,7 @@ export interface KeyDay {
   lastAt: number
 }
 
-/** What a batch has charged by all that pages ask for. */
+/** What a batch has charged, by everything that pages group by. */
 export interface ChargeSum extends Pick<ChargeOperation, 'accountId' | 'keyId' | 'model' | 'outcome'> {
   readonly day: number
   charges: number
@@ -51,7 +51,7 @@ function prepareTransactions(database: SqliteDatabase) {
   }
 }
 
-/** The writer's statements, prepared once. Most take an operation whole, and of it what they name. */
+/** The writer's statements, prepared once. Most receive a whole operation, and bind the members that they name. */
 export function prepareStatements(database: SqliteDatabase) {
   return {
     ...prepareTransactions(database),
@@ -61,20 +61,20 @@ export function prepareStatements(database: SqliteDatabase) {
        VALUES (@exchangeId, @sequence, @accountId, @keyId, @at, @provider, @model, @dialect, @operation,
          @outcome, @usageSource, @lines, @rawUsage, @details, @flags, @amountMicros, @overrunMicros)`,
     ),
-    /** What nearly every charge enters, in one statement: from the account to sales. */
+    /** The entries of nearly every charge, in one statement: from the account to sales. */
     chargeEntries: database.prepare<ChargeOperation>(
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
        VALUES (@exchangeId, @sequence, 'charge', @accountId, -@amountMicros, @at),
          (@exchangeId, @sequence, 'revenue', 'house:revenue', @amountMicros, @at)`,
     ),
-    /** The account pays what it has, if anything, the house the rest; sales are what was used. */
+    /** The account pays what it has, if anything, and the house the rest; sales are the whole cost. */
     overrunEntries: database.prepare<ChargeOperation>(
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
        SELECT @exchangeId, @sequence, 'charge', @accountId, -@amountMicros, @at WHERE @amountMicros > 0
        UNION ALL SELECT @exchangeId, @sequence, 'overrun', 'house:overrun', -@overrunMicros, @at
        UNION ALL SELECT @exchangeId, @sequence, 'revenue', 'house:revenue', @amountMicros + @overrunMicros, @at`,
     ),
-    /** Answers what the account owes then. */
+    /** Returns what the account then owes. */
     balance: database
       .prepare<AccountChange, number>(
         `UPDATE accounts SET balance_micros = balance_micros + @balanceMicros,
@@ -145,7 +145,7 @@ function prepareHoldStatements(database: SqliteDatabase) {
       `UPDATE holds SET state = @state, resolved_at = @at
        WHERE exchange_id = @exchangeId AND sequence = @sequence AND state = 'open'`,
     ),
-    /** What an exchange used is owed, also when it lasted longer than its hold. */
+    /** What an exchange used is owed, even when it lasted longer than its hold. */
     endCharged: database.prepare<ChargeOperation>(
       `UPDATE holds SET state = 'charged', resolved_at = @at
        WHERE exchange_id = @exchangeId AND sequence = @sequence AND state IN ('open', 'expired')`,

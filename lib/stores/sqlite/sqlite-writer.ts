@@ -5,7 +5,7 @@ import { prepareStore } from './sqlite-prepare.ts'
 import { StoreError } from '../shared/store-queries.ts'
 import type { StoreOperation, WriterMessage, WriterOptions } from '../shared/store-operation.ts'
 
-// The writer's thread. It is sent batches of operations, or `undefined` to end.
+// The writer's thread. It receives batches of operations, or `undefined` to end.
 const port = parentPort
 if (port === null) throw new Error('the writer runs in a thread of its own')
 
@@ -25,7 +25,7 @@ function start(options: WriterOptions): void {
     }
   })
   send({ kind: 'ready', snapshot })
-  // What opening the store has left, while the rest of the gateway starts: of one that is new, nothing.
+  // Releases the memory that opening the store used, while the rest of the gateway starts; a new store used none.
   if (!snapshot.isNew) giveBackMemory()
 }
 

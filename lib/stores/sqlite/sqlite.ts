@@ -29,14 +29,14 @@ import { StoreUserRows } from '../shared/store-user-rows.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
   readonly file: string
-  /** The writer has died: nothing can be written until the store is opened anew. */
+  /** Called when the writer has died: nothing can be written until the store is opened again. */
   readonly onLost?: (error: Error) => void
 }
 
-/** What the writer takes in about a second. */
+/** What the writer writes in about a second. */
 const waitingMax = 50_000
 
-// Compiled, the writer is a .js file as this one is.
+// Compiled, the writer is a .js file like this one.
 const writerUrl = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url)
 
 /** Starts the thread and waits until it has opened the store. */
@@ -51,7 +51,7 @@ async function startWriter(options: WriterOptions): Promise<{ worker: Worker; sn
   throw new StoreError(message.kind === 'refused' ? message.message : 'the writer answered out of turn')
 }
 
-/** Ties the writer to the queue; the promise is fulfilled when the thread has ended, however. */
+/** Connects the writer to the queue; the promise is fulfilled when the thread has ended, for any reason. */
 function connect(worker: Worker, queue: WriteQueue): Promise<void> {
   worker.on('message', (message: WriterMessage) => {
     if (message.kind === 'report') queue.onReport(message.report)
@@ -67,7 +67,7 @@ function connect(worker: Worker, queue: WriteQueue): Promise<void> {
   })
 }
 
-/** Keys are read here, one by one: a million of them, sent by the writer in one message, took a gigabyte. */
+/** Reads the keys here, one by one: a million of them, sent by the writer in one message, took a gigabyte. */
 function loadMemory(file: string, snapshot: StoreSnapshot, riskRule: () => RiskRule) {
   const book = new BalanceBook(riskRule)
   for (const [accountId, netMicros, paidMicros] of snapshot.balances)
@@ -85,7 +85,7 @@ function loadMemory(file: string, snapshot: StoreSnapshot, riskRule: () => RiskR
 /**
  * Opens a SQLite store as its one writer; a new file becomes a new store.
  * @throws StoreLockedError when another process writes it
- * @throws StoreError when it is damaged, foreign or of a newer program
+ * @throws StoreError when it is damaged, not a store, or written by a newer program
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const file = storeFile(options.file)
@@ -107,7 +107,7 @@ interface SqliteUsersOptions extends Pick<StatementOptions, 'queries' | 'clock'>
   readonly book: BalanceBook
 }
 
-/** Users and settings are changed by the ledger's writer, since there is no other. */
+/** The ledger's writer changes users and settings, too: a SQLite store has no other. */
 function sqliteUsers({ queue, book, ...reading }: SqliteUsersOptions): Pick<Store, 'users' | 'settings'> {
   const change = (statements: readonly SqlStatement[]) => runStatements<UserRow>(queue, statements)
   const onAccount = (accountId: string): void => book.add(accountId, 0)

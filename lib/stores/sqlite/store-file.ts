@@ -15,7 +15,7 @@ import { StoreError, cannotOpen } from '../shared/store-queries.ts'
 import { lockFileOf, openForReading } from './sqlite-database.ts'
 import { openFailure, stepsOf } from './sqlite-prepare.ts'
 
-/** Whether a user who is neither the owner nor of the group may put another file in the place of one in a folder. */
+/** Whether a user who is neither the owner nor in the group may replace a file in a folder. */
 function isOpenToOthers(folder: string): boolean {
   const { mode } = statSync(folder)
   const isSticky = (mode & 0o1000) !== 0
@@ -30,14 +30,14 @@ function refuseOpenFolder(folder: string): void {
   )
 }
 
-/** The system would not make the folder of a store. */
+/** The error for a store's folder that cannot be created. */
 function cannotMakeFolder(file: string, cause: unknown): StoreError {
   const remedy = 'or name a file in a folder that this user may write: `store` in the configuration'
   return new StoreError(`the folder of ${file} cannot be made: ${fileProblem(cause)}; ${remedy}`, { cause })
 }
 
 /**
- * The one name of a file, so that a second path to it does not lead around its lock. Its folder is there.
+ * The canonical path of a file, so that a second path to it does not bypass its lock. Its folder must exist.
  * @throws StoreError when others may replace it
  */
 function realFile(file: string): string {
@@ -49,15 +49,15 @@ function realFile(file: string): string {
   } catch (error) {
     throw cannotOpen(file, error)
   }
-  // A link may lead to a folder of other people.
+  // A link may lead to a folder of other users.
   refuseOpenFolder(dirname(real))
   return real
 }
 
 /**
- * Makes the folder of a store.
- * @returns the one name of the file
- * @throws StoreError when it cannot be made, or others may replace what is in it
+ * Creates the folder of a store.
+ * @returns the canonical path of the file
+ * @throws StoreError when it cannot be created, or others may replace what is in it
  */
 export function storeFile(file: string): string {
   try {
@@ -69,7 +69,7 @@ export function storeFile(file: string): string {
 }
 
 /**
- * Makes sure that a store can be opened or made, as a start does it, and leaves nothing behind.
+ * Checks that a store can be opened or created, as a start would. It leaves nothing behind.
  * @throws StoreError as a start would
  */
 export function checkSqliteStore(named: string): void {
@@ -86,7 +86,9 @@ export function checkSqliteStore(named: string): void {
   if (existsSync(file)) tryStore(file)
 }
 
-/** Only making something shows what the system allows: to root, rights say nothing of /sys or of a full disk. */
+/**
+ * Only creating something shows what the system allows: for root, permissions say nothing about /sys or a full disk.
+ */
 function tryFolder(folder: string, refusal: (error: unknown) => Error): void {
   try {
     rmdirSync(mkdtempSync(join(folder, '.gateway-check-')))
@@ -98,7 +100,7 @@ function tryFolder(folder: string, refusal: (error: unknown) => Error): void {
 function tryFile(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
-    // As opening a folder to write it would say.
+    // The error that opening a folder for writing would report.
     if (statSync(path).isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' })
   } catch (error) {
     throw cannotOpen(path, error)
@@ -129,7 +131,7 @@ function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
-    // Below a folder that may not be entered nothing can be made either.
+    // Nothing can be created below a folder that may not be entered.
     return false
   }
 }
