@@ -3,29 +3,29 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from './ledger.ts'
 import type { Balance, Micros } from './ledger.ts'
 
-/** What of one more exchange would be admitted. */
+/** The largest costs with which one more exchange would be admitted. */
 export interface Admitted {
   readonly likelyMicros: Micros
   readonly worstMicros: Micros
-  /** The account has no risk: what counts is the strict worst. */
+  /** The account has no risk: the strict worst cost counts. */
   readonly isStrict: boolean
 }
 
-/** What would make an exchange fit. */
+/** How an exchange could be made to fit. */
 export interface WaysToFit {
-  /** The largest cap on output tokens with which it fits; 0 where none does. */
+  /** The largest cap on output tokens with which it fits; 0 when none does. */
   readonly maxTokens?: number
-  /** Sentences for its client, each with a space before it; empty where nothing helps. */
+  /** Sentences for the client, each with a space before it; empty when nothing helps. */
   readonly advice: string
 }
 
-/** What was to be held for, as its client calls it. */
+/** What the hold was requested for, in the client's terms. */
 interface Wanted {
   readonly subject: 'This request' | 'The next turn'
   readonly waysToFit: (room: Admitted) => WaysToFit
 }
 
-/** What the worst of one more exchange may come to. */
+/** The largest costs that one more exchange of the account may have. */
 export function roomOf(balance: Balance): Admitted {
   const { balanceMicros, debtMicros, riskMicros, worstMicros, availableMicros } = balance
   return {
@@ -35,7 +35,7 @@ export function roomOf(balance: Balance): Admitted {
   }
 }
 
-/** What the caller is told of any error: a GatewayError as it is, everything else as `internal`. */
+/** The error that the client gets: a GatewayError as it is, everything else as `internal`. */
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   if (isUnavailableLedger(error)) {
@@ -52,13 +52,13 @@ export function asGatewayError(error: unknown): GatewayError {
   )
 }
 
-/** The request was sent already: it is no error after which the client should try again by itself. */
+/** The request was already sent, so the client should not repeat it automatically. */
 function isUnavailableLedger(error: unknown): boolean {
   if (error instanceof LedgerUnavailableError) return true
   return error instanceof Error && error.cause !== undefined && isUnavailableLedger(error.cause)
 }
 
-/** Why something cannot be held for, as its client is told; what says nothing about money stays as it is. */
+/** The client's error for a refused hold; an error that is not about the ledger stays as it is. */
 export function holdRefused(error: unknown, wanted: Wanted): unknown {
   if (error instanceof LedgerUnavailableError) {
     const what = wanted.subject === 'This request' ? 'requests' : 'turns'
@@ -72,7 +72,7 @@ export function holdRefused(error: unknown, wanted: Wanted): unknown {
   return error
 }
 
-/** Why a response that runs is cut, as its client is told; undefined for what is no lack of money. */
+/** The client's error for a running response that is cut; undefined when the cause is not a lack of money. */
 export function cutReason(cause: unknown): GatewayError | undefined {
   const cut = 'The response was cut: what there is of it has used up'
   if (cause instanceof KeyBudgetExceededError)

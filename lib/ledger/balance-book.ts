@@ -5,18 +5,18 @@ import type { Balance, ChargeResult, HeldSums, Micros } from './ledger.ts'
 import { riskOf, type RiskRule } from './risk.ts'
 
 /**
- * What decides about an account. What it owes needs no number of its own: money that is free pays a debt at once,
- * so that a debt is what the open holds have beyond the net.
+ * The amounts that decide about an account. A debt needs no amount of its own: free money pays a debt at once, so the
+ * debt is the amount by which the open holds exceed the net.
  */
 export interface AccountMoney {
-  /** The balance less the debt; below zero when more is owed than there is. */
+  /** The balance less the debt; negative when the debt is larger. */
   netMicros: Micros
   heldMicros: Micros
   worstMicros: Micros
   paidMicros: Micros
 }
 
-/** An account's money as it is told. */
+/** An account's money as it is reported. */
 export function balanceOf(money: Readonly<AccountMoney>, rule: RiskRule): Balance {
   const { netMicros, heldMicros, worstMicros, paidMicros } = money
   return {
@@ -30,12 +30,12 @@ export function balanceOf(money: Readonly<AccountMoney>, rule: RiskRule): Balanc
   }
 }
 
-/** What of an account's movements counts as paid. */
+/** The part of a movement that counts as paid. */
 export function paidOf(amountMicros: Micros, source: CreditSource): Micros {
   return source === 'starting' || source === 'correction' ? 0 : amountMicros
 }
 
-/** An account cannot give back what it has set aside or owes. */
+/** The error for a debit of money that an account has set aside or owes. */
 export function debitRefused(amountMicros: Micros, { availableMicros, worstMicros }: Balance): AccountError {
   return new AccountError(
     'balance_insufficient',
@@ -46,8 +46,8 @@ export function debitRefused(amountMicros: Micros, { availableMicros, worstMicro
 }
 
 /**
- * What every account has and what of it is held, in memory. Admission is decided here, in one step that
- * nothing can come between, and is written afterwards.
+ * The money of every account, and what of it is held, in memory. Admission is decided here, in one synchronous step,
+ * and is written afterwards.
  */
 export class BalanceBook {
   readonly #accounts = new Map<string, AccountMoney>()
@@ -72,7 +72,7 @@ export class BalanceBook {
   }
 
   /**
-   * Sets money aside. What can cost nothing always fits.
+   * Sets money aside. A hold that cannot cost anything always fits.
    * @throws BalanceInsufficientError when the likely cost is more than is available, or the worst more than the
    * account's money and risk cover beside its other holds
    */
@@ -88,8 +88,8 @@ export class BalanceBook {
   }
 
   /**
-   * Sets more aside for what is held for already, of the likely cost at most what is available.
-   * @throws BalanceInsufficientError when money and risk do not cover so much more
+   * Sets more aside for an existing hold, of the likely cost at most what is available.
+   * @throws BalanceInsufficientError when money and risk do not cover the additional worst cost
    */
   grow(accountId: string, more: HeldSums): HeldSums {
     const money = this.#money(accountId)
@@ -102,7 +102,7 @@ export class BalanceBook {
     return { likelyMicros: raisedMicros, worstMicros }
   }
 
-  /** What was set aside before the process began. */
+  /** Restores a hold that was placed before the process began. */
   restoreHold(accountId: string, { likelyMicros, worstMicros }: HeldSums): void {
     const money = this.#money(accountId)
     money.heldMicros += likelyMicros
@@ -115,7 +115,7 @@ export class BalanceBook {
     money.worstMicros -= worstMicros
   }
 
-  /** Ends a hold by paying the cost, as far as money goes that no other hold has set aside; the rest is owed. */
+  /** Ends a hold by paying the cost from money that no other hold has set aside; the rest is owed. */
   settle(accountId: string, held: HeldSums, costMicros: Micros): Omit<ChargeResult, 'flags'> {
     const money = this.#money(accountId)
     const balanceMicros = Math.max(money.netMicros, money.heldMicros)
@@ -125,7 +125,7 @@ export class BalanceBook {
     return { amountMicros, overrunMicros: costMicros - amountMicros }
   }
 
-  /** A charge that could not be written costs nothing. */
+  /** Reverses a charge that could not be written. */
   undoCharge(accountId: string, costMicros: Micros): void {
     this.#money(accountId).netMicros += costMicros
   }
@@ -137,8 +137,8 @@ export class BalanceBook {
   }
 
   /**
-   * Takes money out; what cannot be written is credited again.
-   * @throws AccountError balance_insufficient when what is left would not cover the open holds
+   * Deducts money; the caller credits it again when it cannot be written.
+   * @throws AccountError balance_insufficient when the rest would not cover the open holds
    */
   debit(accountId: string, amountMicros: Micros, source: CreditSource): void {
     const money = this.#money(accountId)
@@ -151,7 +151,7 @@ export class BalanceBook {
     money.paidMicros = paidMicros
   }
 
-  /** How much more the worst cases may come to. */
+  /** How much more the worst cases may cost. */
   #worstRoom({ netMicros, worstMicros, paidMicros }: AccountMoney): Micros {
     return netMicros + riskOf(paidMicros, this.#riskRule()) - worstMicros
   }

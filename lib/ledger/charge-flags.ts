@@ -1,19 +1,19 @@
 import { formatRoubles } from '../money/amount.ts'
 import type { ChargeRequest, ChargeResult, HoldRequest } from './ledger.ts'
 
-/** Flags that say why a charge is what it is, and are nothing that an operator should look at. */
+/** Flags that explain a charge, and that no operator needs to check. */
 const reasons: readonly string[] =
   `cost_stated drawing_uncounted provider_refused provider_error reasoning_estimated size_estimated
     speech_measured tools_estimated`.split(/\s+/)
 
-/** The flags of a charge that an operator should look at. */
+/** The flags of a charge that an operator should check. */
 export function alarmsAmong(flags: readonly string[]): readonly string[] {
   return flags.length === 0 ? flags : flags.filter(flag => !reasons.includes(flag))
 }
 
 /**
- * What an operator should look at in a charge: each alarm's code, and whose charge it is.
- * @param tools of its provider that the request asked for, or that its model runs unasked
+ * The alarms of a charge for an operator: each code, and details that identify the charge.
+ * @param tools the provider's tools that the request asked for, or that its model runs unasked
  */
 export function chargeAlarms(
   { exchangeId, accountId, keyId }: Pick<HoldRequest, 'exchangeId' | 'accountId' | 'keyId'>,
@@ -36,7 +36,7 @@ export function chargeAlarms(
   return alarms.map(code => [code, details] as const)
 }
 
-/** Flags as a charge that was refused has them in its column, where nothing about it is odd. */
+/** The values of the column of flags that no operator needs to check: no flag, or one that explains the charge. */
 export const unremarkableFlags: readonly string[] = [[], ...reasons.map(reason => [reason])].map(flags =>
   JSON.stringify(flags),
 )

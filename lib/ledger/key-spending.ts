@@ -1,22 +1,22 @@
 import { KeyBudgetExceededError, type HeldSums, type HoldRequest, type Micros } from './ledger.ts'
 
 const msPerDay = 86_400_000
-/** Moscow is three hours before UTC all year: it has had no daylight saving time since 2014. */
+/** Moscow is three hours ahead of UTC all year: it has had no daylight saving time since 2014. */
 const moscowMs = 3 * 3_600_000
 
-/** How much a key may spend, and when that begins anew. */
+/** How much a key may spend, and in which period. */
 export type BudgetLimit = NonNullable<HoldRequest['budget']>
 
 /** What a key may still spend in the current period of its budget. */
 export interface KeyBudget {
   readonly budgetMicros: Micros
-  /** What its exchanges have cost, also what of it the account could not pay and owes. */
+  /** What its exchanges have cost, including what the account could not pay and owes. */
   readonly spentMicros: Micros
   readonly heldMicros: Micros
   /** The worst costs of its open holds. */
   readonly worstMicros: Micros
   readonly availableMicros: Micros
-  /** When the budget starts anew; undefined for a budget without a period. */
+  /** When the budget resets; undefined for a budget without a period. */
   readonly resetsAt?: number
 }
 
@@ -26,7 +26,7 @@ interface Spending {
   readonly days: Map<number, Micros>
 }
 
-/** What was counted of a key, and where: a key may lose its budget and get another. */
+/** What was counted for a key, and in which map: a key may lose its budget and get another. */
 export interface Spent {
   readonly days: Map<number, Micros>
   readonly day: number
@@ -35,7 +35,7 @@ export interface Spent {
 
 const nothing: Spending = { heldMicros: 0, worstMicros: 0, days: new Map() }
 
-/** The day, in Moscow's time, that a moment lies in: days since the epoch. */
+/** The day of a time in Moscow, as days since the epoch. */
 export function budgetDay(at: number): number {
   return Math.floor((at + moscowMs) / msPerDay)
 }
@@ -45,7 +45,7 @@ export function dayStart(day: number): number {
   return day * msPerDay - moscowMs
 }
 
-/** The first day of the period that a moment lies in, and of the next. Weeks begin on Monday. */
+/** The first day of the period that contains a time, and of the next one. Weeks begin on Monday. */
 export function budgetDays(period: BudgetLimit['period'], at: number): { from: number; until: number } {
   const day = budgetDay(at)
   switch (period) {
@@ -86,21 +86,21 @@ export function keyBudget(
   }
 }
 
-/** What keys with a budget have spent and hold, in memory. Keys without one cost nothing here. */
+/** Spending and holds of keys with a budget, in memory. Keys without one cost nothing here. */
 export class KeySpending {
   readonly #keys = new Map<string, Spending>()
 
-  /** Begins to count a key that has a budget. */
+  /** Starts to count for a key that has a budget. */
   watch(keyId: string): void {
     if (!this.#keys.has(keyId)) this.#keys.set(keyId, { heldMicros: 0, worstMicros: 0, days: new Map() })
   }
 
-  /** Begins to count a key that gets a budget now; what it spent before is loaded after. */
+  /** Starts to count for a key that gets a budget now; what it spent before is loaded afterwards. */
   watchFromNow(keyId: string, { likelyMicros, worstMicros }: HeldSums): void {
     this.#keys.set(keyId, { heldMicros: likelyMicros, worstMicros, days: new Map() })
   }
 
-  /** The key has no budget after all, or no more. */
+  /** Stops counting for a key that has no budget. */
   forget(keyId: string): void {
     this.#keys.delete(keyId)
   }
@@ -125,7 +125,7 @@ export class KeySpending {
     key.worstMicros -= worstMicros
   }
 
-  /** Counts what was spent, where the key is watched. */
+  /** Counts what was spent, if the key is watched. */
   spend(keyId: string, amountMicros: Micros, at: number): Spent | undefined {
     const days = this.#keys.get(keyId)?.days
     if (days === undefined) return undefined
@@ -134,7 +134,7 @@ export class KeySpending {
     return { days, day, amountMicros }
   }
 
-  /** A charge came to nothing after all. What was not counted, as no budget was there yet, is not taken off either. */
+  /** Reverses a failed charge. What was not counted, because the key had no budget yet, is not subtracted either. */
   unspend(spent: Spent | undefined): void {
     if (spent === undefined) return
     const { days, day, amountMicros } = spent
@@ -142,7 +142,7 @@ export class KeySpending {
   }
 
   /**
-   * Makes sure that a hold fits a key's budget, its worst cost with the account's risk.
+   * Checks that a hold fits a key's budget, its worst cost with the account's risk.
    * @throws KeyBudgetExceededError when it does not
    */
   check(keyId: string, limit: BudgetLimit, held: HeldSums, riskMicros: Micros, at: number): void {
@@ -154,8 +154,8 @@ export class KeySpending {
   }
 
   /**
-   * Answers how much more of the likely cost the budget has room for, when it has room for the worst.
-   * @throws KeyBudgetExceededError when it has not
+   * Returns how much more of the likely cost fits the budget, when the worst fits.
+   * @throws KeyBudgetExceededError when the worst does not fit
    */
   checkGrowth(keyId: string, limit: BudgetLimit, more: HeldSums, riskMicros: Micros, at: number): Micros {
     const budget = this.budget(keyId, limit, at)

@@ -23,24 +23,24 @@ export function dayEnd(iso: string): number {
   return dayStart(dayNumber(iso) + 1)
 }
 
-/** The last day of a month: `2026-11-30` of `2026-11`. */
+/** The last day of a month: `2026-11-30` for `2026-11`. */
 export function lastDay(month: string): string {
   const [year = 0, number = 0] = month.split('-').map(Number)
   return new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10)
 }
 
-/** The month before or after: `2026-12` of `2026-11` and 1. */
+/** The month before or after: `2026-12` for `2026-11` and 1. */
 export function shiftMonth(month: string, by: number): string {
   const [year = 0, number = 0] = month.split('-').map(Number)
   return new Date(Date.UTC(year, number - 1 + by, 1)).toISOString().slice(0, 7)
 }
 
-/** Whether a text is a month that there is. */
+/** Whether a text is a valid month. */
 export function isMonth(text: string): boolean {
   return /^20\d\d-(?:0[1-9]|1[0-2])$/.test(text)
 }
 
-/** Whether a text is a day that there is. */
+/** Whether a text is a valid day. */
 export function isDay(text: string): boolean {
   return (
     isMonth(text.slice(0, 7)) &&
@@ -50,7 +50,7 @@ export function isDay(text: string): boolean {
   )
 }
 
-/** The day that lies so many working days ahead, Monday to Friday; public holidays are not known here. */
+/** The day that is so many working days ahead, Monday to Friday; public holidays are not considered. */
 export function addWorkingDays(iso: string, count: number): string {
   let day = dayNumber(iso)
   for (let left = count; left > 0;) {

@@ -4,7 +4,7 @@ import type { Meters } from '../money/usage.ts'
 import type { ChargeRequest, Micros } from './ledger.ts'
 import type { Price } from '../money/price.ts'
 
-/** One line of a charge as it is stored: enough to work the amount out again. */
+/** One line of a charge as it is stored: enough to recompute the amount. */
 export interface ChargeLine {
   readonly model: string
   readonly meters: Meters
@@ -21,7 +21,7 @@ interface PricedCharge {
   readonly flags: readonly string[]
 }
 
-// JSON would turn NaN and Infinity to null; what the provider said stands in the raw usage anyway.
+// JSON would turn NaN and Infinity into null; the provider's own numbers are in the raw usage anyway.
 function countable(meters: Meters): Meters {
   const result: Meters = { ...meters }
   for (const units of Object.values(result)) {
@@ -31,7 +31,7 @@ function countable(meters: Meters): Meters {
   return result
 }
 
-/** Works out what a charge costs, line by line, and flags what an operator should look at. */
+/** Computes what a charge costs, line by line, and flags what an operator should check. */
 export function priceCharge(request: ChargeRequest): PricedCharge {
   const lines: ChargeLine[] = []
   let flags = request.flags
@@ -43,7 +43,7 @@ export function priceCharge(request: ChargeRequest): PricedCharge {
     const amount = priceLine(price, usage)
     if (amount.unpriced.length > 0) raise('meter_unpriced')
     if (amount.unpricedTier !== undefined) raise('tier_unpriced')
-    // Lines that are believable one by one may still add up to nonsense.
+    // Lines that are plausible one by one may still add up to nonsense.
     const isAbsurd = costMicros + amount.amountMicros > amountMicrosMax
     if (amount.isInvalid === true || isAbsurd) raise('usage_invalid')
     const amountMicros = isAbsurd ? 0 : amount.amountMicros
@@ -58,26 +58,26 @@ export function priceCharge(request: ChargeRequest): PricedCharge {
       amountMicros,
     })
   }
-  // What was charged is not what the provider will bill, and nobody can tell what it will.
+  // The charge is not what the provider will bill, which is unknown.
   if (flags.includes('usage_invalid')) raise('ambiguous')
   return { lines, costMicros, flags }
 }
 
-/** The flags of a charge that was paid: a rest that the account had no money for is one of them. */
+/** The flags of a charge that was paid, with `overrun` when the account could not pay all of it. */
 export function paidFlags(flags: readonly string[], overrunMicros: Micros): readonly string[] {
   return overrunMicros > 0 ? [...flags, 'overrun'] : flags
 }
 
 interface RecomputedCost {
-  /** What the lines cost by the prices they name; undefined when one of those is not known. */
+  /** What the lines cost at the prices that they name; undefined when one of those is unknown. */
   readonly costMicros: Micros | undefined
-  /** What does not agree, as sentences without a name; empty when all does. */
+  /** What does not agree, as sentences without a name; empty when everything agrees. */
   readonly differences: readonly string[]
 }
 
 /**
- * Works a charge out again from the meters and the price version that stand in its lines.
- * @param costMicros what was charged, the overrun included
+ * Recomputes a charge from the meters and the price versions in its lines.
+ * @param costMicros what was charged, including the overrun
  */
 export function recomputeCharge(
   lines: readonly ChargeLine[],

@@ -7,7 +7,7 @@ import type { ChargeLine } from './price-charge.ts'
 
 /** A charge as the command line and the gateway's own endpoints show it. Amounts are roubles. */
 export interface ChargeReport {
-  /** The exchange's id, as `x-gateway-request-id` said it. */
+  /** The exchange's id, as in `x-gateway-request-id`. */
   readonly requestId: string
   readonly sequence: number
   /** ISO 8601, UTC. */
@@ -25,22 +25,22 @@ export interface ChargeReport {
   readonly usageSource: string
   readonly lines: readonly (Omit<ChargeLine, 'amountMicros'> & { readonly amount: string })[]
   readonly details?: Readonly<Record<string, number>>
-  /** By which the provider's bill and support know the request. */
+  /** Identifies the request in the provider's bill and to its support. */
   readonly providerRequestId?: string
   /** What the account paid. */
   readonly amount: string
-  /** What the usage cost beyond the money there was; absent when there was enough. */
+  /** What the usage cost beyond the account's money; absent when there was enough. */
   readonly overrun?: string
-  /** What corrections gave back of it; absent when there was none. */
+  /** What corrections returned of it; absent when there was none. */
   readonly returned?: string
   readonly flags: readonly string[]
 }
 
 /** A charge as pages show it and tables export it. */
 export interface ChargeRecord {
-  /** Of the row: greater for what was charged later. */
+  /** The id of the row: later charges have greater ones. */
   readonly id: number
-  /** The exchange's id, as `x-gateway-request-id` said it. */
+  /** The exchange's id, as in `x-gateway-request-id`. */
   readonly requestId: string
   readonly sequence: number
   /** Milliseconds since the epoch. */
@@ -60,15 +60,15 @@ export interface ChargeRecord {
   readonly flags: readonly string[]
   /** What the account paid. */
   readonly amountMicros: Micros
-  /** What the usage cost beyond the money there was. */
+  /** What the usage cost beyond the account's money. */
   readonly overrunMicros: Micros
-  /** What corrections gave back of it. */
+  /** What corrections returned of it. */
   readonly returnedMicros: Micros
 }
 
-/** Which charges of an account are looked for; absent means all. */
+/** A search for charges of an account; an absent member matches all. */
 export interface ChargeSearch {
-  /** Moscow's days since the epoch, as `budgetDay` counts them; both are part of it. */
+  /** Moscow's days since the epoch, as `budgetDay` counts them; both are inclusive. */
   readonly fromDay?: number
   readonly untilDay?: number
   readonly keyId?: string
@@ -76,14 +76,14 @@ export interface ChargeSearch {
   readonly outcome?: string
 }
 
-/** Some of the charges that were looked for, the newest first. */
+/** A page of the charges that match, newest first. */
 export interface ChargesPage {
   readonly charges: readonly ChargeRecord[]
-  /** Where to go on: before this id. Absent at the end. There may be no charges and yet a place to go on. */
+  /** The next page is before this id. Absent at the end. A page without charges may still have a next one. */
   readonly next?: number
 }
 
-/** What all charges that were looked for come to. */
+/** The number and the amount of all charges that match. */
 export interface ChargesTotal {
   readonly charges: number
   readonly amountMicros: Micros
@@ -91,16 +91,16 @@ export interface ChargesTotal {
 
 /** The charges of one exchange: a session has one for each turn. */
 export interface ExchangeCharges {
-  /** In their order, from the place that was asked for. */
+  /** In order, from the requested sequence. */
   readonly charges: readonly ChargeRecord[]
   readonly total: ChargesTotal
   /** By version, those that the lines of `charges` name. */
   readonly prices: ReadonlyMap<string, Price>
 }
 
-/** Which charges are asked for; absent means all. */
+/** A filter of charges; an absent member matches all. */
 export interface ChargesFilter {
-  /** Only charges with flags, or whose usage is estimated: what an operator should look at. */
+  /** Only charges with alarms among their flags, or with estimated usage: what an operator should check. */
   readonly alarmsOnly?: boolean
   readonly exchangeId?: string
   readonly keyId?: string
@@ -112,19 +112,19 @@ export interface ChargesFilter {
   readonly after?: string
 }
 
-/** Which charges of an account a page has. */
+/** Selects charges of an account for a page. */
 export interface ChargesAfter {
   readonly keyId: string
   /** Milliseconds since the epoch; charges from then on. */
   readonly since?: number
-  /** Where to go on: `next` of the page before, or the request id of a charge. */
+  /** The cursor: `next` of the previous page, or the request id of a charge. */
   readonly after?: string
 }
 
-/** Some charges, the oldest first. */
+/** A page of charges, oldest first. */
 export interface ChargeReportsPage {
   readonly charges: readonly ChargeReport[]
-  /** Where to go on. Absent at the end. A page with a place to go on may be short, or empty. */
+  /** The cursor of the next page. Absent at the end. A page that has a next one may be short, or empty. */
   readonly next?: string
 }
 
@@ -141,34 +141,34 @@ export interface ModelSpending {
   /** Days since the epoch in Moscow, as `budgetDay` counts them. */
   readonly day: number
   readonly model: string
-  /** How many. */
+  /** The number of charges. */
   readonly charges: number
   readonly spentMicros: Micros
 }
 
-/** A key and what became of it. */
+/** A key with its last use and its budget. */
 export interface KeyUse {
   readonly key: KeyRecord
-  /** Of its last charge, in milliseconds since the epoch; absent when there is none. */
+  /** The time of its last charge, in milliseconds since the epoch; absent when there is none. */
   readonly lastUsedAt?: number
   /** Absent when it has no budget. */
   readonly budget?: KeyBudget
 }
 
-/** A charge worked out again from its stored meters and the versions of the prices it names. */
+/** A charge recomputed from its stored meters and the versions of the prices it names. */
 export interface RecomputedCharge {
   readonly requestId: string
   readonly sequence: number
   /** ISO 8601, UTC. */
   readonly at: string
   readonly account: string
-  /** What was charged, the overrun included. */
+  /** What was charged, including the overrun. */
   readonly costMicros: Micros
-  /** Undefined when it cannot be worked out. */
+  /** Undefined when it cannot be computed. */
   readonly recomputedMicros: Micros | undefined
-  /** The provider's usage stands beside the charge, verbatim, so that its meters could be read again, too. */
+  /** The provider's usage is stored with the charge, verbatim, so its meters could be read again. */
   readonly hasRawUsage: boolean
-  /** What does not agree, as sentences; empty when all does, as is expected. */
+  /** What does not agree, as sentences; empty, as expected, when everything agrees. */
   readonly differences: readonly string[]
 }
 
@@ -178,75 +178,81 @@ export type PriceOf = (model: string) => Price | undefined
 /** A version of a model's price that the store keeps, because charges name it. */
 export interface ChargedPrice {
   readonly price: Price
-  /** Of the first charge that named it, in milliseconds since the epoch. */
+  /** The time of the first charge that named it, in milliseconds since the epoch. */
   readonly firstAt: number
-  /** Of the last one among the latest charges; undefined when none of them named it. */
+  /** The time of the last of the latest charges that names it; undefined when none of them does. */
   readonly lastAt: number | undefined
   /** How many lines of the latest charges name it. */
   readonly lines: number
 }
 
-/** What the same use of a model costs by two prices. */
+/** What the same use of a model costs at two prices. */
 export interface ModelCost {
   readonly model: string
-  /** How many lines of charges. */
+  /** The number of lines of charges. */
   readonly lines: number
-  /** What they were charged, by the prices of their time. */
+  /** What they were charged, at the prices of their time. */
   readonly chargedMicros: Micros
   readonly beforeMicros: Micros
   readonly afterMicros: Micros
 }
 
-/** Reads what stands in the store, beside whoever writes it. Nothing here changes anything. */
+/** Reads the store, beside its writer. Nothing here changes anything. */
 export interface Reports {
-  /** As it stands on the disk; undefined for an unknown account. */
+  /** As it is on disk; undefined for an unknown account. */
   balance(accountId: string): Promise<Balance | undefined>
   /** Oldest first; of all accounts when none is named. Read page by page. */
   charges(accountId: string | undefined, filter?: ChargesFilter): AsyncIterable<ChargeReport>
-  /** Some of an account's charges, the oldest first. Quick, however many and however rare. */
+  /**
+   * A page of an account's charges, oldest first. Fast, however many charges there are and however rare the matches.
+   */
   chargesPage(accountId: string, which: ChargesAfter, limit: number): Promise<ChargeReportsPage>
-  /** Works the charges from a time on out again, oldest first, those that agree included. */
+  /** Recomputes the charges since a time, oldest first, including those that agree. */
   recompute(since: number): AsyncIterable<RecomputedCharge>
-  /** What charges from a time on would come to at other prices, by model. Reads page by page. */
+  /** What charges since a time would cost at other prices, by model. Reads page by page. */
   reprice(
     since: number,
     prices: { readonly before: PriceOf; readonly after: PriceOf },
   ): Promise<readonly ModelCost[]>
-  /** The prices of a model's entry that charges from a time on named, the newest first. Quick, however many charges there are. */
+  /**
+   * The prices of a model's entry that charges since a time named, newest first. Fast, however many charges there are.
+   */
   chargedPrices(model: string, since: number): Promise<readonly ChargedPrice[]>
   accounts(): Promise<readonly AccountReport[]>
   account(id: string): Promise<AccountReport | undefined>
   keys(accountId?: string): Promise<readonly KeyRecord[]>
   /** What a key may still spend in its period; undefined for a key without a budget. */
   keyBudget(key: KeyRecord): Promise<KeyBudget | undefined>
-  /** A key of the account; undefined when it is another's, or nobody's. */
+  /** A key of the account; undefined when it belongs to another account, or does not exist. */
   key(accountId: string, keyId: string): Promise<KeyRecord | undefined>
-  /** Keys that are in force or revoked, the newest first. */
+  /** Keys that are either active or revoked, newest first. */
   keyUses(
     accountId: string,
     which: { readonly isRevoked: boolean; readonly limit: number },
   ): Promise<readonly KeyUse[]>
-  /** From a day on, by day. Quick, however many charges there are. */
+  /** From a day on, by day. Fast, however many charges there are. */
   modelSpending(accountId: string, fromDay: number): Promise<readonly ModelSpending[]>
   latestCharges(accountId: string, limit: number): Promise<readonly ChargeReport[]>
-  /** A page of an account's charges before an id, the newest first. Quick, however many and however rare. */
+  /**
+   * A page of an account's charges before an id, newest first. Fast, however many charges and however rare the matches.
+   */
   findCharges(
     accountId: string,
     search: ChargeSearch,
     page: { readonly before?: number | undefined; readonly limit: number },
   ): Promise<ChargesPage>
-  /** All of them, the newest first, some at a time, read as they are taken. */
+  /** All matching charges, newest first, page by page, read as the caller consumes them. */
   exportCharges(accountId: string, search: ChargeSearch): AsyncIterable<readonly ChargeRecord[]>
   chargesTotal(accountId: string, search: ChargeSearch): Promise<ChargesTotal>
   /** Models that the account was charged for, by name. */
   chargedModels(accountId: string, limit: number): Promise<readonly string[]>
-  /** What one exchange was charged, from a sequence on; undefined when it is another account's, or was not charged. */
+  /** The charges of one exchange, from a sequence on; undefined when it is another account's, or was not charged. */
   exchangeCharges(
     accountId: string,
     exchangeId: string,
     page: { readonly from: number; readonly limit: number },
   ): Promise<ExchangeCharges | undefined>
-  /** The breaches of the ledger's invariants, as sentences; empty when all is in order. */
+  /** The breaches of the ledger's invariants, as sentences; empty when there are none. */
   verify(): Promise<readonly string[]>
   close(): Promise<void>
 }

@@ -9,14 +9,14 @@ export interface RiskRule {
   readonly maxMicros: Micros
 }
 
-/** Nobody is trusted with anything: no worst case goes beyond the money there is. */
+/** No account is trusted: no worst case may exceed its money. */
 export const noRisk: RiskRule = { baseMicros: 0, perRoubleMicros: 0, maxMicros: 0 }
 
 const microsPerRouble = 1_000_000
 
 /**
- * What an account may come to cost the house: nothing before it has paid anything. In whole numbers, as
- * `risk_of` of PostgreSQL works it out too.
+ * How much an account may cost the house: nothing before it has paid anything. In integers, like PostgreSQL's
+ * `risk_of`.
  */
 export function riskOf(paidMicros: Micros, { baseMicros, perRoubleMicros, maxMicros }: RiskRule): Micros {
   if (paidMicros <= 0) return 0
@@ -27,7 +27,7 @@ export function riskOf(paidMicros: Micros, { baseMicros, perRoubleMicros, maxMic
 }
 
 /**
- * Makes sure that the sums of a hold are amounts, none lower than the one before it.
+ * Checks that the sums of a hold are amounts, none lower than the one before it.
  * @throws RangeError when they are not
  */
 export function checkSums({
@@ -46,7 +46,7 @@ export function checkSums({
   )
 }
 
-/** The worst that counts for an account: nothing of one that has no risk is taken on trust. */
+/** The worst sum that counts for an account: without risk nothing is trusted, and the strict one counts. */
 export function countedWorst(
   sums: Pick<HoldRequest, 'worstMicros' | 'strictMicros'>,
   riskMicros: Micros,
