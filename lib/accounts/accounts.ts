@@ -3,26 +3,26 @@ import type { Micros } from '../money/amount.ts'
 declare module '../pipeline/exchange.ts' {
   interface Facts {
     key: KeyRecord
-    /** Takes the key as it is by now, if it may still be used; set for sessions. Throws a GatewayError. */
+    /** Replaces the key with its current state, if it may still be used; set for sessions. Throws a GatewayError. */
     checkKey: () => void
   }
 }
 
 /**
- * Where money comes from, or what it is taken from: starting credit is nothing that an account has paid, and what a
- * charge gives back was paid before.
+ * Where money comes from, or what it is deducted from: starting credit is not money that an account has paid, and what
+ * a correction returns was paid before.
  */
 export type CreditSource = 'payment' | 'operator' | 'starting' | 'correction'
 
-/** When the budget of a key begins anew; `total`: never. */
+/** When the budget of a key resets; `total`: never. */
 export const budgetPeriods = ['total', 'day', 'week', 'month'] as const
 export type BudgetPeriod = (typeof budgetPeriods)[number]
 
 interface KeyLimits {
-  /** Models the key may use; undefined allows all. A trailing `*` stands for any ending. */
+  /** Models the key may use; undefined allows all. A trailing `*` matches any ending. */
   readonly models?: readonly string[]
   readonly budgetMicros?: Micros
-  /** Counts beside a budget only; `total` unless said. */
+  /** Only used with a budget; `total` by default. */
   readonly budgetPeriod?: BudgetPeriod
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
@@ -42,27 +42,27 @@ export interface KeyRecord extends KeyLimits {
   readonly createdAt: number
 }
 
-/** What a key is made with; amounts in micro-roubles, times in milliseconds since the epoch. */
+/** The options of a new key; amounts in micro-roubles, times in milliseconds since the epoch. */
 export interface NewKey extends KeyLimits {
   readonly accountId: string
   readonly name?: string
-  /** With so many keys that are not revoked, the account gets no more. */
+  /** An account with this many keys that are not revoked gets no more. */
   readonly activeKeysMax?: number
 }
 
-/** What an operator changes of a key: a limit of null ends, one that is undefined stays. */
+/** An operator's change of a key: null removes a limit, undefined keeps it. */
 export interface KeyEdit {
   readonly id: string
   readonly name?: string
   readonly models?: readonly string[] | null
   readonly budgetMicros?: Micros | null
-  /** Counts beside a budget only; `total` unless said. */
+  /** Only used with a budget; `total` by default. */
   readonly budgetPeriod?: BudgetPeriod
   readonly expiresAt?: number | null
   readonly ipAddresses?: readonly string[] | null
   /** For the operators' log. */
   readonly reason: string
-  /** Who does it. */
+  /** The operator who changes it. */
   readonly operator: string
 }
 
@@ -71,9 +71,9 @@ export interface Movement {
   readonly accountId: string
   readonly amountMicros: Micros
   readonly reason: string
-  /** Makes a repeat of the same movement a no-op. */
+  /** Makes a repetition of the same movement a no-op. */
   readonly idempotencyKey?: string
-  /** The operator's, unless said. */
+  /** `operator` by default. */
   readonly source?: CreditSource
 }
 
@@ -83,32 +83,33 @@ export interface AccountBlock {
   readonly isBlocked: boolean
   /** For the operators' log. */
   readonly reason: string
-  /** Who does it. */
+  /** The operator who blocks or unblocks it. */
   readonly operator: string
 }
 
 /**
- * Changes to accounts and keys. Each resolves when it is on disk and this process acts by it.
- * Errors are AccountError: `account_not_found`, `key_not_found`, `key_limit`, `email_taken` ...
+ * Changes to accounts and keys. Each resolves when it is on disk and in effect in this process. Errors are
+ * AccountError: `account_not_found`, `key_not_found`, `key_limit`, `email_taken` ...
  */
 export interface Accounts {
   createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }>
-  /** Books money in, which pays what is owed first. */
+  /** Books money in, which pays debts first. */
   credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }>
   /**
-   * Takes money out: a refund, or a correction. Refused as `balance_insufficient` when what is left would not cover
-   * what is held, or with the account's risk the worst of it.
+   * Books money out: a refund, or a correction. Refused as `balance_insufficient` when the rest would not cover what is
+   * held, or with the account's risk the worst of it.
    */
   debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }>
-  /** The key's value is in the answer and nowhere else, ever. */
+  /** The key's value is in this result and nowhere else, ever. */
   createKey(key: NewKey): Promise<{ id: string; key: string }>
-  /** @param operator whose act it is, for the operators' log; a customer's own is not there */
+  /** @param operator who revokes it, for the operators' log; a customer's own revocation is not logged there */
   revokeKey(id: string, operator?: string): Promise<void>
-  /** Changes a key that is not revoked; requests that begin from then on meet it as it is. Answers the key. */
+  /** Changes a key that is not revoked; requests that begin from then on see the change. Resolves with the key. */
   editKey(edit: KeyEdit): Promise<KeyRecord>
   /**
-   * Blocks an account or ends its block: its keys are refused from then on, and it gets no new ones. What runs goes on
-   * and is charged. Answers since when it is blocked, in milliseconds since the epoch; null: it is not.
+   * Blocks an account or ends its block: its keys are refused from then on, and it gets no new ones. Running exchanges
+   * continue and are charged. Resolves with the time of the block, in milliseconds since the epoch; null: the account
+   * is not blocked.
    */
   setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }>
 }
@@ -123,7 +124,7 @@ export interface KeyDirectory {
 /** A change of an account or key that is refused. The message is for the operator. */
 export class AccountError extends Error {
   readonly code: string
-  /** What of the message is money, by name in micro-roubles; it stays in its process. */
+  /** The amounts in the message, by name in micro-roubles; they stay in this process. */
   readonly amounts: Readonly<Record<string, number>>
 
   constructor(code: string, message: string, amounts: Readonly<Record<string, number>> = {}) {
@@ -134,46 +135,46 @@ export class AccountError extends Error {
   }
 }
 
-/** Nothing can be done for an account that there is not. */
+/** The error for an unknown account. */
 export function accountNotFound(accountId: string): AccountError {
   return new AccountError('account_not_found', `there is no account ${accountId}`)
 }
 
-/** Another movement came with the idempotency key of this one. */
+/** The error for an idempotency key that another movement has used. */
 export function idempotencyConflict(kind: 'credit' | 'debit'): AccountError {
   return new AccountError('idempotency_conflict', `another ${kind} was booked under this idempotency key`)
 }
 
-/** An account whose balance has fallen below what its owners asked to be told of. */
+/** An account whose balance has fallen below its owners' threshold for alerts. */
 export interface LowBalance {
   readonly accountId: string
   readonly balanceMicros: Micros
   readonly belowMicros: Micros
-  /** How often, since somebody was told last. */
+  /** How often, since the last alert was sent. */
   readonly crossings: number
-  /** Whose email is confirmed. */
+  /** The owners whose email is confirmed. */
   readonly owners: readonly { readonly email: string; readonly language: string | undefined }[]
 }
 
-/** Another email for a user. */
+/** A change of a user's email. */
 export interface EmailChange {
   readonly userId: string
   readonly from: string
   readonly to: string
 }
 
-/** What owners set for their accounts. What changes something resolves when it is on the disk. */
+/** Owners' settings of their accounts. Changes resolve when they are on disk. */
 export interface AccountSettings {
-  /** The bound of the low-balance alert; undefined when there is none. */
+  /** The threshold of the low-balance alert; undefined when there is none. */
   alertBelow(accountId: string): Promise<Micros | undefined>
   setAlertBelow(accountId: string, belowMicros: Micros | undefined): Promise<void>
   /**
-   * Takes the alerts that nobody tells of, for so long: another node, or this one after a crash, takes what was
-   * not ended by then. An account that is above its bound again has none.
+   * Claims unsent alerts for `forMs`: another node, or this one after a crash, claims those that were not ended by
+   * then. An account that is above its threshold again has none.
    */
   takeAlerts(forMs: number): Promise<readonly LowBalance[]>
-  /** The owners were told; what was crossed since it was taken is still to be told. */
+  /** The owners were alerted; crossings since the claim are still to be reported. */
   endAlert(alert: Pick<LowBalance, 'accountId' | 'crossings'>): Promise<void>
-  /** Gives a user and their account another email; false when it is taken, or `from` is theirs no more. */
+  /** Changes the email of a user and their account; false when another has it, or `from` is no longer theirs. */
   changeEmail(change: EmailChange): Promise<boolean>
 }

@@ -6,12 +6,12 @@ export function newKeyValue(): string {
   return `gw-${randomBytes(32).toString('base64url')}`
 }
 
-/** What is stored of a key's value. 256 random bits need no slow hash: nobody can guess their way back. */
+/** The digest of a key's value, which is stored. 256 random bits need no slow hash: they cannot be guessed. */
 export function keyDigest(value: string): string {
   return hash('sha256', value, 'base64url')
 }
 
-/** All keys by digest. Revoked ones stay, so that their users are told what happened. */
+/** All keys by digest. Revoked ones stay, so that their users get the reason. */
 export class MemoryKeyDirectory implements KeyDirectory {
   readonly #byDigest = new Map<string, KeyRecord>()
   readonly #digestById = new Map<string, string>()
@@ -39,7 +39,7 @@ export class MemoryKeyDirectory implements KeyDirectory {
     }
   }
 
-  /** Takes a key as it was edited. A revocation or block that was heard of meanwhile stays. */
+  /** Stores a key as it was edited. A revocation or block that arrived meanwhile stays. */
   edit(edited: KeyRecord): KeyRecord {
     const digest = this.#digestById.get(edited.id)
     const known = this.findById(edited.id)

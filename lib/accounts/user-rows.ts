@@ -1,26 +1,26 @@
-/** What somebody signs in with, each in a table of its own. */
+/** Tables for the sign-in of an owner. */
 type SignInTable<Owner extends string> =
   `${Owner}_${'sessions' | 'passwords' | 'verifications' | 'two_factors'}`
 
-/** Tables of whoever signs in: customers, and operators in their own pages. */
+/** Tables of everyone who signs in: customers, and operators in their own pages. */
 export type UserTable = 'users' | 'operators' | SignInTable<'user' | 'operator'>
 
-/** A value as the store has it: times are milliseconds since the epoch, truth is 0 or 1. */
+/** A value as the store has it: times are milliseconds since the epoch, booleans are 0 or 1. */
 export type RowValue = string | number | null
 
 /** A row by its columns. */
 export type UserRow = Readonly<Record<string, RowValue>>
 
-/** What a row must be like; several hold together unless one says `isOr`. */
+/** A condition on rows; all conditions without `isOr` must hold. */
 export interface RowCondition {
   readonly column: string
   readonly operator: '=' | '<>' | '<' | '<=' | '>' | '>=' | 'in' | 'not in'
   readonly value: RowValue | readonly RowValue[]
-  /** Enough by itself, or together with the others that say so. */
+  /** At least one of the conditions with `isOr` must hold, beside the others. */
   readonly isOr?: boolean
 }
 
-/** Which rows, in which order. */
+/** Selects and orders rows. */
 export interface RowQuery {
   readonly where?: readonly RowCondition[]
   readonly orderBy?: { readonly column: string; readonly isDescending: boolean }
@@ -28,10 +28,10 @@ export interface RowQuery {
   readonly offset?: number
 }
 
-/** How rows are changed. */
+/** A change of rows. */
 export interface RowChange {
   readonly set?: UserRow
-  /** Added to what stands there; nothing counts as 0. */
+  /** Added to the stored value; null counts as 0. */
   readonly add?: Readonly<Record<string, number>>
 }
 
@@ -47,37 +47,34 @@ export interface Consent {
 }
 
 /**
- * An account that a user may act for: as its owner, or as an accountant, who sees money and documents and neither
- * keys nor requests.
+ * An account that a user may act for: as its owner, or as an accountant, who sees money and documents but neither keys
+ * nor requests.
  */
 export interface Membership {
   readonly accountId: string
   readonly role: 'owner' | 'accountant'
 }
 
-/**
- * Users, and what they sign in with. What changes something resolves when it is on the disk.
- * An unknown table or column is a TypeError.
- */
+/** Users, and their sign-in. Changes resolve when they are on disk. An unknown table or column is a TypeError. */
 export interface UserRows {
   find(table: UserTable, query: RowQuery): Promise<readonly UserRow[]>
   count(table: UserTable, where?: readonly RowCondition[]): Promise<number>
   insert(table: UserTable, row: UserRow): Promise<void>
-  /** Answers the rows as they are now. Without a condition nothing is changed. */
+  /** Resolves with the rows as they are now. Without a condition nothing is changed. */
   update(table: UserTable, where: readonly RowCondition[], change: RowChange): Promise<readonly UserRow[]>
-  /** Answers the rows that were there. Without a condition nothing is deleted. */
+  /** Resolves with the rows that were deleted. Without a condition nothing is deleted. */
   delete(table: UserTable, where: readonly RowCondition[], limit?: number): Promise<readonly UserRow[]>
-  /** A user with an account of their own and what they agreed to, all or nothing. */
+  /** Creates a user with an account of their own and their consents, all or nothing. */
   createUser(user: UserRow, consents: readonly Consent[]): Promise<void>
   addConsents(userId: string, consents: readonly Consent[]): Promise<void>
   consents(userId: string): Promise<readonly Consent[]>
   /**
-   * Removes users who signed up before a time, have not confirmed the email, and whose accounts have neither
-   * money nor keys; answers how many. Such an account stays, with nothing personal about it.
+   * Removes users who signed up before a time, have not confirmed the email, and whose accounts have neither money nor
+   * keys; resolves with their number. The account stays, without personal data.
    */
   deleteUnconfirmed(madeBefore: number, limit: number): Promise<number>
-  /** The accounts of a user, the oldest first. */
+  /** The accounts of a user, oldest first. */
   memberships(userId: string): Promise<readonly Membership[]>
-  /** A secret of this store's own: the candidate becomes it when there is none yet. */
+  /** A secret of this store: the candidate becomes it when there is none yet. */
   secret(name: string, candidate: string): Promise<string>
 }

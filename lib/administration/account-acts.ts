@@ -7,7 +7,7 @@ import type { AccountNoteRow } from '../stores/records/customer-tables.ts'
 
 /** Money that an operator books in or out. */
 interface OperatorMovement {
-  /** Of the form or the command: the same one, sent twice, moves money once. */
+  /** The id of the form or the command: sent twice, it moves money once. */
   readonly id: string
   readonly kind: 'credit' | 'debit'
   readonly accountId: string
@@ -18,8 +18,8 @@ interface OperatorMovement {
 }
 
 /**
- * Books money in or out for an operator, in one transaction with the log of what operators did.
- * @returns the entry, and whether it was made now or by an earlier call
+ * Books money in or out for an operator, in one transaction with the operators' log.
+ * @returns the entry, and whether this call or an earlier one booked it
  * @throws AccountError amount_invalid for nothing, account_not_found, idempotency_conflict where another movement has
  * the id, and balance_insufficient when a debit is more than is available
  */
@@ -32,7 +32,7 @@ export async function moveMoney(
   if (amountMicros <= 0)
     throw new AccountError('amount_invalid', `a ${kind} of 0 roubles moves nothing: name more than 0`)
   const entryId = `${kind}:${id}`
-  // An entry that is older than the log has no row there by which it would be known.
+  // An entry that is older than the log has no row there that would identify it.
   if (await isBooked(records, operatorMovement, entryId)) return { entryId, isNew: false }
   const movement = { id: entryId, accountId, amountMicros, reason, at, source: 'operator' } as const
   const what = `${formatRoubles(amountMicros)} ₽: ${reason}`
@@ -74,7 +74,7 @@ interface EndedSessions {
 }
 
 /**
- * Signs everybody of an account out, with its line in the log.
+ * Ends all sessions of an account's users, and logs that.
  * @throws AccountError account_not_found
  */
 export async function endSessions(
@@ -95,14 +95,14 @@ export async function endSessions(
 }
 
 interface NewNote {
-  /** Made with the form: the same form, sent twice, makes one note. */
+  /** Generated with the form: the same form, sent twice, makes one note. */
   readonly id: string
   readonly accountId: string
   readonly operator: string
   readonly note: string
 }
 
-/** Notes something about an account, for operators alone. Answers false when this form was taken before. */
+/** Adds a note about an account, for operators only. Resolves with false when this form was already processed. */
 export async function addNote(
   records: Records,
   { accountId, ...note }: NewNote,
@@ -112,7 +112,7 @@ export async function addNote(
   return tryWrite(records, [{ write: records.build.insertInto('account_notes').values(row), rows: 1 }])
 }
 
-/** The notes about an account, the newest first. */
+/** The notes about an account, newest first. */
 export function readNotes(
   records: RecordReader,
   accountId: string,
@@ -129,7 +129,7 @@ export function readNotes(
   )
 }
 
-/** What the users of an account agreed to, the newest first. */
+/** The consents of an account's users, newest first. */
 export function readConsents(
   records: RecordReader,
   accountId: string,

@@ -3,12 +3,12 @@ import { tryWrite, type RecordReader, type RecordStep, type Records } from '../s
 import { AccountError } from '../accounts/accounts.ts'
 import { actionStep } from './operator-log.ts'
 
-/** What an operator wants a charge to come to. */
+/** A charge, and the amount to which an operator corrects it. */
 interface ChargeCorrection {
   readonly accountId: string
-  /** The exchange's id, as `x-gateway-request-id` said it. */
+  /** The exchange's id, as in `x-gateway-request-id`. */
   readonly requestId: string
-  /** Of a session the turn, from 0 on. */
+  /** The turn of a session, from 0 on. */
   readonly sequence: number
   readonly costMicros: Micros
   /** The account sees it. */
@@ -16,21 +16,21 @@ interface ChargeCorrection {
   readonly operator: string
 }
 
-/** What has become of the charge. */
+/** The result of a correction. */
 interface CorrectedCharge {
   /** 1 for the first correction of the charge. */
   readonly revision: number
-  /** What it came to before. */
+  /** The amount before. */
   readonly beforeMicros: Micros
-  /** What the account was given; negative: what was taken from it. */
+  /** The money that the account got; negative: that it paid. */
   readonly returnedMicros: Micros
 }
 
 /**
- * Gives back what a charge took too much, or takes again what an earlier correction gave back. The charge and its
- * entries stay as they are; the correction is an entry of its own, in the month in which it was made.
- * @throws AccountError charge_not_found, correction_refused where nothing changes or more is wanted than the charge was,
- * correction_conflict when somebody else was sooner, balance_insufficient when what is taken again is not available
+ * Returns what a charge took too much, or charges again what an earlier correction returned. The charge and its entries
+ * stay as they are; the correction is an entry of its own, in the month in which it was made.
+ * @throws AccountError charge_not_found, correction_refused when nothing changes or the amount exceeds the charge,
+ * correction_conflict when another operator was first, balance_insufficient when what is charged again is not available
  */
 export async function correctCharge(
   records: Records,
@@ -60,7 +60,7 @@ export async function correctCharge(
     source: 'correction',
   } as const
   const steps: RecordStep[] = [
-    // Two operators at once are refused here, before any money moves.
+    // Of two concurrent operators one is refused here, before any money moves.
     { write: records.build.insertInto('charge_corrections').values(row) },
     actionStep(records, {
       operator,

@@ -1,19 +1,19 @@
 import { AccountError } from '../accounts/accounts.ts'
 import { tryWrite, type RecordStep, type Records } from '../stores/records/records.ts'
 
-/** An address that no email reaches: names ending so belong to nobody (RFC 2606). */
+/** An address that no email reaches: names with this ending belong to nobody (RFC 2606). */
 const domain = 'deleted.invalid'
 
 function noEmail(id: string): string {
   return `deleted-${id}@${domain}`
 }
 
-/** Whether an account or user was forgotten, by their email. */
+/** Whether an account or user was deleted, by their email. */
 export function isForgotten(email: string | null): boolean {
   return email?.endsWith(`@${domain}`) === true
 }
 
-/** @throws AccountError account_deleted for the email of an account that was forgotten */
+/** @throws AccountError account_deleted for the email of a deleted account */
 export function requireKept(accountId: string, email: string | null): void {
   if (!isForgotten(email)) return
   throw new AccountError(
@@ -22,7 +22,7 @@ export function requireKept(accountId: string, email: string | null): void {
   )
 }
 
-/** Removes what is personal about an account, and who else acts for it. What it was charged stays under its id. */
+/** Removes an account's personal data and its other members. Its charges stay under its id. */
 export function forgetAccountSteps({ build }: Pick<Records, 'build'>, id: string): readonly RecordStep[] {
   return [
     {
@@ -38,7 +38,7 @@ export function forgetAccountSteps({ build }: Pick<Records, 'build'>, id: string
   ]
 }
 
-/** Removes what is personal about a user, and what they sign in with; of several at once one transaction stands. */
+/** Removes a user's personal data and sign-in; of several concurrent transactions one succeeds. */
 export function forgetUserSteps({ build }: Pick<Records, 'build'>, id: string): readonly RecordStep[] {
   const email = noEmail(id)
   const own = build.selectFrom('users').select('users.email').where('users.id', '=', id)
@@ -62,9 +62,9 @@ export function forgetUserSteps({ build }: Pick<Records, 'build'>, id: string): 
 }
 
 /**
- * Removes a user and what is personal about the accounts they own: emails, names, sessions, what they sign in with,
- * names and addresses of keys. Accounts and what they were charged stay under their ids, and consents as proof. Keys
- * are for the caller to revoke before. Of many at once, one is answered that it has done it.
+ * Removes a user and the personal data of the accounts they own: emails, names, sessions, sign-in data, names and
+ * addresses of keys. Accounts and their charges stay under their ids, and consents as proof. The caller must revoke the
+ * keys first. Of several concurrent calls, one resolves with having done it.
  */
 export async function forgetUser(records: Records, userId: string): Promise<boolean> {
   const owned = await records.all(

@@ -3,7 +3,7 @@ import type { CompanyDetails } from '../companies/company-details.ts'
 import { tryWrite, type Records } from '../stores/records/records.ts'
 import type { Membership } from '../accounts/user-rows.ts'
 
-/** A user that may act for an account. Times are milliseconds since the epoch. */
+/** A user who may act for an account. Times are milliseconds since the epoch. */
 export interface Member {
   readonly userId: string
   readonly email: string
@@ -11,7 +11,7 @@ export interface Member {
   readonly since: number
 }
 
-/** An invitation that is still open. */
+/** An open invitation. */
 export interface Invitation {
   readonly accountId: string
   readonly email: string
@@ -28,8 +28,8 @@ const openMs = 14 * 24 * 60 * 60_000
 const membersMax = 20
 
 /**
- * Who acts for an account beside its owner. An invitation is to an email address: a user whose confirmed address it is
- * accepts it, so that a link which is passed on gives nobody anything.
+ * Members of an account beside its owner. An invitation is to an email address: the user who has confirmed that address
+ * accepts it, so that a forwarded link gives access to nobody.
  */
 export class Members {
   readonly #records: Records
@@ -40,7 +40,7 @@ export class Members {
     this.#clock = clock
   }
 
-  /** The oldest first, so that the owner comes before those it invited. */
+  /** Oldest first, so that the owner comes before the members it invited. */
   list(accountId: string): Promise<readonly Member[]> {
     return this.#records.all(
       this.#records.build
@@ -65,7 +65,7 @@ export class Members {
     return this.#records.all(query)
   }
 
-  /** Invites an email address as an accountant; once more, the invitation is open for longer. */
+  /** Invites an email address as an accountant; a repetition extends the invitation. */
   async invite(invitation: {
     readonly accountId: string
     readonly email: string
@@ -89,7 +89,7 @@ export class Members {
     return 'invited'
   }
 
-  /** Makes a user a member; false when the invitation is not open any more. `email` is the user's, confirmed. */
+  /** Makes a user a member; false when the invitation is no longer open. `email` is the user's, confirmed. */
   async accept(user: { readonly id: string; readonly email: string }, accountId: string): Promise<boolean> {
     const now = this.#clock.now()
     const row = { user_id: user.id, account_id: accountId, role: 'accountant' as const, created_at: now }
@@ -125,7 +125,7 @@ export class Members {
     return tryWrite(this.#records, [{ write, rows: 1 }])
   }
 
-  /** What members know an account by: its company's name, else its email address. */
+  /** The name of an account for its members: its company's name, else its email address. */
   async accountName(accountId: string): Promise<string> {
     const { build } = this.#records
     const [company] = await this.#records.all(

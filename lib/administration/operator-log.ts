@@ -2,12 +2,12 @@ import type { OperatorActionRow } from '../stores/records/operator-tables.ts'
 import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
 import { newId } from '../platform/new-id.ts'
 
-/** Something that an operator did. */
+/** An action of an operator. */
 interface OperatorAction {
-  /** Who: an email, or who gave the command. */
+  /** The operator: an email, or the user of the command line. */
   readonly operator: string
   readonly action: OperatorActionRow['action']
-  /** Whose; empty where it was nobody's account. */
+  /** The account's id; empty when no account is concerned. */
   readonly accountId: string
   readonly reason: string
   /** Milliseconds since the epoch. */
@@ -15,8 +15,8 @@ interface OperatorAction {
 }
 
 /**
- * The step of a transaction that writes what was done into the log, which is append-only.
- * @param id by which the same form, sent once more, is known: the transaction is refused then
+ * The step of a transaction that writes an action into the log, which is append-only.
+ * @param id identifies the form: when it is sent once more, the transaction is refused
  */
 export function actionStep(
   { build }: Pick<Records, 'build'>,
@@ -27,7 +27,7 @@ export function actionStep(
   return { write: build.insertInto('operator_actions').values(row), rows: 1 }
 }
 
-/** The same for what the gateway also does by itself, which is not logged: nobody did it. */
+/** The same for what the gateway also does by itself, which is not logged: no operator did it. */
 export function actionSteps(
   records: Pick<Records, 'build'>,
   { operator, ...action }: Omit<OperatorAction, 'operator'> & { readonly operator: string | undefined },
@@ -41,12 +41,12 @@ interface ActionQuery {
   readonly offset: number
   /** An operator's email, an action, and an account; empty: any. */
   readonly filters: Readonly<Record<string, string>>
-  /** From a moment on, and before one. */
+  /** `from` is inclusive, `until` exclusive. */
   readonly from?: number
   readonly until?: number
 }
 
-/** What operators did, in the order of time. */
+/** Actions of operators, in the order of time. */
 export function findActions(
   records: RecordReader,
   { isDescending, limit, offset, filters, from, until }: ActionQuery,
@@ -68,7 +68,7 @@ export function findActions(
   return records.all(query)
 }
 
-/** The latest of what operators did, of an account where one is named. */
+/** The latest actions of operators, of one account if it is named. */
 export function readActions(
   records: RecordReader,
   { accountId = '', limit }: { readonly accountId?: string; readonly limit: number },

@@ -5,14 +5,14 @@ import { RecordConflictError, type RecordReader, type Records } from '../stores/
 import { actionStep } from './operator-log.ts'
 import { AccountError } from '../accounts/accounts.ts'
 
-/** A link to set a password is good for so long. */
+/** How long a link to set a password is valid. */
 const linkMs = 24 * 60 * 60_000
 
 interface NewOperator {
   readonly email: string
   readonly role: OperatorRole
   readonly name?: string | undefined
-  /** Who adds, for the log. */
+  /** The operator who adds this one, for the log. */
   readonly by: string
 }
 
@@ -27,14 +27,14 @@ export function listOperators(records: RecordReader): Promise<readonly OperatorR
   return records.all(records.build.selectFrom('operators').selectAll().orderBy('email'))
 }
 
-/** An operator by id; undefined when there is none any more. */
+/** An operator by id; undefined when there is none. */
 export async function findOperator(records: RecordReader, id: string): Promise<OperatorRow | undefined> {
   return (await listOperators(records)).find(one => one.id === id)
 }
 
 /**
- * Makes an operator, or gives one who is there another role and a new link: that ends the sessions there were.
- * @throws AccountError operator_needed when that would leave nobody who may do everything
+ * Creates an operator, or gives an existing one another role and a new link, which ends the existing sessions.
+ * @throws AccountError operator_needed when that would leave no operator with all permissions
  */
 export async function addOperator(
   records: Records,
@@ -88,8 +88,8 @@ export async function addOperator(
 }
 
 /**
- * Removes an operator at once, with what they sign in with. What they did stays in the log.
- * @throws AccountError operator_not_found, and operator_needed for the last one who may do everything
+ * Removes an operator at once, with their sign-in. Their actions stay in the log.
+ * @throws AccountError operator_not_found, and operator_needed for the last one with all permissions
  */
 export async function removeOperator(
   records: Records,

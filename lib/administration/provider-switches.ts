@@ -2,7 +2,7 @@ import type { Records, RecordReader } from '../stores/records/records.ts'
 import type { ProviderSwitch } from '../upstream/provider-health.ts'
 import { actionStep } from './operator-log.ts'
 
-/** What operators do with providers. */
+/** Actions of operators on providers. */
 export type ProviderAction = 'pause' | 'resume' | 'try'
 
 interface ProviderOrder {
@@ -28,8 +28,8 @@ export async function readSwitches(records: RecordReader): Promise<readonly Prov
 }
 
 /**
- * Pauses a provider or one of its credentials, ends that, or has what rests tried by the next request; with its line in
- * the log of what operators did. Every process acts by it within a second. To resume a provider resumes all of it.
+ * Pauses or resumes a provider or one of its credentials, or lets the next request try those that rest; logs that.
+ * Every process applies it within a second. Resuming a provider resumes all of its credentials.
  */
 export async function switchProvider(records: Records, order: ProviderOrder, now: number): Promise<void> {
   const { action, provider, credential, reason, operator } = order

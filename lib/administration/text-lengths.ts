@@ -1,15 +1,15 @@
-/** How many characters operators may write, on their pages and by commands. */
+/** The number of characters that operators may write, on their pages and in commands. */
 export const textLengthsMax = {
-  /** Of an account, a key or an operator. */
+  /** Of the name of an account, a key or an operator. */
   name: 200,
   /** Of one of the models that a key may use. */
   modelName: 200,
   idempotencyKey: 200,
-  /** Why something is done, and what is noted about a customer. */
+  /** Of a reason, and of a note about a customer. */
   reason: 1000,
   refundReason: 128,
   transferNote: 500,
 } as const
 
-/** How many models, or addresses, a key may be limited to. */
+/** The number of models, or addresses, to which a key may be limited. */
 export const keyListMax = 100

@@ -12,7 +12,7 @@ import {
 import { checkText, cleanText, type TextProblem } from './printable-text.ts'
 import { z } from 'zod'
 
-/** Where a company is paid. */
+/** The bank account to which a company is paid. */
 export interface BankDetails {
   readonly name: string
   readonly bic: string
@@ -20,23 +20,23 @@ export interface BankDetails {
   readonly correspondentAccount: string
 }
 
-/** The person that signs for a company. */
+/** The person who signs for a company. */
 export interface Signer {
   readonly name: string
   readonly position: string
 }
 
-/** What stands of a company on its documents. */
+/** A company's details on its documents. */
 export interface CompanyDetails {
   readonly kind: CompanyKind
-  /** As in its charter; of a sole proprietor surname, name and patronymic, with or without «ИП». */
+  /** As in its charter; for a sole proprietor surname, name and patronymic, with or without «ИП». */
   readonly name: string
   readonly inn: string
   /** Of a legal entity. */
   readonly kpp?: string
   readonly ogrn: string
   readonly address: string
-  /** Where documents are sent; every customer has one. */
+  /** The address for documents; every customer has one. */
   readonly email?: string
   readonly bank?: BankDetails
   readonly signer?: Signer
@@ -50,7 +50,7 @@ type CompanyField =
   | `bank.${keyof BankDetails}`
   | `signer.${keyof Signer}`
 
-/** What is wrong with a value of company details. */
+/** A problem of a value of company details. */
 export type DetailProblem =
   | NumberProblem
   | TextProblem
@@ -67,12 +67,12 @@ interface FieldProblem {
 /** Lengths that the tax service's schema of the universal transfer document allows. */
 const lengthsMax = { name: 1000, address: 1000, bankName: 1000, signerPosition: 255, email: 254 }
 
-/** Loose on purpose: whether an address works is known by sending to it. */
+/** Lenient on purpose: only sending to an address shows whether it works. */
 const email = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;]+$/
-/** An operator's prefix and what it has given out; it becomes part of a file's name. */
+/** An operator's prefix and the id that it has issued; it becomes part of a file's name. */
 const ediId = /^2[A-Z]{2}[A-Za-z0-9-]{1,43}$/
 
-/** Details as they are stored: without stray spaces; empty optional parts are absent. */
+/** Details in the form in which they are stored: without stray spaces; empty optional parts are absent. */
 export function cleanCompanyDetails(details: CompanyDetails): CompanyDetails {
   const { kind, bank, signer } = details
   const kpp = cleanNumber(details.kpp ?? '').toUpperCase()
@@ -105,7 +105,7 @@ function isEmpty(part: BankDetails | Signer): boolean {
   return Object.values(part).every(value => cleanText(value as string) === '')
 }
 
-/** Everything that is wrong with cleaned details, in the order of the fields. */
+/** All problems of cleaned details, in the order of the fields. */
 export function companyProblems(details: CompanyDetails): readonly FieldProblem[] {
   const { kind, bank, signer } = details
   const found: [CompanyField, DetailProblem | undefined][] = [
@@ -183,7 +183,7 @@ const companyFile = z.strictObject({
 })
 
 /**
- * Company details of a file, which may be wrong yet in their values.
+ * Company details of a file, whose values may still be wrong.
  * @throws TypeError that names every member of another shape
  */
 export function readCompany(value: unknown): CompanyDetails {
@@ -203,7 +203,7 @@ export function readCompany(value: unknown): CompanyDetails {
   }
 }
 
-/** A problem as config and command line say it; pages have it in the reader's language. */
+/** A problem as the config and the command line report it; pages show it in the reader's language. */
 export function describeProblem(problem: DetailProblem): string {
   switch (problem.kind) {
     case 'missing':
@@ -239,20 +239,20 @@ function nameOf(character: string): string {
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `"${character}" (U+${code})` : `U+${code}`
 }
 
-/** A person's name as the tax service's formats have it. */
+/** A person's name in the tax service's formats. */
 interface PersonName {
   readonly surname: string
   readonly name: string
   readonly patronymic?: string
 }
 
-/** What stands before the name of a sole proprietor. */
+/** The prefix of a sole proprietor's name. */
 const title = /^(?:ИП|индивидуальный предприниматель|глава КФХ)\s+/iu
 const partLengthMax = 60
 
 /**
- * Reads surname, name and patronymic, in that order, with or without «ИП» before them; undefined when a part is
- * absent or too long.
+ * Parses surname, name and patronymic, in that order, with or without «ИП» before them; undefined when a part is absent
+ * or too long.
  */
 export function parsePersonName(text: string): PersonName | undefined {
   const [surname, name, ...rest] = text.replace(title, '').split(' ').filter(Boolean)
@@ -262,7 +262,7 @@ export function parsePersonName(text: string): PersonName | undefined {
   return patronymic === '' ? { surname, name } : { surname, name, patronymic }
 }
 
-/** «Петров П. П.», as signatures are explained. */
+/** «Петров П. П.», the form in which a signature is explained. */
 export function shortName(text: string): string {
   const person = parsePersonName(text)
   if (person === undefined) return text

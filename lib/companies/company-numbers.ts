@@ -8,7 +8,7 @@ const innWeights = {
   twelfth: [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8],
 }
 
-/** What is wrong with a number of a company or a bank. Positions count from 1, as people do. */
+/** A problem of a number of a company or a bank. Positions count from 1, as people do. */
 export type NumberProblem =
   | { readonly kind: 'length'; readonly found: number; readonly expected: readonly number[] }
   | { readonly kind: 'character'; readonly position: number; readonly found: string }
@@ -17,7 +17,7 @@ export type NumberProblem =
       readonly kind: 'checkDigit'
       readonly position: number
       readonly found: string
-      /** What the other digits give. */
+      /** The value that the other digits give. */
       readonly expected: string
     }
 
@@ -113,7 +113,7 @@ export function cleanNumber(text: string): string {
   return text.replaceAll(/[\s\u00a0\u202f\u2010-\u2015-]/g, '')
 }
 
-/** The first breach of a length or of the digits, if there is one. */
+/** The first problem of a length or of the digits, if there is one. */
 function digitsProblem(text: string, ...lengths: readonly number[]): NumberProblem | undefined {
   const characters = Array.from(text)
   const position = characters.findIndex(one => !/^\d$/.test(one)) + 1
@@ -122,7 +122,7 @@ function digitsProblem(text: string, ...lengths: readonly number[]): NumberProbl
   return undefined
 }
 
-/** Compares one digit with what the others give. */
+/** Compares one digit with the value that the others give. */
 function checkDigitProblem(text: string, position: number, expected: number): NumberProblem | undefined {
   const found = text.charAt(position - 1)
   return found === String(expected)
@@ -130,7 +130,7 @@ function checkDigitProblem(text: string, position: number, expected: number): Nu
     : { kind: 'checkDigit', position, found, expected: String(expected) }
 }
 
-/** The sum of the digits, each times its weight; what has no weight counts nothing. */
+/** The sum of the digits, each times its weight; digits without a weight do not count. */
 function weightedSum(text: string, weights: readonly number[]): number {
   return weights.reduce((sum, weight, index) => sum + weight * Number(text.charAt(index)), 0)
 }

@@ -1,7 +1,7 @@
 import type { BankDetails, CompanyDetails, Signer } from './company-details.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 
-/** What is owed to the state on a sale: nothing, or value added tax at a rate in percent. */
+/** The tax on a sale: none, or value added tax at a rate in percent. */
 export type TaxRate = 'none' | 5 | 7 | 22
 
 /** A rate from the first day of a month on. */
@@ -9,23 +9,26 @@ export interface TaxPeriod {
   /** `2026-01-01`, in Moscow. */
   readonly from: string
   readonly rate: TaxRate
-  /** By which article no tax is owed; of `none` only. */
+  /** The article by which no tax is owed; only with `none`. */
   readonly basis?: string
 }
 
-/** Who sells, as it stands on invoices and closing documents. */
+/** The seller, as shown on invoices and closing documents. */
 export interface Seller extends CompanyDetails {
   readonly bank: BankDetails
   readonly signer: Signer
-  /** Signs beside the head where there is one. */
+  /** Signs beside the head, if there is one. */
   readonly accountant?: string
   /** Oldest first, at least one. */
   readonly tax: readonly TaxPeriod[]
-  /** What stands before the numbers of the year. */
+  /** The prefix of the numbers of the year. */
   readonly numbering: { readonly invoicePrefix: string; readonly documentPrefix: string }
   /** Working days within which an invoice is to be paid. */
   readonly payWithinDays: number
-  /** An image of signature and stamp as a `data:` URL, PNG or JPEG; on a stored document the hash that it is kept by. */
+  /**
+   * An image of signature and stamp as a `data:` URL, PNG or JPEG; on a stored document the hash under which it is
+   * stored.
+   */
   readonly facsimile?: string
 }
 
@@ -34,7 +37,7 @@ export function taxOn(periods: readonly TaxPeriod[], day: string): TaxPeriod | u
   return periods.findLast(period => period.from <= day)
 }
 
-/** Who is paid, as the payment code has it. */
+/** The payee in the payment code. */
 type Payee = Pick<Seller, 'name' | 'inn' | 'kpp' | 'bank'>
 
 /** GOST R 56042-2014, 5.2: bytes of the mandatory block. */
@@ -51,14 +54,14 @@ function mandatory({ name, bank }: Payee, separator: string): string {
   ].join(separator)
 }
 
-/** How many bytes of the payment code's mandatory block a payee takes beyond what fits; 0 when it fits. */
+/** The number of bytes by which a payee exceeds the payment code's mandatory block; 0 when it fits. */
 export function payeeBytesOver(payee: Payee): number {
   return Math.max(0, Buffer.byteLength(mandatory(payee, '|')) - mandatoryBytesMax)
 }
 
 /**
  * The text of a payment QR code, GOST R 56042-2014: in UTF-8 (`ST00012`), separated by a character that no value
- * holds.
+ * contains.
  */
 export function paymentCode(payee: Payee, amount: Kopecks, purpose: string): string {
   const values = [payee.name, payee.bank.name, purpose].join('')
