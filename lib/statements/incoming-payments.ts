@@ -3,9 +3,9 @@ import { formatKopecks, type Kopecks } from '../money/kopecks.ts'
 import { StatementError } from './statement.ts'
 import type { AccountSection, PaymentSide, Statement, StatementDocument } from './statement.ts'
 
-/** Money that came to the seller's account. */
+/** Money that arrived in the seller's account. */
 export interface IncomingPayment {
-  /** The same in every file that holds the payment, and in no other payment. */
+  /** The same in every file that contains the payment, and in no other payment. */
   readonly key: string
   readonly line: number
   readonly number: string
@@ -17,7 +17,7 @@ export interface IncomingPayment {
 }
 
 /**
- * What came to an account by a statement, once its own totals agree with its documents.
+ * The payments into an account by a statement, once its own totals agree with its documents.
  *
  * @throws StatementError when the statement is of another account, or its totals do not add up
  */
@@ -82,7 +82,7 @@ function checkTotal(
   )
 }
 
-/** A payment that no total speaks of could be anything. */
+/** A payment that no total covers could be anything. */
 function checkIsCovered(document: StatementDocument, sections: readonly AccountSection[]): void {
   const day = document.receivedOn ?? ''
   if (sections.some(section => day >= section.from && day <= section.to)) return
@@ -93,7 +93,7 @@ function checkIsCovered(document: StatementDocument, sections: readonly AccountS
   )
 }
 
-/** White space differs between exports of one bank. */
+/** White space differs between exports of the same bank. */
 function identity(document: StatementDocument, account: string): string {
   const { date, number, amount, payer, purpose } = document
   return JSON.stringify([account, date, number, amount, payer.account, purpose.replaceAll(/\s+/g, '')])
@@ -111,8 +111,8 @@ function firstDoubled(documents: readonly StatementDocument[]): [number, number]
 }
 
 /**
- * Two payments that are alike in everything are two only when the bank's total says so; they are told apart by
- * their order, which is the same in every file that covers their day.
+ * Two identical payments count as two only when the bank's total says so; their order distinguishes them, which is the
+ * same in every file that covers their day.
  */
 function withKeys(
   documents: readonly StatementDocument[],

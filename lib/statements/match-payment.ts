@@ -2,9 +2,9 @@ import type { Kopecks } from '../money/kopecks.ts'
 
 /** An invoice as the purpose of a payment names it. */
 interface NamedInvoice {
-  /** In capitals, without zeros before it. */
+  /** In capitals, without leading zeros. */
   readonly number: string
-  /** ISO, where the purpose says the day. */
+  /** ISO, if the purpose names the day. */
   readonly date?: string
 }
 
@@ -16,7 +16,7 @@ const byInvoice = new RegExp(
   String.raw`(?<!(?:лицев|расч[её]тн|банковск|л\/|р\/)[\p{L}.]*\s*)(?<!\p{L})(?:сч[её]т\p{L}*|сч\.?|invoice)\s*(?:на\s+оплату\s*)?${number}${date}`,
   'giu',
 )
-/** What goes on with one more: «, № 13 от 21.11.2026», « и 13», but not «, 5 шт» or «, 1000 руб.». */
+/** A continuation with one more number: «, № 13 от 21.11.2026», « и 13», but not «, 5 шт» or «, 1000 руб.». */
 const another = new RegExp(
   String.raw`\s*(?:г(?:\.|ода?)?\s*)?(?:[,;+]|(?<!\p{L})и(?!\p{L}))\s*(?:сч[её]т\p{L}*\s*|сч\.?\s*)?${number}(?!\s*(?:%|р\.|руб|коп|шт|дн|мес))${date}`,
   'iuy',
@@ -27,14 +27,14 @@ const byNumber = new RegExp(
   'giu',
 )
 
-/** A number as numbers are compared: people drop zeros and change the case. */
+/** A number in the form for comparison: people drop zeros and change the case. */
 export function comparableNumber(text: string): string {
   return text.toUpperCase().replace(/^0+(?=\d)/, '')
 }
 
-/** The invoices that a purpose names; those that it calls invoices if there are any, else bare numbers. */
+/** The invoices that a purpose names: those that it calls invoices if there are any, else bare numbers. */
 export function namedInvoices(purpose: string): readonly NamedInvoice[] {
-  // The longest purpose a bank takes is 210 characters; a longer text is not read on.
+  // The longest purpose that a bank accepts is 210 characters; the rest of a longer text is ignored.
   const text = purpose.slice(0, 420)
   for (const pattern of [byInvoice, byNumber]) {
     const found = Array.from(text.matchAll(pattern), match => listFrom(text, match)).flat()
@@ -43,7 +43,7 @@ export function namedInvoices(purpose: string): readonly NamedInvoice[] {
   return []
 }
 
-/** What a match names, and what is listed behind it. */
+/** The number that a match names, and those listed after it. */
 function listFrom(text: string, match: RegExpExecArray): readonly NamedInvoice[] {
   const found: NamedInvoice[] = []
   for (let next: RegExpExecArray | null = match; next !== null;) {
@@ -67,12 +67,12 @@ export interface PayableInvoice {
   readonly number: string
   readonly date: string
   readonly amount: Kopecks
-  /** What of it is not paid. */
+  /** The part of it that is not paid. */
   readonly open: Kopecks
-  /** The buyer's, as it was when the invoice was made. */
+  /** The buyer's INN at the time of the invoice. */
   readonly inn: string
   readonly isCancelled: boolean
-  /** Nobody could use the money. */
+  /** The account cannot use the money. */
   readonly isAccountDeleted: boolean
 }
 
@@ -81,14 +81,14 @@ interface InvoicePart {
   readonly amount: Kopecks
 }
 
-/** Where the money of a payment belongs, or why a person must say so. */
+/** The account of a payment's money, or why a person must decide. */
 export type Match =
-  /** Rule 1: number, payer and sum agree; rule 2: the sum is another, and is credited as it came. */
+  /** Rule 1: number, payer and sum agree; rule 2: the sum differs, and is credited as it arrived. */
   | {
       readonly kind: 'credit'
       readonly rule: 1 | 2
       readonly accountId: string
-      /** What of the sum pays which invoice: all of it, one at least. */
+      /** The part of the sum that pays each invoice: all of the sum, at least one invoice. */
       readonly parts: readonly InvoicePart[]
     }
   | {
@@ -100,28 +100,28 @@ export type Match =
         | 'invoice-cancelled'
         | 'account-deleted'
         | 'ambiguous'
-        /** An earlier one differs in its purpose alone. */
+        /** An earlier payment differs only in its purpose. */
         | 'alike'
-      /** Accounts that it may belong to, the likeliest first. */
+      /** Accounts that it may belong to, the most likely first. */
       readonly accountIds: readonly string[]
     }
 
-/** What of a payment decides. */
+/** The data of a payment that decide. */
 interface PaymentToMatch {
   readonly amount: Kopecks
   readonly payerInn: string
   readonly purpose: string
 }
 
-/** What is known: invoices by number whoever they are of, and accounts by the INN of their company. */
+/** Known data: invoices by number, of all buyers, and accounts by the INN of their company. */
 export interface Payable {
   invoicesByNumber(number: string): readonly PayableInvoice[]
   accountsByInn(inn: string): readonly string[]
 }
 
 /**
- * Whose a payment is. Only a payer who names an invoice of its own is credited at once; all else is for a person,
- * with suggestions.
+ * Finds the account of a payment. Only a payer who names an invoice of its own is credited at once; everything else is
+ * for a person, with suggestions.
  */
 export function matchPayment(payment: PaymentToMatch, payable: Payable): Match {
   const named = namedInvoices(payment.purpose)
@@ -137,7 +137,7 @@ export function matchPayment(payment: PaymentToMatch, payable: Payable): Match {
   return { kind: 'queue', reason: found.length > 0 ? 'payer-other' : 'payer-unknown', accountIds }
 }
 
-/** Numbers begin again each year: the day decides, then the sum, then which is the newest. */
+/** Numbers restart each year: the day decides, then the sum, then the newest invoice. */
 function matchOwn(
   payment: PaymentToMatch,
   own: readonly PayableInvoice[],
@@ -178,7 +178,7 @@ function newestFirst(a: PayableInvoice, b: PayableInvoice): number {
   return b.date.localeCompare(a.date)
 }
 
-/** Of each invoice that is named the one that is still to be paid, in the order in which they are named. */
+/** For each invoice number that is named, the invoice still to be paid, in the order of the purpose. */
 function openOf(named: readonly NamedInvoice[], own: readonly PayableInvoice[]): readonly PayableInvoice[] {
   const found = named.flatMap(({ number, date }) => {
     const open = own.filter(
@@ -192,7 +192,7 @@ function openOf(named: readonly NamedInvoice[], own: readonly PayableInvoice[]):
   return [...new Map(found.map(one => [one.id, one])).values()]
 }
 
-/** Pays invoices one after the other; what is beyond them is the last one's. */
+/** Pays invoices one after the other; the last one gets what remains. */
 function split(amount: Kopecks, invoices: readonly PayableInvoice[]): readonly InvoicePart[] {
   let left = amount
   return invoices.flatMap((invoice, index) => {
@@ -202,7 +202,7 @@ function split(amount: Kopecks, invoices: readonly PayableInvoice[]): readonly I
   })
 }
 
-/** Those for which it holds, or all where it holds for none. */
+/** Those that satisfy the condition, or all when none does. */
 function prefer<T>(all: readonly T[], holds: (one: T) => boolean): readonly T[] {
   const some = all.filter(holds)
   return some.length > 0 ? some : all

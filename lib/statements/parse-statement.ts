@@ -7,7 +7,7 @@ import type { Kopecks } from '../money/kopecks.ts'
 
 const versions = ['1.01', '1.02', '1.03']
 
-/** What a bank may write of a payment order is 210 characters; what is longer than this is no text of one. */
+/** A bank writes at most 210 characters of a payment order; a longer value is not such a text. */
 const valueLengthMax = 2000
 
 /** The keys and values of one section. */
@@ -21,7 +21,7 @@ class Fields {
     this.line = line
   }
 
-  /** @throws StatementError when a key has two values: taking either could be wrong */
+  /** @throws StatementError when a key has two values: choosing either could be wrong */
   add(key: string, text: string, line: number): void {
     if (text.length > valueLengthMax) {
       throw new StatementError(
@@ -68,7 +68,7 @@ class Fields {
     const [, day, month, year] = /^(\d\d)\.(\d\d)\.(\d{4})$/.exec(found.text) ?? []
     const iso = `${year}-${month}-${day}`
     const ms = Date.parse(`${iso}T00:00:00Z`)
-    // The parser takes 31 February for a day of March.
+    // The parser turns 31 February into a day of March.
     if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== iso) {
       throw new StatementError(
         'day_unreadable',
@@ -127,7 +127,7 @@ function readDocument(fields: Fields): StatementDocument {
   }
 }
 
-/** Before version 1.03 the name stands with the number: `ИНН 7707083893 ООО Ромашка`. */
+/** Before version 1.03 the name is in the same value as the number: `ИНН 7707083893 ООО Ромашка`. */
 const nameWithInn = /^ИНН\s*(\d{10}|\d{12})(?:\s*КПП\s*\w{9})?\s+(.*)$/u
 
 function readSide(fields: Fields, side: 'Плательщик' | 'Получатель'): PaymentSide {
@@ -148,7 +148,7 @@ function readPurpose(fields: Fields): string {
   return cleanText(whole || parts.join(' '))
 }
 
-/** A part of the file that is being read. */
+/** A part of the file that is being parsed. */
 interface OpenPart {
   readonly line: number
   readonly kind: 'account' | 'document'
@@ -156,8 +156,8 @@ interface OpenPart {
 }
 
 /**
- * Reads a file in the format 1CClientBankExchange, versions 1.01 to 1.03, whole or not at all. Keys that we do not
- * know and lines that are no keys, which a line break in a purpose makes, are passed over.
+ * Parses a file in the format 1CClientBankExchange, versions 1.01 to 1.03, entirely or not at all. Unknown keys are
+ * skipped, and lines without a key, which a line break in a purpose makes.
  *
  * @throws StatementError with the line
  */

@@ -1,7 +1,7 @@
 import type { Kopecks } from '../money/kopecks.ts'
 import { ReasonedError, type ReasonDetails } from '../platform/reasoned-error.ts'
 
-/** Why a bank statement cannot be taken. */
+/** Why a bank statement cannot be accepted. */
 export const statementCodes = [
   'account_none',
   'account_other',
@@ -29,10 +29,10 @@ export const statementCodes = [
   'version_unknown',
 ] as const
 
-/** A bank statement that cannot be taken; nothing of it is. */
+/** A bank statement that cannot be accepted, not even in part. */
 export class StatementError extends ReasonedError<(typeof statementCodes)[number]> {
   override readonly name = 'StatementError'
-  /** Counted from 1; absent where the whole file is meant. */
+  /** Counted from 1; absent when the whole file is meant. */
   readonly line: number | undefined
 
   constructor(
@@ -45,7 +45,7 @@ export class StatementError extends ReasonedError<(typeof statementCodes)[number
   }
 }
 
-/** One side of a payment as a bank's file has it; what the file does not say is an empty text. */
+/** One side of a payment as in a bank's file; what the file does not contain is an empty text. */
 export interface PaymentSide {
   readonly account: string
   readonly inn: string
@@ -56,7 +56,7 @@ export interface PaymentSide {
 
 /** A document of a statement. Days are ISO: `2026-01-11`. */
 export interface StatementDocument {
-  /** Where it begins in the file, from 1. */
+  /** Its first line in the file, from 1. */
   readonly line: number
   readonly kind: string
   readonly number: string
@@ -64,14 +64,14 @@ export interface StatementDocument {
   readonly amount: Kopecks
   readonly payer: PaymentSide
   readonly payee: PaymentSide
-  /** When the payee's bank took it in; absent of what went out. */
+  /** When the payee's bank received it; absent for outgoing payments. */
   readonly receivedOn?: string
   /** When the payer's bank sent it. */
   readonly sentOn?: string
   readonly purpose: string
 }
 
-/** What a statement says of an account over some days. */
+/** What a statement reports of an account over some days. */
 export interface AccountSection {
   readonly line: number
   readonly account: string
@@ -89,17 +89,17 @@ export interface Statement {
   readonly documents: readonly StatementDocument[]
 }
 
-/** A year of a busy account. More is refused before it is read. */
+/** A year of a busy account. A larger file is refused before it is read. */
 export const statementBytesMax = 32 * 1024 ** 2
 
-/** The word that every statement has in its head and that only the right decoding shows. */
+/** The word that the head of every statement contains and that only the right decoding shows. */
 const mark = /^ВерсияФормата=/m
-/** It stands in the first lines. */
+/** It is in the first lines. */
 const headBytes = 4096
 
 /**
- * The text of a statement: UTF-8 where the bytes are that, else cp866 or windows-1251, whichever makes its head
- * readable. What the head says of its encoding does not count: it is itself written in it, and banks get it wrong.
+ * The text of a statement: UTF-8 if the bytes are valid UTF-8, else cp866 or windows-1251, whichever makes its head
+ * readable. The encoding that the head names is ignored: the head itself is written in it, and banks get it wrong.
  *
  * @throws StatementError when it is too large, or readable in none of them
  */
@@ -140,14 +140,17 @@ export function decodeStatement(bytes: Uint8Array): string {
   )
 }
 
-/** What begins otherwise than every statement does. */
+/** A file that begins differently from every statement. */
 export function noStatement(line: number): StatementError {
   return new StatementError('no_statement', 'is no bank statement: it must begin with 1CClientBankExchange', {
     line,
   })
 }
 
-/** The line of the first bytes that are no UTF-8: the only encoding of the three that can break off. */
+/**
+ * The line of the first bytes that are not UTF-8: of the three encodings only this one can be cut in the middle of a
+ * character.
+ */
 function lineOfBreak(bytes: Uint8Array, error: unknown): number {
   if (!(error instanceof TypeError)) throw error
   const good = new TextDecoder('utf-8').decode(bytes).indexOf('\ufffd')
