@@ -4,7 +4,10 @@ import { isWritten, isZero, namesInput } from '../dialects/measure.ts'
 import { type Price, type Rates, ratesOf, workMeters, isPricedBySecond, unitRate } from '../money/price.ts'
 import { factorName, mostExpensiveVariant } from '../money/consumed-cost.ts'
 
-/** What is read costs at least what plain text does: from a cache at most that, into one at least. */
+/**
+ * Meters whose price replaces a missing one. Reading from a cache costs at most what plain input does, writing into
+ * one at least that.
+ */
 const readAs: readonly (readonly [meter: Meter, others: readonly Meter[]])[] = [
   ['cacheWrite1h', ['cacheWrite5m', 'input']],
   ['cacheWrite5m', ['input']],
@@ -13,13 +16,13 @@ const readAs: readonly (readonly [meter: Meter, others: readonly Meter[]])[] = [
 
 interface PayableUsage {
   readonly usage: UsageLine
-  /** Something may cost its provider more than is charged here: it has no price of its own. */
+  /** The provider may charge more than this line costs: a meter has no price of its own. */
   readonly isShort: boolean
 }
 
 /**
- * Usage in meters that its price has: what is read by way of a cache is charged as input where the cache has no price, and
- * what comes in a size or quality without one as the most expensive that has. Else any such use would be free.
+ * Usage in meters that have a price: cached input without a price is charged as input, and a size or quality without
+ * one as the most expensive that has one. Otherwise such usage would be free.
  */
 export function payableUsage(told: UsageLine, price: Price): PayableUsage {
   const usage = inNamedTier(paidOnce(told, price), price)
@@ -41,8 +44,8 @@ export function payableUsage(told: UsageLine, price: Price): PayableUsage {
 }
 
 /**
- * What is told in two ways is paid for once: speech by its tokens and what is heard by its seconds, where those have a
- * price, and else by its characters and its tokens.
+ * Charges usage that is reported in two meters once: speech by its tokens and audio input by its seconds, where those
+ * have a price, and otherwise by its characters and its tokens.
  */
 function paidOnce(usage: UsageLine, price: Price): UsageLine {
   const meters = { ...usage.meters }
@@ -84,43 +87,47 @@ function payableVariant({ meters, variant }: UsageLine, rates: Rates): string | 
   return variant
 }
 
-/** How work that was asked of a provider ended, as far as money depends on it. */
+/** How work that was requested from a provider ended, as far as money depends on it. */
 export interface Ending {
   readonly outcome: Outcome['kind']
   /** All of the request was sent: the provider may do, and bill, all of the work. */
   readonly wasSent: boolean
-  /** `provider`: it said no, by a status of its own. `gateway`: the response was cut since no money was left for it. */
+  /**
+   * `provider`: it refused, with a status of its own. `gateway`: it cut the response since no money was left for it.
+   */
   readonly endedBy?: 'provider' | 'gateway'
-  /** What is made by the request may go on under a name that nobody knows. */
+  /** What the request creates may go on under an id that is not known. */
   readonly mayGoOn?: boolean
-  /** How reading on for the usage went, once the client had left. */
+  /** How the drain for the usage went, after the client had left. */
   readonly drain: 'none' | 'reading' | 'limited' | 'refused'
-  /** What was read of a success. */
+  /** What was read of a successful response. */
   readonly reading?: Pick<UsageReading, 'lines' | 'isTerminal' | 'hasError' | 'hasOutput'> | undefined
-  /** Text came, and its provider's count of it could not be read. */
+  /** Text arrived, and its provider's count of it could not be read. */
   readonly isUncounted?: boolean
-  /** Text was counted, and not what was read for it. */
+  /** The output was counted, but not the input. */
   readonly isReadUncounted?: boolean
-  /** A success came that nobody could read, such as one in an unknown encoding. */
+  /** A successful response arrived that could not be read, such as one in an unknown encoding. */
   readonly isUnreadable?: boolean
 }
 
-/** Of work whose request was sent. */
+/** The end of work whose request was sent. */
 export type SentEnding = Ending & { readonly wasSent: true }
 
-/** What the charge is made of. */
+/** The basis of the charge. */
 export type Owed =
-  /** Nothing was sent: the hold is released, and no charge made. */
+  /** Nothing was sent: the hold is released without a charge. */
   | { readonly basis: 'nothing' }
-  /** A charge of 0.00: what was sent can be found when the provider's bill comes. */
+  /** A charge of 0.00: what was sent can be found when the provider's bill arrives. */
   | { readonly basis: 'zero'; readonly flags: readonly string[] }
   /** The provider's own numbers. */
   | { readonly basis: 'reported'; readonly source: 'provider' | 'drained'; readonly flags: readonly string[] }
-  /** What was reported, and beyond it an estimate; without a report, of the request too. */
+  /** What was reported, and an estimate of the rest; without a report, an estimate of the request, too. */
   | {
       readonly basis: 'estimated'
       readonly flags: readonly string[]
-      /** The response was left or cut by us, so that what was generated and not shown counts too. */
+      /**
+       * The client left or the gateway cut the response, so that output that was generated and not shown counts too.
+       */
       readonly hasUnseen: boolean
     }
 
@@ -128,8 +135,8 @@ const nothing: Owed = { basis: 'nothing' }
 const zero = (...flags: readonly string[]): Owed => ({ basis: 'zero', flags })
 
 /**
- * The one rule of what is owed: for requests, for turns of sessions and for jobs. Whatever was sent leaves a
- * charge, if only of 0.00.
+ * The one rule of what is owed: for requests, for turns of sessions and for jobs. Whatever was sent leaves a charge, if
+ * only of 0.00.
  */
 export function decideOwed(ending: Ending): Owed {
   const { outcome, reading, endedBy, isUnreadable } = ending
@@ -143,7 +150,7 @@ export function decideOwed(ending: Ending): Owed {
     return { basis: 'reported', source: ending.drain === 'reading' ? 'drained' : 'provider', flags: [] }
   if (isUnreadable === true) return unread(ending)
   if (reading.isTerminal || outcome === 'completed') return untold(reading)
-  // One that the gateway cut was worked on until then, if only by tools.
+  // The provider worked until the gateway cut the response, if only with tools.
   if (outcome === 'broken' && !reading.hasOutput && endedBy !== 'gateway') return zero('ambiguous')
   const isTold = reading.hasOutput || reading.lines.length > 0
   const isLeft = outcome === 'aborted' || endedBy === 'gateway'
@@ -154,33 +161,33 @@ export function decideOwed(ending: Ending): Owed {
   }
 }
 
-/** What failed in the end, and has a usage of what it wrote unseen: thoughts, and calls of tools. */
+/** Whether a response that failed in the end has a usage of unseen output: thoughts, and calls of tools. */
 function isBilled({ lines, isTerminal }: NonNullable<Ending['reading']>): boolean {
   return isTerminal && isWritten(lines)
 }
 
-/** A success in bytes that say nothing to us; or the end of something that nobody saw. */
+/** A successful response whose bytes cannot be read, or work whose end was not observed. */
 function unread({ wasSent, isUnreadable }: Ending): Owed {
   if (isUnreadable === true) return { basis: 'estimated', flags: ['usage_unreadable'], hasUnseen: true }
   return wasSent ? zero('ambiguous') : nothing
 }
 
 /**
- * Nothing of a response reached the client. One that the gateway cut counts all the same where it has begun: its head may
- * have waited for the hold to be on the disk.
+ * No part of a response reached the client. A response that the gateway cut counts all the same once it has begun: its
+ * head may have waited for the hold to be on disk.
  */
 function isUnanswered({ outcome, reading, endedBy }: Ending): boolean {
   if (outcome === 'refused') return endedBy !== 'gateway' || reading === undefined
   return outcome === 'aborted' && reading === undefined
 }
 
-/** Sent, and no response came or reached the client: the provider may have worked on it. */
+/** Sent, and no response arrived or reached the client: the provider may have worked on it. */
 function unanswered({ outcome, mayGoOn, drain }: Ending): Owed {
   if (outcome === 'refused' || mayGoOn === true) return zero('ambiguous')
   return { basis: 'estimated', flags: ['ambiguous', ...drainFlags({ drain })], hasUnseen: true }
 }
 
-/** The response is whole, or its provider ended it, and its last usage is not in it. */
+/** The response is complete, or its provider ended it, but it lacks its last usage. */
 function untold(reading: NonNullable<Ending['reading']>): Owed {
   if (!reading.hasOutput && reading.lines.length === 0) return zero('usage_missing')
   const flags = reading.lines.length === 0 ? ['usage_missing'] : []
@@ -193,8 +200,8 @@ function drainFlags({ drain }: Pick<Ending, 'drain'>): readonly string[] {
 }
 
 /**
- * What was read of a response without a usage that nothing can be charged by: one of zeros for what came, or one in
- * meters that have no price where the work is paid for in others. Its text and units are counted here then.
+ * Drops a reported usage that nothing can be charged by: zeros although output arrived, or meters without a price where
+ * the work is priced by others. Its text and units are counted here then.
  * @param mainMeter what the operation mainly consumes
  */
 export function chargeableReading(
@@ -210,24 +217,24 @@ export function chargeableReading(
   return { ...reading, lines: [], unmeteredTextBytes: outputTextBytes }
 }
 
-/** Whether text came of which its provider has counted nothing. */
+/** Whether text arrived of which its provider has counted nothing. */
 export function isUncounted(
   { flags, lines, outputTextBytes, unmeteredTextBytes, isTerminal }: UsageReading,
   mainMeter: Meter,
 ): boolean {
   if (outputTextBytes === 0) return false
-  // What opened the answer is its only usage, and knows of the output only how it began.
+  // The only usage is that of the event that opened the response, which knows only how the output began.
   if (isTerminal && unmeteredTextBytes > 0 && flags.includes('usage_partial')) return true
   if (flags.includes('usage_invalid') && (lines[0]?.meters.output ?? 0) === 0) return true
   return mainMeter === 'output' && isTerminal && lines.length > 0 && !isWritten(lines)
 }
 
-/** Whether a whole text was counted, and not what was read for it. */
+/** Whether a complete text was counted, but not its input. */
 export function isReadUncounted({ lines: [line], isTerminal }: UsageReading, mainMeter: Meter): boolean {
   return mainMeter === 'output' && isTerminal && line !== undefined && !namesInput(line)
 }
 
-/** The work is told in meters of which none has a price. What it costs in others only its request says. */
+/** The work is reported in meters of which none has a price. Only the request says what it costs in others. */
 function isUnpaid(lines: readonly UsageLine[], mainMeter: Meter, price: Price): boolean {
   let isTold = false
   for (const meter of workMeters(mainMeter)) {

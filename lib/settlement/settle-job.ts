@@ -7,14 +7,14 @@ import { inTokens } from '../metering/estimate-usage.ts'
 import type { SentEnding } from './decide-owed.ts'
 import { settle, isSameModel } from './settle.ts'
 
-/** How a job ended: as an answer about it says, or in a way that nobody saw. */
+/** How a job ended: as a response about it reports, or unobserved. */
 export type JobEnding =
   { readonly hasFailed: boolean; readonly reading: UsageReading } | { readonly reading: undefined }
 
 /**
- * What a job owes, at the prices that were in force when it was submitted. One whose end nobody could see may
- * have been worked on, which cannot be known: it is listed, and charged nothing.
- * @param prices by their versions, as far as the store knows them
+ * What a job owes, at the prices that were in force when it was submitted. A job whose end was not observed may have
+ * been worked on, which cannot be known: it is listed, and charged nothing.
+ * @param prices by their versions, as far as the store has them
  */
 export function settleJob(job: Job, ending: JobEnding, prices: ReadonlyMap<string, Price>): ChargeRequest {
   const { upstreamModel, priceVersions } = job.facts
@@ -58,13 +58,13 @@ function readingOf(
   return { lines, isTerminal: true, hasError: hasFailed && lines.length === 0, hasOutput }
 }
 
-/** Answers name a snapshot of the model that was asked for. */
+/** The value for a model; responses name a snapshot of the requested one. */
 function ofModel<T>(byModel: Readonly<Record<string, T>>, model: string): T | undefined {
   const named = Object.entries(byModel).find(([name]) => name !== '' && isSameModel(model, name))
   return named?.[1] ?? byModel['']
 }
 
-/** Of a batch also what its results have not told. */
+/** Adds to a batch's usage what its results do not report. */
 function withUncounted(
   reading: UsageReading,
   { facts: { each } }: Job,
@@ -78,13 +78,13 @@ function withUncounted(
   return { ...reading, lines: [...told, ...estimated], flags: isTold ? flags : [...flags, 'estimate_rough'] }
 }
 
-/** Images that were counted one by one, where their price is one of tokens. */
+/** Converts images that were counted one by one, if their price is per token. */
 function drawnInTokens(line: UsageLine, price: Price): UsageLine {
   const meters = inTokens(line.meters, line.variant, price)
   return meters.images === line.meters.images ? line : { ...line, meters }
 }
 
-/** What requests have read, of whose results no usage tells it, or what those show: no more than is held for. */
+/** Usage of requests whose results report none, by their input or their shown output: no more than was held. */
 function boundedLine(line: UsageLine, { output: most = Infinity, ...read }: Meters): UsageLine {
   const { meters, sumOf = 1 } = line
   const isOfRead = Object.keys(meters).length === 0

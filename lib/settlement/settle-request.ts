@@ -28,27 +28,27 @@ declare module '../pipeline/exchange.ts' {
     usage: readonly UsageLine[]
     /** What the exchange was charged, once it is durable. */
     charged: { readonly charge: ChargeRequest; readonly result: ChargeResult }
-    /** By which the provider's bill and support know the request. */
+    /** Identifies the request in the provider's bill and to its support. */
     providerRequestId: string
   }
 }
 
-/** What settling needs beside the exchange. */
+/** What the settlement needs beside the exchange. */
 export interface SettlementContext {
   readonly directory: ModelDirectory
   /** For responses whose usage is missing. */
   readonly counter: CountsTokens
   readonly usualOutputs: UsualOutputs
-  /** What is expected of a model of which no response has come yet. */
+  /** The expected output of a model that has not responded yet. */
   readonly likelyOutputTokens: number
 }
 
 interface EstimateContext {
   readonly request: EstimatedRequest
   readonly counter: CountsTokens
-  /** What one answer of this model usually has, by others of it or by the settings. */
+  /** The usual output of one response of this model, from other responses or the settings. */
   readonly usual: OutputTokens
-  /** What it may have read by tools, as far as it told of their use. */
+  /** What it may have read by tools, as far as their use was reported. */
   readonly usedByTools: Meters | undefined
   readonly isUnreadable: boolean
 }
@@ -90,7 +90,7 @@ async function seenLines(
     return { lines: [whole, ...(reading.beside ?? [])], estimates }
   }
   const read = namesInput(line) || !request.isGeneration ? undefined : await estimateInput(request, counter)
-  // Usage told on the way, as with every event of Google's, covers what came until then.
+  // Usage that is reported on the way, as in every event of Google's, covers what arrived until then.
   const rest = reading.unmeteredTextBytes === 0 ? undefined : await estimateOutput(request, reading, counter)
   const estimates = [read, rest].filter(one => one !== undefined)
   if (estimates.length === 0) return { lines: reading.lines, estimates }
@@ -101,7 +101,7 @@ async function seenLines(
   return { lines: [{ ...line, meters }, ...others], estimates }
 }
 
-/** What such responses usually have beyond their text, less what was reported of it already. */
+/** What such responses usually have beyond their text, less what was already reported of it. */
 function unseenTokens(
   [line]: readonly UsageLine[],
   reading: UsageReading,
@@ -118,7 +118,7 @@ function unseenTokens(
   return Math.max(0, Math.ceil(Math.min(missing, most)))
 }
 
-/** The charge says how many tokens were counted, and how many only taken from the length of the text. */
+/** How many tokens were counted, and how many were inferred from the length of the text, for the charge. */
 function sums(estimates: readonly Estimate[]): Record<string, number> {
   const sum = (isCounted: boolean): number =>
     estimates.reduce((total, estimate) => total + (estimate.isCounted === isCounted ? estimate.tokens : 0), 0)
@@ -131,8 +131,8 @@ function sums(estimates: readonly Estimate[]): Record<string, number> {
 }
 
 /**
- * What an exchange owes, now that it is over; undefined when its hold is to be released. A promise where tokens
- * have to be counted.
+ * What an exchange owes when it is over; undefined when its hold is to be released. A promise when tokens have to be
+ * counted.
  * @param reading what the tap read; undefined when the provider refused or nothing could be read
  */
 export function settleRequest(
@@ -186,7 +186,7 @@ function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | 
   const isSuccess = status !== undefined && status >= 200 && status <= 299
   const isUnreadable =
     isSuccess && outcome.kind === 'completed' && (reading?.flags.includes('answer_unreadable') ?? true)
-  // The answer says of background work that it has failed or was cancelled.
+  // The response reports that background work has failed or was cancelled.
   const hasFailed = reading?.job?.state === 'failed' && reading.lines.length === 0
   const endedBy = endedByWhom(outcome, status !== undefined && !isSuccess)
   return {
@@ -205,12 +205,12 @@ function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | 
 function endedByWhom(outcome: Outcome, isRefusal: boolean): Ending['endedBy'] {
   if (isRefusal) return 'provider'
   if (outcome.kind !== 'refused' && outcome.kind !== 'broken') return undefined
-  // Each credential was tried, and refused by the provider.
+  // Every credential was tried, and refused by the provider.
   if (hasCode(outcome.error, 'credentials_exhausted')) return 'provider'
   return isSpent(outcome.error) ? 'gateway' : undefined
 }
 
-/** The gateway cut the answer itself, since all the money was spent on it. */
+/** The gateway cut the response itself, since all the money was spent on it. */
 function isSpent(error: Error): boolean {
   return hasCode(error, 'balance_insufficient') || hasCode(error, 'key_budget_exceeded')
 }
@@ -223,7 +223,7 @@ function withoutCount(reading: UsageReading | undefined): UsageReading | undefin
   return reading && { ...reading, unmeteredTextBytes: reading.outputTextBytes }
 }
 
-/** The model that answered in place of the one that was asked for, where its provider bills it and it has a price. */
+/** The model that answered instead of the requested one, if its provider bills it and it has a price. */
 function replacedBy(
   model: string,
   exchange: Exchange,
@@ -237,7 +237,7 @@ function replacedBy(
   return price && { name: model, price }
 }
 
-/** A line of another model has that model's price, where it is known. */
+/** A line of another model has that model's price, if it is known. */
 function priceOfOther(
   model: string,
   exchange: Exchange,

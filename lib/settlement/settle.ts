@@ -5,20 +5,20 @@ import { decideOwed, type Ending, type Owed, type SentEnding, payableUsage } fro
 import { priceLine } from '../money/price-line.ts'
 import { knownProviders } from '../providers/known-providers.ts'
 
-/** The model that was asked for, at its provider, and its price. */
+/** The requested model, at its provider, and its price. */
 export interface PricedModel {
   readonly name: string
-  /** Undefined where the request named no model. */
+  /** Undefined when the request named no model. */
   readonly price: Price | undefined
 }
 
-/** Work that was asked of a provider, as its charge describes it: a request, a turn of a session, or a job. */
+/** Work that was requested from a provider, as its charge describes it: a request, a turn of a session, or a job. */
 export interface Work extends Pick<ChargeRequest, 'provider' | 'model' | 'dialect' | 'operation'> {
-  /** By which the provider's bill and support know it. */
+  /** Identifies it in the provider's bill and to its support. */
   readonly providerRequestId?: string | undefined
-  /** What was asked for. */
+  /** The requested model. */
   readonly own: PricedModel
-  /** What is billed where another model has answered; undefined where the model that was asked for is, with a flag. */
+  /** The model that is billed when another one has answered; undefined when the requested one is, with a flag. */
   readonly replacedBy?: (model: string) => PricedModel | undefined
   /** The price of another model by its name at the provider. */
   readonly priceOf: (model: string) => Price | undefined
@@ -28,13 +28,13 @@ export interface Work extends Pick<ChargeRequest, 'provider' | 'model' | 'dialec
 type Reported = Pick<UsageReading, 'lines' | 'flags'> &
   Partial<Pick<UsageReading, 'raw' | 'details' | 'model' | 'providerRequestId'>>
 
-/** Lines that no provider has told in full, and how they came about. */
+/** Lines that no provider has fully reported, and where they come from. */
 export interface EstimatedLines {
   readonly lines: readonly UsageLine[]
-  /** `provider` where its last report covers all that there was. */
+  /** `provider` when its last report covers everything. */
   readonly source: 'estimated' | 'provider'
   readonly flags: readonly string[]
-  /** Tokens by how they were found: counted, taken from a length, or those that such responses usually have. */
+  /** Tokens by their origin: counted, inferred from a length, or usual for such responses. */
   readonly details?: Readonly<Record<string, number>>
 }
 
@@ -46,36 +46,36 @@ interface Decided extends Omit<EstimatedLines, 'source'> {
 interface WorkEnd<E extends Ending = Ending> {
   readonly ending: E
   readonly reported?: Reported | undefined
-  /** What else is noted about it. */
+  /** Additional flags. */
   readonly flags?: readonly string[]
 }
 
 type OwedEstimate = Owed & { readonly basis: 'estimated' }
 
-/** Rounding, and prices a little out of date, are no cost beside the meters. */
+/** Up to this factor, a difference is rounding or prices a little out of date, and not a cost beyond the meters. */
 const statedTolerance = 1.01
-/** The tokens of speech were told by its length. */
+/** The tokens of speech were inferred from its length. */
 const spokenFlag = 'speech_measured'
 /** Units have six decimals. */
 const unitScale = 1e6
 
-/** Lines of these are read off the request, or off what came, and are no provider's number. */
+/** Lines with these flags come from the request, or from what arrived, and not from a provider's count. */
 const notTold = ['size_estimated', 'drawing_uncounted', 'estimate_rough', spokenFlag] as const
 
-/** A day in a name, and what else tells snapshots of one model apart. */
+/** A date in a name, and other marks of snapshots of one model. */
 const dates = /(?:^|[-@:])(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8})(?=$|[-@:])/g
 const snapshotWords = /^(?:\d{3,4}|v\d|latest|preview|exp|0)$/
 
-/** Names that their providers document as standing for models of other names: what they answer with begins so. */
+/** Names that providers document as aliases: the model in their response begins with the value. */
 const aliases: ReadonlyMap<string, string> = new Map(
   [...knownProviders.values()].flatMap(({ modelAliases = {} }) => Object.entries(modelAliases)),
 )
 
 /**
- * What some work owes, now that it is over: the one settlement of requests, turns of sessions and jobs.
- * @param estimate what was used as far as nobody has reported it; its flags include those of `owed`
+ * What some work owes when it is over: the one settlement of requests, turns of sessions and jobs.
+ * @param estimate estimates what was used and not reported; its flags include those of `owed`
  * @returns undefined when nothing was sent, so that the hold is to be released (whatever was sent leaves a charge); a
- * promise where `estimate` gives one
+ * promise when `estimate` returns one
  */
 export function settle(
   work: Work,
@@ -109,7 +109,7 @@ export function settle(
   return estimated.then(lines => chargeOf(work, end, lines))
 }
 
-/** A charge for lines that are known. */
+/** A charge for known lines. */
 export function chargeOf(
   work: Work,
   { ending, reported, flags = [] }: WorkEnd,
@@ -171,10 +171,10 @@ export function statedBeyond(
 }
 
 /**
- * Gives each line its price: that of the model that was asked for, unless the line is another model's (a
- * fallback, an advisor, one that draws or transcribes).
- * @param priceOf the price of another model by its name at the provider; without one, the line is flagged and
- * priced as the model that was asked for
+ * Gives each line its price: that of the requested model, unless the line is another model's (a fallback, an advisor,
+ * one that draws or transcribes).
+ * @param priceOf the price of another model by its name at the provider; without one, the line is flagged and priced as
+ * the requested model
  */
 function priceLines(
   lines: readonly UsageLine[],
@@ -198,9 +198,9 @@ function priceLines(
 }
 
 /**
- * Whether an answer's name is of the model that was asked for: a dated snapshot (`gpt-5-2025-08-07`), a path
- * (`models/gemini-...`), the same words in another order (`claude-haiku-4.5`, `claude-4.5-haiku-20251001`), the
- * version that a `-latest` stands for, or a documented alias.
+ * Whether a response names the requested model: as a dated snapshot (`gpt-5-2025-08-07`), a path (`models/gemini-...`),
+ * the same words in another order (`claude-haiku-4.5`, `claude-4.5-haiku-20251001`), the version that a `-latest`
+ * resolves to, or a documented alias.
  */
 export function isSameModel(answered: string, asked: string): boolean {
   const plain = lastSegment(answered)
@@ -214,7 +214,7 @@ export function isSameModel(answered: string, asked: string): boolean {
   return wanted.endsWith('-latest') && withoutVersions(ours) === withoutVersions(theirs)
 }
 
-/** In order, so that their order in the name does not matter. */
+/** Sorted, so that their order in the name does not matter. */
 function wordsOf(name: string): readonly string[] {
   const words = withoutVariant(name)
     .replaceAll(dates, '')
@@ -226,7 +226,7 @@ function withoutVersions(words: readonly string[]): string {
   return words.filter(word => !/^\d+$/.test(word)).join()
 }
 
-/** OpenRouter's `:free` and the like, and the date that OpenAI's oldest models have there. */
+/** Removes OpenRouter's `:free` and the like, and the date that OpenAI's oldest models have there. */
 function withoutVariant(name: string): string {
   const colon = name.indexOf(':')
   return colon === -1 ? name : name.slice(0, colon)
