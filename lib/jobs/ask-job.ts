@@ -10,12 +10,12 @@ import { createDecoder, type Decoder } from '../http/decode.ts'
 import { jobRequestFacts, findJobKind } from './submitted-job.ts'
 import type { Job } from '../ledger/job.ts'
 
-/** What a provider says of a job: `gone` when it knows nothing of it. */
+/** A provider's response about a job: `gone` when it does not know the job. */
 export type JobAnswer = JobReading | 'gone' | 'unknown'
 
 interface JobReading {
   readonly reading: UsageReading
-  /** What the answer names, the job itself too. */
+  /** The objects that the response names, including the job itself. */
   readonly objects: readonly NamedObject[]
 }
 
@@ -29,8 +29,8 @@ interface AskContext {
 }
 
 /**
- * Asks after a job with the credential that made it.
- * @param resultsPath of the document to read in place of the job itself
+ * Polls a job with the credential that created it.
+ * @param resultsPath of the document to read instead of the job itself
  * @throws Error when the provider cannot be reached
  */
 export async function askJob(context: AskContext, job: Job, resultsPath?: string): Promise<JobAnswer> {
@@ -38,7 +38,7 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
   const chosen = withCredential(config.providers.get(job.provider), job.dialect, job.credential)
   const operation = resultsPath === undefined ? kind?.retrieval : kind?.results
-  // The config has changed since; another node, or a later config, may know.
+  // The config has changed since; another node, or a later config, may know the job.
   if (kind === undefined || chosen === undefined || operation?.readUsage === undefined) return 'unknown'
   const response: { reader?: UsageReader; decoder?: Decoder | undefined; isGone?: boolean } = {}
   await askProvider(
@@ -70,7 +70,7 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
     },
   )
   await response.decoder?.end()
-  // A part of the results would be charged for all of them.
+  // A part of the results would be charged as all of them.
   if (response.decoder?.isBroken === true) return 'unknown'
   if (response.reader !== undefined)
     return { objects: response.reader.takeObjects(), reading: response.reader.end() }
@@ -78,7 +78,7 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
 }
 
 /**
- * The results of a job that is done, page after page where they are told in pages.
+ * Reads the results of a finished job, page after page where there are several.
  * @throws Error when the provider cannot be reached
  */
 export async function askResults(context: AskContext, job: Job, resultsPath: string): Promise<JobAnswer> {
@@ -99,7 +99,7 @@ function joined(before: JobReading, { reading, objects }: JobReading): JobReadin
   const details: Record<string, number> = { ...before.reading.details }
   for (const [name, units] of Object.entries(reading.details ?? {})) addDetail(details, name, units)
   const flags = [...new Set([...before.reading.flags, ...reading.flags])]
-  // The last page may be empty, or have failures alone.
+  // The last page may be empty, or have only failures.
   const states = [before.reading.job?.state, reading.job?.state]
   const state = lines.length > 0 ? 'done' : (['done', 'failed'] as const).find(one => states.includes(one))
   const job = reading.job && state && { ...reading.job, state }

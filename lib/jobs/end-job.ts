@@ -4,7 +4,7 @@ import type { UsageReading } from '../money/usage.ts'
 import { settleJob } from '../settlement/settle-job.ts'
 import type { Job, JobLedger } from '../ledger/job.ts'
 
-/** How a job ended just now, for the log and the metrics. */
+/** A job that has just ended, for the log and the metrics. */
 export interface JobEnd {
   readonly job: Job
   readonly charged: { readonly charge: ChargeRequest; readonly result: ChargeResult }
@@ -14,21 +14,21 @@ const noPrices: ReadonlyMap<string, Price> = new Map()
 
 interface EndJobContext {
   readonly ledger: JobLedger
-  /** Told when it was this call that ended the job. */
+  /** Called when this call ended the job. */
   readonly onEnd: (end: JobEnd) => void
 }
 
 interface SeenContext extends EndJobContext {
-  /** The stream that has submitted the job may still go on, at whichever node. */
+  /** The stream that submitted the job may still run, on any node. */
   readonly mayBeStreaming: boolean
 }
 
-/** What is known of a job after an answer about it was read. */
+/** The state of a job after a response about it was read. */
 export type JobState = 'running' | 'ended' | { readonly resultsPath: string }
 
 /**
- * Ends a job as an answer about it says: charges what it used, which is nothing for most that failed. Durable
- * when it resolves. Whoever comes second changes nothing.
+ * Ends a job as a response about it reports: charges what it used, which is nothing for most that failed. Durable when
+ * it resolves. A second call changes nothing.
  */
 export async function endJob(context: SeenContext, job: Job, reading: UsageReading): Promise<JobState> {
   const sighting = reading.job
@@ -37,7 +37,7 @@ export async function endJob(context: SeenContext, job: Job, reading: UsageReadi
     return { resultsPath: sighting.resultsPath }
   const hasFailed = sighting.state === 'failed'
   const isUnpaid = hasFailed && reading.lines.length === 0
-  // What its stream has said until now is known by the stream alone.
+  // Only the stream itself knows its output so far.
   if (isUnpaid && job.facts.isStreamed === true && context.mayBeStreaming) {
     if (reading.hasError || reading.outputTextBytes === 0) return 'running'
   }
@@ -46,7 +46,7 @@ export async function endJob(context: SeenContext, job: Job, reading: UsageReadi
   return 'ended'
 }
 
-/** Ends a job of which nothing more will be known. */
+/** Ends a job whose outcome will stay unknown. */
 export function giveUpJob(context: EndJobContext, job: Job): Promise<void> {
   return charge(context, job, settleJob(job, { reading: undefined }, noPrices))
 }

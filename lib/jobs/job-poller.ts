@@ -10,9 +10,9 @@ import type { Job, JobLedger } from '../ledger/job.ts'
 import { StoreRent } from './store-rent.ts'
 import { findJobKind, isRent, type RentKind } from './submitted-job.ts'
 
-/** How often jobs are asked after, in milliseconds. */
+/** How often jobs are polled, in milliseconds. */
 export interface PollTimes {
-  /** The wait after the first question; it doubles with each. */
+  /** The wait after the first poll; it doubles with each. */
   readonly pollMs: number
   readonly pollMsMax: number
 }
@@ -24,23 +24,23 @@ interface JobPollerOptions extends PollTimes {
   readonly clock: Clock
   readonly onEnd: (end: JobEnd) => void
   readonly onAlarm: (code: 'vector_store_unpaid' | 'vector_store_deleted', job: Job) => void
-  /** A question failed; the job is asked after again. Without a job it is the store that could not be read. */
+  /** A poll failed; the job is polled again later. Without a job, the store could not be read. */
   readonly onFailure: (job: Job | undefined, error: unknown) => void
 }
 
 const tickMsMax = 1000
 const questionsAtOnce = 16
-/** Between looks while more are due than can be asked at once. */
+/** Between rounds while more jobs are due than can be polled at once. */
 const tickMsMin = 20
-/** The longest that one question takes, results of a large batch included. */
+/** The longest that one poll takes, including the results of a large batch. */
 const questionMs = 15 * 60_000
-/** A job may be unknown to its provider for a while after it was made; after so long, and so many questions, it is gone. */
+/** A provider may not know a new job for a while; after this time, and this many polls, the job is gone. */
 const goneMs = 60 * 60_000
 const gonePolls = 8
 
 /**
- * Asks after jobs whose clients may never do so, and charges each when its end is seen. Jobs are lent by the
- * ledger, so that of several nodes one asks.
+ * Polls jobs whose clients may never do so, and charges each when its end is seen. The ledger leases jobs, so that only
+ * one of several nodes polls each of them.
  */
 export class JobPoller {
   readonly #options: JobPollerOptions
@@ -61,13 +61,13 @@ export class JobPoller {
     this.#schedule()
   }
 
-  /** Looks for no more jobs. */
+  /** Starts no more polls. */
   windUp(): void {
     this.#isWindingUp = true
     clearTimeout(this.#timer)
   }
 
-  /** Breaks off what is being asked; the jobs stay open, for the next start. */
+  /** Aborts running polls; the jobs stay open, for the next start. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the gateway stops'))
     clearTimeout(this.#timer)
@@ -75,7 +75,7 @@ export class JobPoller {
     await Promise.all(this.#asking)
   }
 
-  /** Asks after one job now, whether it is due or not. Never throws: what fails is asked again later. */
+  /** Polls one job now, whether it is due or not. Never throws: a poll that fails is repeated later. */
   look(job: Job): Promise<void> {
     return this.#look(job, true)
   }
@@ -92,11 +92,11 @@ export class JobPoller {
       answer = 'unknown'
     }
     try {
-      // Whoever listens to its stream has borrowed it.
+      // The node that reads its stream has leased it.
       const isLent = mayBeStreaming && job.facts.isStreamed === true
       if (answer !== 'ended' && !isLent) await this.#goOn(job, answer)
     } catch (error) {
-      // The loan ends by itself.
+      // The lease ends by itself.
       this.#options.onFailure(job, error)
     }
   }
@@ -106,7 +106,7 @@ export class JobPoller {
       await this.#rent.look(job, kind, this.#signal())
     } catch (error) {
       if (this.#stop.signal.aborted) return this.#giveBack(job)
-      // The loan ends by itself, and then it is asked after again.
+      // The lease ends by itself, and then the job is polled again.
       this.#options.onFailure(job, error)
     }
   }
@@ -115,7 +115,7 @@ export class JobPoller {
     return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(questionMs)])
   }
 
-  /** Whoever looks next need not wait until the loan ends. */
+  /** Ends the lease, so that the next poll need not wait for that. */
   async #giveBack(job: Job): Promise<void> {
     try {
       await this.#options.ledger.postponeJob(job, this.#options.clock.now())
@@ -140,7 +140,7 @@ export class JobPoller {
       const jobs = await this.#options.ledger.dueJobs(free, questionMs + this.#options.pollMsMax)
       this.#areMoreDue = jobs.length === free
       for (const job of jobs) {
-        // What is streamed is due when nobody has listened to it for long.
+        // A streamed job is due only when no node has read its stream for long.
         const asking = this.#look(job, false).finally(() => this.#asking.delete(asking))
         this.#asking.add(asking)
       }
@@ -167,7 +167,7 @@ export class JobPoller {
     return (await endJob(seen, job, last)) === 'ended' ? 'ended' : results
   }
 
-  /** What the job has made is its account's, and in its lists, also when no client asks after it. */
+  /** What the job has created belongs to its account and its lists, even when no client polls it. */
   async #record(job: Job, objects: readonly NamedObject[]): Promise<void> {
     const { provider, accountId, credential, exchangeId, dialect } = job
     const made = { provider, accountId, credential, exchangeId, dialect }
@@ -175,7 +175,7 @@ export class JobPoller {
       await this.#options.ledger.recordObject({ ...made, kind, id, ...(facts !== undefined && { facts }) })
   }
 
-  /** Gives up on a job that must have ended by now, or that its provider has forgotten; else asks again later. */
+  /** Gives up on a job that must have ended by now, or that its provider has forgotten; otherwise polls again later. */
   async #goOn(job: Job, answer: JobAnswer): Promise<void> {
     const { ledger, clock, onEnd, pollMs, pollMsMax } = this.#options
     const now = clock.now()
@@ -183,13 +183,13 @@ export class JobPoller {
       await giveUpJob({ ledger, onEnd }, job)
       return
     }
-    // Each time twice as long, less or more by a fifth, so that jobs of one moment spread.
+    // Twice as long each time, plus or minus a fifth, so that jobs of the same moment spread out.
     const waitMs = Math.min(pollMsMax, pollMs * 2 ** Math.min(job.polls, 20)) * (0.8 + 0.4 * Math.random())
     const next = now + Math.round(waitMs)
     await ledger.postponeJob(job, now < job.deadlineAt ? Math.min(next, job.deadlineAt) : next)
   }
 
-  /** A clock that was set forward is no reason: it was asked for at least half as often as its time allows. */
+  /** A clock that was set forward is not enough: the job was also polled at least half as often as its time allows. */
   #isOverdue({ createdAt, deadlineAt, polls }: Job, now: number): boolean {
     return now >= deadlineAt && polls >= (deadlineAt - createdAt) / this.#options.pollMsMax / 2
   }

@@ -25,11 +25,11 @@ declare module '../pipeline/exchange.ts' {
 declare module '../pipeline/events.ts' {
   interface PipelineEvents {
     /**
-     * A job has ended, whoever saw it first.
+     * A job has ended, whichever node saw it first.
      * @param modelEntry the config's name for its model, which clients do not choose; undefined for none
      */
     'job-end': (end: JobEnd, modelEntry: string | undefined) => void
-    /** The store could not say which jobs are due, or write how one stands. */
+    /** The store could not return the due jobs, or write the state of one. */
     'job-store-failure': (job: Job | undefined, error: unknown) => void
   }
 }
@@ -41,8 +41,8 @@ interface JobContext extends UpstreamsContext {
 }
 
 /**
- * What jobs add to an exchange: every job is charged once, by what clients are told of it on the way, or by what they never
- * ask. Work that goes on behind a response takes the hold of its exchange with it.
+ * The jobs' stage of an exchange: every job is charged once, by a response that its client gets about it, or by the
+ * gateway's own poll. Work that goes on after a response takes the hold of its exchange with it.
  */
 export class JobWatch implements Stage {
   readonly needs = ['route', 'request', 'target'] as const
@@ -72,7 +72,7 @@ export class JobWatch implements Stage {
 
   readonly #onFailure = (job: Job | undefined, error: unknown): void => {
     const { bus } = this.#context
-    // Such an alarm blames a provider; that the store is away has an alarm of its own.
+    // This alarm blames a provider; a store that is unavailable has an alarm of its own.
     if (job === undefined || error instanceof LedgerUnavailableError) {
       bus.emit('job-store-failure', job, error)
       return
@@ -85,7 +85,7 @@ export class JobWatch implements Stage {
     this.#poller.start()
   }
 
-  /** Nothing new is asked; what is about to be deleted still is. */
+  /** Starts no new polls; a job that is about to be deleted is still polled. */
   windUp(): void {
     this.#poller.windUp()
   }
@@ -95,7 +95,7 @@ export class JobWatch implements Stage {
     this.#upstreams.close()
   }
 
-  /** @throws GatewayError request_invalid for what would take away what tells of the end of a job */
+  /** @throws GatewayError request_invalid for a deletion that would remove what reports the end of a job */
   onRequest(exchange: Exchange): Promise<void> | undefined {
     const { object } = exchange.get('route').match
     const { startsJob, isStreaming } = exchange.get('request')
@@ -122,7 +122,7 @@ export class JobWatch implements Stage {
     }
   }
 
-  /** Nobody could say any more what a job has cost that is deleted while it is open. */
+  /** The cost of a job that is deleted while it is open would stay unknown. */
   async #requireEnded(name: JobName): Promise<void> {
     const { ledger } = this.#context
     const job = await ledger.findJob(name)
@@ -135,7 +135,7 @@ export class JobWatch implements Stage {
     )
   }
 
-  /** A stream begins with the name of its job: the hold is the job's from now on. */
+  /** A stream begins with the id of its job: the hold is the job's from now on. */
   async #onNamed(exchange: Exchange, { kind, id }: NamedObject): Promise<void> {
     const hold = exchange.find('hold')
     if (hold === undefined || exchange.find('holder') !== undefined) return
@@ -150,7 +150,7 @@ export class JobWatch implements Stage {
     await streamed.opened()
   }
 
-  /** Settles an exchange that has submitted a job, or is about one, as far as that is the job's. */
+  /** Settles what an exchange owes for a job that it has submitted, or is about. */
   onSettle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined {
     const reading = exchange.find('meter')?.reading
     if (reading === undefined) return undefined
@@ -165,7 +165,7 @@ export class JobWatch implements Stage {
     return this.#submit(exchange, hold, reading, reading.job)
   }
 
-  /** The answer has told the end of a job, whose own hold is settled by that. */
+  /** The response has reported the end of a job, which settles the job's own hold. */
   async #endTold(job: Job, reading: UsageReading): Promise<void> {
     const state = await endJob(this.#endContext, job, reading)
     if (typeof state !== 'object') return
@@ -173,11 +173,11 @@ export class JobWatch implements Stage {
     await ledger.postponeJob(job, clock.now())
   }
 
-  /** The work goes on: the hold does too, until its end is seen. */
+  /** The work goes on, and so does its hold, until its end is seen. */
   async #submit(exchange: Exchange, hold: Hold, reading: UsageReading, sighting: JobSighting): Promise<void> {
     if (reading.lines.length > 0 && sighting.state !== 'running') return
     const { ledger, clock } = this.#context
-    // Charged as any answer that failed or broke off is.
+    // Charged like any response that failed or broke off.
     if (sighting.state === 'failed') return
     if (sighting.state === 'done' && sighting.resultsPath === undefined) return
     const holder = exchange.find('holder')
@@ -185,7 +185,7 @@ export class JobWatch implements Stage {
     else {
       const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#times.pollMs })
       if (job === undefined) return
-      // It names its prices by their versions, which may be out of the config when it ends.
+      // The job names its prices by their versions, which may be out of the config when it ends.
       await ledger.recordPrices([...jobPrices(exchange).values()])
       await ledger.openJob(hold, job)
     }
@@ -206,7 +206,7 @@ export class JobWatch implements Stage {
   }
 }
 
-/** A head alone and a part tell nothing of what a job has cost; what cannot be read is left to the poller. */
+/** A head alone or a part does not report a job's cost; a response that cannot be read is left to the poller. */
 function hasWholeResponse({ responseStatus = 0, request }: Exchange, { flags }: UsageReading): boolean {
   const isSuccess = responseStatus >= 200 && responseStatus <= 299
   const isAll = request.method !== 'HEAD' && responseStatus !== 206

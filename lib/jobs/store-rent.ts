@@ -16,9 +16,9 @@ import type { JobEnd } from './end-job.ts'
 import type { Job, NewJob, JobLedger } from '../ledger/job.ts'
 import type { RentKind } from './submitted-job.ts'
 
-/** For so many days a store stays when its next day cannot be held for: so much is always held. */
+/** How many days a store stays when its next day cannot be held: the hold always covers that many. */
 const daysHeld = 3
-/** Between attempts to hold for the next day, and between questions that nobody could answer. */
+/** Between attempts to hold the next day, and between polls without a result. */
 const retryMs = 3_600_000
 
 interface StoreRentOptions {
@@ -31,13 +31,13 @@ interface StoreRentOptions {
   readonly onAlarm: (code: 'vector_store_unpaid' | 'vector_store_deleted', job: Job) => void
 }
 
-/** What a store holds, in gigabytes; `gone` when it is there no more. */
+/** What a store holds, in gigabytes; `gone` when it no longer exists. */
 type Held = number | 'gone' | 'unknown'
 
 /**
- * What a provider bills by the day for as long as it stands. Each day of a store is a job: it has the hold of some
- * days ahead, and when the day begins it is charged by what the store holds then, and the next one opened. A store
- * whose account has no money for that stays as long as the hold lasts, and is then deleted at its provider.
+ * Storage that a provider bills by the day for as long as it exists. Each day of a store is a job: it has a hold for
+ * some days ahead, and when the day begins it is charged by what the store holds then, and the next job is opened. A
+ * store whose account has no money for that stays as long as the hold lasts, and is then deleted at its provider.
  */
 export class StoreRent {
   readonly #options: StoreRentOptions
@@ -49,7 +49,7 @@ export class StoreRent {
   }
 
   /**
-   * A day of a store has begun, or is waited for to be paid.
+   * Handles a day of a store that has begun, or that still has to be paid.
    * @throws Error when its provider cannot be reached
    */
   async look(job: Job, kind: RentKind, signal: AbortSignal): Promise<void> {
@@ -58,15 +58,15 @@ export class StoreRent {
     const now = clock.now()
     const index = indexOf(job)
     const nextId = `${storeOf(job)}#${index + 1}`
-    // Opened by somebody who did not come to charge this day; from then on the days are that one's.
+    // Opened by a process that did not charge this day; the days from then on belong to that job.
     const opened = await ledger.findJob({ ...job, id: nextId })
     const waitedMs = (opened?.createdAt ?? now) - job.createdAt - kind.rentMs
     const days = 1 + Math.max(0, Math.floor(waitedMs / kind.rentMs))
     const paidBefore = job.facts.units?.storageGigabyteDays ?? 0
-    // What went in when the store was made has its first day still to pay.
+    // What was in the store when it was created still has its first day to pay.
     const first = index === 0 ? paidBefore : 0
     if (held === 'unknown') return this.#askLater(job, first, now)
-    // Days that were waited for were used.
+    // Days that passed while waiting were used.
     if (held === 'gone') return this.#end(job, first + (job.polls > 0 && index > 0 ? paidBefore * days : 0))
     const owed = first + held * days
     if (opened !== undefined || (await this.#openNext(job, kind, nextId, held))) return this.#end(job, owed)
@@ -82,7 +82,7 @@ export class StoreRent {
     await this.#end(job, first + held * (days - 1))
   }
 
-  /** Of what nobody can be asked after for long nothing more is held. */
+  /** Nothing more is held for a store that could not be polled for long. */
   async #askLater(job: Job, first: number, now: number): Promise<void> {
     if (now < job.deadlineAt) {
       await this.#options.ledger.postponeJob(job, Math.min(now + retryMs, job.deadlineAt))
@@ -96,14 +96,14 @@ export class StoreRent {
     const { config, upstreams } = this.#options
     const ask = () => askJob({ config, upstreams, signal }, job)
     let response = await ask()
-    // Nothing is asked after it any more: one answer that is wrong must not do that.
+    // A store that is gone is never polled again: one wrong response must not cause that.
     if (response === 'gone') response = await ask()
     if (typeof response === 'string') return response
     if (response.reading.job?.state === 'failed') return 'gone'
     return response.reading.lines[0]?.meters.storageGigabyteDays ?? 'unknown'
   }
 
-  /** Holds for the days to come and has them asked after; answers false when there is no money for them. */
+  /** Holds for the days to come and opens their job; resolves with false when there is no money for them. */
   async #openNext(job: Job, kind: RentKind, id: string, gigabytes: number): Promise<boolean> {
     const { ledger, clock } = this.#options
     const now = clock.now()
@@ -145,7 +145,7 @@ export class StoreRent {
     }
   }
 
-  /** A store stands through changes of prices: each day has the price of its beginning. */
+  /** A store outlives changes of prices: each day has the price of its beginning. */
   async #priceNow({ model, provider, facts }: Job, now: number): Promise<Price | undefined> {
     const entry = this.#directory.resolve(model, provider)?.entry
     const price = entry && priceInForce(entry.prices, now)
@@ -174,7 +174,7 @@ export class StoreRent {
     if ((status < 200 || status > 299) && status !== 404) throw new Error(`it cannot be deleted: ${status}`)
   }
 
-  /** Nothing is owed for what was empty, and no charge made. */
+  /** An empty store owes nothing, and gets no charge. */
   async #end(job: Job, gigabyteDays: number): Promise<void> {
     const { ledger, onEnd } = this.#options
     const storageGigabyteDays = inMillionths(gigabyteDays)
@@ -200,7 +200,7 @@ function costOf(price: Price, storageGigabyteDays: number): number {
   return priceAtMost(price, { meters: { storageGigabyteDays: inMillionths(storageGigabyteDays) } })
 }
 
-/** Units have six decimals, and sums of them may have more by the way numbers are kept. */
+/** Units have six decimals, and floating-point sums of them may have more. */
 function inMillionths(units: number): number {
   return Math.round(units * 1e6) / 1e6
 }
@@ -210,7 +210,7 @@ export function storeOf({ id }: Pick<Job, 'id'>): string {
   return id.slice(0, id.lastIndexOf('#'))
 }
 
-/** How many days of it were before. */
+/** How many days of the store were before this one. */
 function indexOf({ id }: Job): number {
   return Number(id.slice(id.lastIndexOf('#') + 1))
 }

@@ -12,17 +12,17 @@ import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger
 interface StreamedJobOptions {
   readonly ledger: Ledger
   readonly clock: Clock
-  /** For how long nobody else asks after it; the loan is made longer for as long as the stream goes on. */
+  /** For how long no poller polls the job; the lease is renewed while the stream runs. */
   readonly loanMs: number
-  /** Those that the job names by their versions. */
+  /** The prices that the job names by their versions. */
   readonly prices: readonly Price[]
   readonly onFailure: (job: Job, error: unknown) => void
 }
 
 /**
- * Work whose stream has begun. It goes on whatever becomes of the stream and of this process, so it has the
- * exchange's hold from the moment its name came. The stream tells its end, and what it said until then; the
- * gateway asks when there is no stream any more.
+ * Work whose stream has begun. It goes on whatever becomes of the stream and of this process, so it has the exchange's
+ * hold from the moment its id arrives. The stream reports its end, and its output until then; the gateway polls when
+ * there is no stream any more.
  */
 export class StreamedJob {
   readonly #options: StreamedJobOptions
@@ -34,12 +34,12 @@ export class StreamedJob {
     this.#opening = this.#open(hold, job)
   }
 
-  /** Resolves when it is on the disk. */
+  /** Resolves when it is on disk. */
   async opened(): Promise<void> {
     await this.#opening
   }
 
-  /** Undefined when somebody else has charged it. */
+  /** Undefined when another node has charged it. */
   async charge(request: ChargeRequest): Promise<ChargeResult | undefined> {
     const job = await this.#end()
     return job && this.#options.ledger.chargeJob(job, request)
@@ -50,7 +50,7 @@ export class StreamedJob {
     if (job !== undefined) await this.#options.ledger.releaseJob(job)
   }
 
-  /** The stream is over and the work is not: the gateway asks after it. */
+  /** The stream has ended before the work: the gateway polls the job. */
   async leave(waitMs: number): Promise<void> {
     const job = await this.#end()
     const { ledger, clock } = this.#options
@@ -59,12 +59,12 @@ export class StreamedJob {
 
   async #open(hold: Hold, job: NewJob): Promise<Job | undefined> {
     const { ledger, clock, loanMs, prices } = this.#options
-    // It names them by their versions, which may be out of the config when it ends.
+    // The job names them by their versions, which may be out of the config when it ends.
     await ledger.recordPrices(prices)
     const createdAt = clock.now()
     const facts = { ...job.facts, isStreamed: true }
     const lent = { ...job, facts, nextPollAt: createdAt + loanMs }
-    // One that was known before has a hold, and this one's was given back.
+    // A job that was known before has a hold, and this one was released.
     if (!(await ledger.openJob(hold, lent))) return undefined
     const { exchangeId, sequence, accountId, keyId, likelyMicros: heldMicros } = hold
     const names = { exchangeId, sequence, accountId, keyId }
@@ -86,8 +86,8 @@ export class StreamedJob {
 }
 
 /**
- * The job that an exchange has submitted; undefined for kinds that nobody could ask after.
- * @param times now, in milliseconds since the epoch, and how long to wait before the first question
+ * The job that an exchange has submitted; undefined for kinds that cannot be polled.
+ * @param times now, in milliseconds since the epoch, and how long to wait before the first poll
  */
 export function submittedJob(
   exchange: Exchange,
@@ -112,19 +112,19 @@ export function submittedJob(
   }
 }
 
-/** A kind of job that is paid for again and again. */
+/** A kind of job that is paid for repeatedly. */
 export type RentKind = JobKind & Required<Pick<JobKind, 'rentMs'>>
 
 export function isRent(kind: JobKind | undefined): kind is RentKind {
   return kind?.rentMs !== undefined
 }
 
-/** How a kind of job is asked after in a dialect. */
+/** How a kind of job is polled in a dialect. */
 export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | undefined {
   return kinds.find(candidate => candidate.kind === kind)
 }
 
-/** The prices that the job of an exchange is charged at, by the names that its facts have them under. */
+/** The prices that the job of an exchange is charged at, by the names that its facts use for them. */
 export function jobPrices(exchange: Exchange): ReadonlyMap<string, Price> {
   const { price, batch, named = [] } = exchange.get('target')
   return new Map([
@@ -157,7 +157,7 @@ function factsOf(exchange: Exchange): JobFacts {
   }
 }
 
-/** What a reader of a job's answers knows of the request that submitted it. */
+/** What a reader of responses about a job knows of the request that submitted it. */
 export function jobRequestFacts({ facts }: Job): RequestFacts {
   const {
     upstreamModel,
