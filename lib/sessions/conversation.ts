@@ -2,21 +2,21 @@ import type { ClientEvent, ServerEvent } from '../dialects/session.ts'
 import { readAgain, type Meters } from '../money/usage.ts'
 import { audioTokens } from '../metering/turn-cost.ts'
 
-/** What a client has said by some moment of its session. */
+/** What a client has sent by some moment of its session. */
 export interface Heard {
   readonly textBytes: number
   readonly audioSeconds: number
   readonly imageTokens: number
 }
 
-/** What was said and is being written down, which its provider bills when it is done. */
+/** Speech that is being transcribed, which its provider bills when the transcript is complete. */
 export interface Transcript {
-  /** Its provider's name of what was said. */
+  /** The provider's id of the speech. */
   readonly item: string
   readonly model: string | undefined
-  /** Of what was said. */
+  /** Of the speech. */
   readonly audioSeconds: number
-  /** Of what was written of it. */
+  /** Of the transcript so far. */
   readonly textBytes: number
 }
 
@@ -25,17 +25,17 @@ const usualBytesPerToken = 3
 /** No text has more tokens than bytes. */
 const fewestBytesPerToken = 1
 
-/** How much a session has said so far, which every turn reads again. */
+/** The content of a session so far, which every turn reads again. */
 export class Conversation {
   heard: Heard
-  /** What the last turn read and said, by the provider's count. */
+  /** What the last turn read and generated, by the provider's count. */
   #counted: Meters
-  /** What was heard until then, which is in that count. */
+  /** What was heard until then, which is part of that count. */
   #heardAtCount: Heard = { textBytes: 0, audioSeconds: 0, imageTokens: 0 }
   readonly #transcripts = new Map<string, Transcript>()
   #secondsAtTranscript = 0
 
-  /** @param context what the provider keeps of a session that is resumed */
+  /** @param context what the provider keeps of a resumed session */
   constructor(setupBytes: number, context: Meters = {}) {
     this.heard = { textBytes: setupBytes, audioSeconds: 0, imageTokens: 0 }
     this.#counted = readAgain(context)
@@ -50,13 +50,13 @@ export class Conversation {
     }
   }
 
-  /** A turn was counted: what was heard until it began is in it, and what came while it ran is not. */
+  /** A turn was counted: the count includes what was heard until it began, but not what arrived while it ran. */
   count(meters: Meters, heardAtStart: Heard): void {
     this.#counted = readAgain(meters)
     this.#heardAtCount = heardAtStart
   }
 
-  /** Something that was said is not written down yet. */
+  /** Some speech is not transcribed yet. */
   get isTranscribing(): boolean {
     return this.#transcripts.size > 0
   }
@@ -82,19 +82,19 @@ export class Conversation {
     return seconds
   }
 
-  /** Transcripts of which some was delivered, and of whose end nobody will tell any more. */
+  /** Takes the transcripts of which a part was delivered, and whose end will not be reported. */
   takeTranscripts(): readonly Transcript[] {
     const delivered = [...this.#transcripts.values()].filter(({ textBytes }) => textBytes > 0)
     this.#transcripts.clear()
     return delivered
   }
 
-  /** What the next turn reads at most, and what it is taken to. */
+  /** What the next turn reads at most, and what it is expected to read. */
   nextInputs(): { readonly input: Meters; readonly likelyInput: Meters } {
     return { input: this.nextInput(fewestBytesPerToken), likelyInput: this.nextInput() }
   }
 
-  /** What the next turn is taken to read. */
+  /** What the next turn is expected to read. */
   nextInput(bytesPerToken = usualBytesPerToken): Meters {
     const { input = 0, audioInput = 0, imageInput = 0 } = this.#counted
     const textBytes = this.heard.textBytes - this.#heardAtCount.textBytes

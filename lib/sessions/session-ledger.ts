@@ -17,16 +17,16 @@ export interface SessionContext {
   readonly bus: PipelineBus
   readonly directory: ModelDirectory
   readonly usualOutputs: UsualOutputs
-  /** Others are told of the session's responses and items as well, and may charge them. */
+  /** Other sessions also receive this session's responses and items, and may charge them. */
   readonly isShared?: boolean | undefined
 }
 
-/** Holds and charges of one session: they are one exchange's, by their sequence. */
+/** Holds and charges of one session: they belong to one exchange, each with its own sequence. */
 export class SessionLedger {
   readonly context: SessionContext
   readonly #exchange: Exchange
   readonly #lines: UsageLine[] = []
-  /** That its turns have asked for. */
+  /** The provider's tools that its turns have asked for. */
   readonly #tools = new Set<string>()
   #sequence = 0
 
@@ -76,7 +76,7 @@ export class SessionLedger {
       bus.emit('alarm', code, details)
   }
 
-  /** What a charge of the session is of. */
+  /** The work that a charge of the session is for. */
   work(providerRequestId?: string): Work {
     const { provider, modelName, upstreamModelName, price } = this.target
     const route = this.#exchange.get('route')
@@ -91,12 +91,12 @@ export class SessionLedger {
     }
   }
 
-  /** @param context what whoever goes on from the object begins with */
+  /** @param context what a session that continues from the object begins with */
   async record(object: NamedObject, context: Meters): Promise<void> {
     await this.#recordObject({ ...object, facts: { context } })
   }
 
-  /** Of what others are told of as well: whether this session is the one that charges it. */
+  /** Of a response or item that other sessions may also receive: whether this session is the one that charges it. */
   async claim(kind: 'response' | 'item', id: string | undefined): Promise<boolean> {
     if (this.context.isShared !== true || id === undefined) return true
     await this.#recordObject({ kind, id })
@@ -122,7 +122,7 @@ export class SessionLedger {
     })
   }
 
-  /** Such as the model that writes down what was said. */
+  /** For example that of the model that transcribes speech. */
   #priceOfOther(model: string): Price | undefined {
     const entry = this.context.directory.resolve(model, undefined)?.entry
     return entry && priceInForce(entry.prices, this.#exchange.startedAt)

@@ -14,30 +14,30 @@ export interface SessionMeterOptions {
   readonly money: SessionMoney
   readonly conversation: Conversation
   readonly model: SessionModel
-  /** What the provider may run by itself, by the first message. */
+  /** What the provider may run by itself, according to the first message. */
   readonly tools: readonly ProviderTool[]
-  /** @throws GatewayError when the key may not be used any more */
+  /** @throws GatewayError when the key may no longer be used */
   readonly checkKey: () => void
 }
 
 /**
- * Holds before each turn, charges after it. Turns that are asked for have a hold each; where responses begin
- * by themselves, one hold stands ready for the next of them.
+ * Holds before each turn, charges after it. Requested turns have a hold each; where responses begin by themselves, one
+ * hold is ready for the next of them.
  */
 export class SessionMeter implements SessionTap {
   readonly #options: SessionMeterOptions
   /** Open turns, oldest first. */
   readonly #turns: Turn[] = []
   endReason: Error | undefined
-  /** Something was said while a turn ran, which may begin the next one. */
+  /** The client sent input while a turn ran, which may begin the next one. */
   #hasSpoken = false
-  /** What the last message of a turn waits for. */
+  /** Resolves when the hold that is being placed is decided; undefined when none is. */
   #opening: Promise<void> | undefined
-  /** A turn's charge is under way. */
+  /** A turn's charge is in progress. */
   #isFinishing = false
-  /** What was charged by a name of the provider's: a second time it is no more owed. */
+  /** Provider's ids that were charged: a repetition owes nothing more. */
   readonly #charged = new Set<string>()
-  /** The last turn came to its end without a usage. */
+  /** The last turn ended without a usage. */
   #isUsageOwed = false
 
   constructor(options: SessionMeterOptions) {
@@ -65,12 +65,12 @@ export class SessionMeter implements SessionTap {
     return this.#isProvidedFor(event) ? changed : this.#begin(event).then(() => changed)
   }
 
-  /** What stands ready for the next turn. */
+  /** The turn whose hold is ready for the next response. */
   get #ready(): Turn | undefined {
     return this.#turns.find(turn => !turn.isStarted && !turn.isAskedFor)
   }
 
-  /** Nothing has to be held for this: it begins no turn, or what stands ready does for that. */
+  /** This needs no hold: it begins no turn, or the hold that is ready covers it. */
   #isProvidedFor(event: ClientEvent): boolean {
     if (this.#opening !== undefined || event.starts === 'response') return false
     const ready = this.#ready
@@ -86,7 +86,7 @@ export class SessionMeter implements SessionTap {
   }
 
   async #begin(event: ClientEvent): Promise<void> {
-    // What came before may be about to open the turn that this one belongs to.
+    // An earlier message may be about to open the turn that this one belongs to.
     while (this.#opening !== undefined) await this.#opening
     if (this.#isProvidedFor(event)) return
     this.#checkMayBegin()
@@ -100,15 +100,15 @@ export class SessionMeter implements SessionTap {
     turn.eventId = event.id
   }
 
-  /** @throws GatewayError when nothing more may begin */
+  /** @throws GatewayError when no turn may begin any more */
   #checkMayBegin(): void {
     if (this.endReason !== undefined) throw this.endReason
     this.#options.checkKey()
   }
 
   /**
-   * @param instead what stands ready and is too little
-   * @throws GatewayError when nothing more may begin
+   * @param instead the ready turn whose hold is too small
+   * @throws GatewayError when no turn may begin any more
    */
   async #open(event: Partial<ClientEvent>, instead?: Turn): Promise<Turn> {
     this.#checkMayBegin()
@@ -151,7 +151,7 @@ export class SessionMeter implements SessionTap {
           break
         case 'usage': {
           const turn = this.#turnOf(undefined)
-          // It comes too late for a turn that was estimated.
+          // It arrives too late for a turn that was estimated.
           if (turn === undefined || (this.#isUsageOwed && !turn.isStarted)) {
             this.#options.money.alarm('usage_unmatched')
             this.#isUsageOwed = false
@@ -219,7 +219,7 @@ export class SessionMeter implements SessionTap {
     return turn
   }
 
-  /** A response began that nobody held for: it runs already, so it is charged whatever there is. */
+  /** A response began without a hold: it runs already, so it is charged whatever money there is. */
   async #openLate(): Promise<Turn> {
     try {
       return await this.#open({})
@@ -231,7 +231,7 @@ export class SessionMeter implements SessionTap {
     }
   }
 
-  /** The charge is durable before the message that tells of the end goes on. */
+  /** The charge is durable before the message that reports the end goes on. */
   async #finish({ turn: id, usage, isFailed }: ServerEvent & { kind: 'finished' }): Promise<void> {
     const turn = this.#turnOf(id) ?? (await this.#start(id))
     this.#turns.splice(this.#turns.indexOf(turn), 1)
@@ -246,7 +246,7 @@ export class SessionMeter implements SessionTap {
     if (this.#hasSpoken && reader.startsByItself && this.#turns.length === 0) await this.#standReady()
   }
 
-  /** What stands ready for the next turn gives way: this was consumed already. */
+  /** The hold that is ready for the next turn is released if money is short: this usage was already consumed. */
   async #chargeAside(usage: TurnUsage): Promise<void> {
     const { money } = this.#options
     const shortage = await money.chargeAside(usage, async () => {
@@ -259,7 +259,7 @@ export class SessionMeter implements SessionTap {
     this.endReason ??= shortage
   }
 
-  /** What was said while the turn ran may begin the next one at once. */
+  /** Input that arrived while the turn ran may begin the next one at once. */
   async #standReady(): Promise<void> {
     try {
       await this.#open({ starts: 'input' })
@@ -270,8 +270,8 @@ export class SessionMeter implements SessionTap {
   }
 
   /**
-   * The provider refused what a hold was placed for, or something else that a client gave the same id, so
-   * that the turn may begin after all. Its hold stands ready for the next one.
+   * The provider refused the message that a hold was placed for, or another one to which the client gave the same id,
+   * so that the turn may begin after all. Its hold is ready for the next turn.
    */
   #withdraw(eventId: string | undefined): void {
     const waiting = this.#turns.filter(turn => !turn.isStarted && turn.isAskedFor)
@@ -281,7 +281,7 @@ export class SessionMeter implements SessionTap {
     turn.heard = undefined
   }
 
-  /** The session is over: each turn that is open is charged or released. */
+  /** The session is over: each open turn is charged or released. */
   async settle(outcome: Outcome): Promise<void> {
     while (this.#opening !== undefined) await this.#opening
     const input = this.#options.conversation.nextInput()
@@ -293,7 +293,7 @@ export class SessionMeter implements SessionTap {
     )
     const { money, conversation } = this.#options
     for (const transcript of conversation.takeTranscripts()) await money.settleTranscript(transcript, outcome)
-    // One that fails keeps none of the others open.
+    // One that fails does not keep the others open.
     const failed = settled.find(result => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }

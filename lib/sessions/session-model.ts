@@ -11,7 +11,7 @@ interface SessionModelOptions {
   readonly protocol: Pick<SessionProtocol, 'modelInSession'>
 }
 
-/** The model of a session: the one that it was opened with, or that either side names while it runs. */
+/** The model of a session: the one that it was opened with, or one that either side names later. */
 export class SessionModel {
   readonly #exchange: Exchange
   readonly #directory: SessionModelOptions['directory']
@@ -27,8 +27,8 @@ export class SessionModel {
   }
 
   /**
-   * @returns the message with the name that the provider knows in place of an alias; undefined where it stays as it is
-   * @throws GatewayError model_not_allowed, model_not_found; body_invalid for a turn of a model that nobody has named
+   * @returns the message with the provider's name in place of an alias; undefined when the message stays as it is
+   * @throws GatewayError model_not_allowed, model_not_found; body_invalid for a turn before a model was named
    */
   take({ model, starts }: ClientEvent, data: Buffer): Buffer | undefined {
     if (starts !== undefined && this.#inSession !== undefined && !this.#isPriced)
@@ -41,8 +41,8 @@ export class SessionModel {
   }
 
   /**
-   * The provider tells the model that it goes by.
-   * @returns whether it has a price; what was named before stays in force where it has none
+   * The provider reports the model that it uses.
+   * @returns whether it has a price; if it has none, the previous model stays in force
    */
   isKnown(name: string): boolean {
     if (this.#inSession === undefined) return true
@@ -56,7 +56,7 @@ export class SessionModel {
   }
 
   /**
-   * The key may have been limited to other models since the session began.
+   * Checks the model again, since the key may have been limited to other models after the session began.
    * @throws GatewayError model_not_allowed
    */
   requireAllowed(): void {
@@ -77,7 +77,7 @@ export class SessionModel {
     })
   }
 
-  /** Goes by it from now on: its price, and its name in charges. */
+  /** Switches to a model: its price, and its name in charges. */
   #use(name: string): string {
     const target = this.#exchange.get('target')
     const found = this.#directory.resolve(name, target.provider.name)

@@ -19,22 +19,22 @@ export interface Turn {
   readonly hold: Hold
   /** The provider's id of the response. */
   id: string | undefined
-  /** The client's id of the message that asked for it. */
+  /** The client's id of the message that requested it. */
   eventId: string | undefined
   isAskedFor: boolean
   isStarted: boolean
-  /** It reads something else than the conversation, or is not added to it. */
+  /** It reads something other than the conversation, or is not added to it. */
   isApart: boolean
-  /** What was said before it, as far as it reads that. */
+  /** What was heard before it, as far as it reads that. */
   heard: Heard | undefined
-  /** What was generated so far. */
+  /** What it has generated so far. */
   textBytes: number
   audioSeconds: number
-  /** What the provider told of it so far. */
+  /** What the provider has reported of it so far. */
   usage: TurnUsage | undefined
 }
 
-/** What was read of a turn, as far as money depends on it. */
+/** The parts of a turn's reading on which its charge depends. */
 function readingOf(
   { textBytes, audioSeconds }: Turn,
   usage: TurnUsage | undefined,
@@ -42,12 +42,12 @@ function readingOf(
 ): NonNullable<Ending['reading']> {
   const { lines = [] } = usage ?? {}
   const hasOutput = textBytes + audioSeconds > 0
-  // A count of nothing for what came is none.
+  // A count of zero is not a count when output arrived.
   const isCounted = !hasOutput || end.hasError || !isZero(lines)
   return { lines: isCounted ? lines : [], hasOutput, ...end }
 }
 
-/** A turn that is held for, and that nobody has asked for yet. */
+/** A turn that has a hold, and that was not requested yet. */
 function newTurn(hold: Hold): Turn {
   return {
     hold,
@@ -66,14 +66,14 @@ function newTurn(hold: Hold): Turn {
 interface TurnEnd {
   readonly usage: TurnUsage | undefined
   readonly isFailed: boolean
-  /** What it is taken to have read, where nobody counted. */
+  /** What it is assumed to have read, if the provider did not count it. */
   readonly input: Meters
 }
 
-/** Nobody speaks so slowly that fewer come to a second. */
+/** Speech has at least this many bytes of text per second. */
 const spokenBytesPerSecond = 8
 
-/** Why a turn of a session cannot be held for, as its client is told. */
+/** The client's error for the refused hold of a turn. */
 function turnRefused(cause: unknown): Error {
   const error = holdRefused(cause, {
     subject: 'The next turn',
@@ -90,14 +90,14 @@ export class SessionMoney {
     this.#ledger = ledger
   }
 
-  /** Whether what is held does for a turn. */
+  /** Whether a hold covers a turn. */
   suffices({ hold }: Turn, turn: ExpectedTurn): boolean {
     const { likelyMicros, worstMicros } = this.#costOf(turn)
     return hold.likelyMicros >= likelyMicros && hold.worstMicros >= worstMicros
   }
 
   /**
-   * @param instead what stands ready and gives way
+   * @param instead the ready turn, whose hold is released first
    * @throws GatewayError balance_insufficient, key_budget_exceeded, overloaded
    */
   async open(turn: ExpectedTurn, instead?: Turn): Promise<Turn> {
@@ -109,7 +109,7 @@ export class SessionMoney {
     }
   }
 
-  /** A hold of nothing, for what was not held for before it was consumed. */
+  /** A hold of nothing, for usage that was consumed without a hold. */
   async openEmpty(): Promise<Turn> {
     return newTurn(await this.#ledger.hold({ likelyMicros: 0, worstMicros: 0 }))
   }
@@ -118,7 +118,7 @@ export class SessionMoney {
     await this.#ledger.release(hold)
   }
 
-  /** Charges a turn that came to its end; returns what was counted. */
+  /** Charges a turn that has ended; returns what was counted. */
   async finish(turn: Turn, { usage = turn.usage, isFailed, input }: TurnEnd): Promise<Meters | undefined> {
     const drain = this.#ledger.hasClientLeft ? 'reading' : 'none'
     const reading = readingOf(turn, usage, { isTerminal: true, hasError: isFailed })
@@ -129,8 +129,8 @@ export class SessionMoney {
 
   /**
    * Charges what is billed beside the turns.
-   * @param makeRoom called when the money that is free does not do
-   * @returns why nothing more may be consumed, when the money of the account did not do either
+   * @param makeRoom called when the free money is not enough
+   * @returns why nothing more may be consumed, when the account's money was not enough either
    */
   async chargeAside(usage: TurnUsage, makeRoom: () => Promise<void>): Promise<Error | undefined> {
     const charge = this.#reported(usage)
@@ -182,7 +182,7 @@ export class SessionMoney {
     return this.#ledger.record(object, context)
   }
 
-  /** Of what others are told of as well: whether this session is the one that charges it. */
+  /** Of a response or item that other sessions may also receive: whether this session is the one that charges it. */
   claim(kind: 'response' | 'item', id: string | undefined): Promise<boolean> {
     return this.#ledger.claim(kind, id)
   }
@@ -214,7 +214,7 @@ export class SessionMoney {
     return turnCost({ target, hold: context.config.hold, usualOutputTokens }, turn)
   }
 
-  /** All that is known without the provider's count. */
+  /** An estimate from everything that is known without the provider's count. */
   #estimate(turn: Turn, input: Meters, owed: Owed & { basis: 'estimated' }): EstimatedLines {
     const { target, context } = this.#ledger
     const spoken = audioTokens(turn.audioSeconds, 'spoken')

@@ -13,7 +13,7 @@ declare module '../pipeline/exchange.ts' {
   }
 }
 
-/** What sessions add to an exchange: each of their turns is held for and charged by itself. */
+/** The sessions' stage of an exchange: each turn has a hold and a charge of its own. */
 export function sessions(context: Omit<SessionContext, 'isShared'>): Stage {
   return {
     onSession: exchange => meterSession(exchange, context),
@@ -21,7 +21,7 @@ export function sessions(context: Omit<SessionContext, 'isShared'>): Stage {
   }
 }
 
-/** The tap that charges a session; undefined where nothing has a price. */
+/** The tap that charges a session; undefined when nothing has a price. */
 function meterSession(
   exchange: Exchange,
   context: Omit<SessionContext, 'isShared'>,
