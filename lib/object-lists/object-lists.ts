@@ -16,7 +16,7 @@ import { askProvider } from '../upstream/ask-provider.ts'
 import { ownAddress } from '../upstream/upstream-headers.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 
-/** A page takes a second or two; what takes much longer is a provider that does not respond. */
+/** A page takes a second or two; a provider that takes much longer does not respond. */
 const pageMs = 60_000
 
 interface ListsContext extends UpstreamsContext {
@@ -25,12 +25,12 @@ interface ListsContext extends UpstreamsContext {
   readonly clock: Clock
 }
 
-/** An object as its provider shows it; undefined where the provider has it no more. */
+/** Fetches an object as its provider shows it; undefined when the provider no longer has it. */
 type FetchObject = (row: OwnRow) => Promise<Buffer | undefined>
 
 /** Objects that are fetched at once for one page. */
 const atOnce = 16
-/** A page ends early when it has something and so much was asked for in vain. */
+/** A page that has objects ends early after this many fetches without one. */
 const fetchedInVainMax = 500
 const pageBytesMax = 8 * 1_048_576
 
@@ -44,18 +44,18 @@ interface FetchContext {
   readonly signal: AbortSignal
 }
 
-/** Descriptions of objects are a kilobyte or two; that of a batch may list what is wrong with its requests. */
+/** Descriptions of objects are a kilobyte or two; that of a batch may list problems of its requests. */
 const objectBytesMax = 1_048_576
 const decodeCaps = { outputBytesMax: objectBytesMax, ratioMax: 1000 }
-/** What was made just now may not be everywhere yet. */
+/** A new object may not be available everywhere yet. */
 const newMs = 60 * 60_000
 
 const noFacts: RequestFacts = { isStreaming: false, candidates: 1, textBytes: 0, media: [], objects: [] }
 
 /**
- * An object as its provider shows it, with the provider's addresses made the gateway's. What else it names is the
- * account's when this resolves.
- * @returns undefined where its provider has it no more
+ * An object as its provider shows it, with the provider's addresses replaced by the gateway's. The other objects that
+ * it names are recorded as the account's when this resolves.
+ * @returns undefined when its provider no longer has it
  * @throws GatewayError upstream_unreachable
  */
 async function fetchObject(context: FetchContext, row: OwnRow): Promise<Buffer | undefined> {
@@ -156,7 +156,7 @@ function ownAddresses({ config, exchange }: FetchContext, { object, chosen }: Ow
   return Buffer.concat([rewriter.push(body), rewriter.end()])
 }
 
-/** Fetches objects until the page is full, and one more, which says whether another page follows. */
+/** Fetches objects until the page is full, and one more, which shows whether another page follows. */
 async function collectPage(
   rows: AsyncIterator<OwnRow>,
   page: PageRequest,
@@ -202,8 +202,8 @@ async function take(rows: AsyncIterator<OwnRow>, count: number): Promise<readonl
 }
 
 /**
- * Lists of the objects that accounts have at providers. What is in a list is known here, and how each object stands
- * its provider is asked for: the bytes of a page are the gateway's around the provider's own.
+ * Lists of the objects that accounts have at providers. The gateway knows which objects are in a list, and asks their
+ * provider for the state of each: a page is the gateway's JSON around the provider's own bytes.
  */
 export class ObjectLists {
   readonly #context: ListsContext

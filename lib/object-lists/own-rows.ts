@@ -13,7 +13,7 @@ export interface OwnRow {
 }
 
 interface Wanted {
-  /** Undefined in a gateway without keys, where nothing is anybody's. */
+  /** Undefined in a gateway without keys, where objects have no owner. */
   readonly accountId: string | undefined
   readonly list: ObjectList
   readonly page: PageRequest
@@ -30,7 +30,7 @@ interface RowsContext {
 
 const rowsAtOnce = 200
 
-/** The account's objects in the order in which they stand on the page and on those behind it. */
+/** The account's objects in the order of the page and of those after it. */
 export async function* ownRows(context: RowsContext, wanted: Wanted): AsyncGenerator<OwnRow> {
   const { accountId, page, list, cursor } = wanted
   if (accountId === undefined) return
@@ -54,7 +54,7 @@ export async function* ownRows(context: RowsContext, wanted: Wanted): AsyncGener
   }
 }
 
-/** Undefined for what is in other lists, or can be had from nobody any more. */
+/** Undefined for an object that is in other lists, or that no provider can show any more. */
 function rowOf({ config, clock }: RowsContext, wanted: Wanted, object: ListedObject): OwnRow | undefined {
   const { list, page, dialectName, providerName } = wanted
   if (providerName !== undefined && object.provider !== providerName) return undefined
@@ -66,7 +66,7 @@ function rowOf({ config, clock }: RowsContext, wanted: Wanted, object: ListedObj
   return chosen && { object, chosen }
 }
 
-/** In which format objects were made of which earlier releases did not record it. */
+/** The format of objects of which earlier releases did not record it. */
 function usualDialect(providerKind = ''): DialectName {
   return knownProvider(providerKind).ownDialect ?? 'openai'
 }

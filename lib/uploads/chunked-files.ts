@@ -4,40 +4,40 @@ import type { WatchedFile } from './watched-file.ts'
 import { GoogleBatchInputReader } from '../dialects/google/batches.ts'
 import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 
-/** Uploads that are measured at once: of those beyond, and of those that stay away, nothing is known. */
+/** Uploads that are measured at once: those beyond, and abandoned ones, are not measured. */
 const openMax = 1000
-/** Of one account, those that wait for more. Who begins many and breaks them off loses the oldest. */
+/** Of one account, those that wait for more bytes. An account that begins many and abandons them loses the oldest. */
 const waitingPerAccountMax = 32
 const idleMs = 600_000
 
 interface OpenFile {
   readonly accountId: string
   readonly file: GoogleFile
-  /** A request with bytes of it is under way. */
+  /** A request with bytes of it is in progress. */
   isComing: boolean
   touchedAt: number
 }
 
 /** A request with bytes of an account's upload. */
 interface ChunkHead {
-  /** The upload's. */
+  /** The upload's id. */
   readonly id: string
   readonly accountId: string
   readonly headers: readonly string[]
-  /** Not compressed on its way. */
+  /** Not compressed in transit. */
   readonly isPlain: boolean
 }
 
-/** A file of Google's while it is uploaded, in however many pieces. */
+/** A file of Google's while it is uploaded, in any number of requests. */
 export class GoogleFile {
   readonly #meter: UploadMeter = measureUpload()
   #batch: GoogleBatchInputReader | undefined = new GoogleBatchInputReader()
-  /** What has come of it. */
+  /** Bytes that have arrived. */
   bytes = 0
 
   /**
-   * Some of it comes compressed. Whether the provider undoes that is nowhere written: who may ask for what must
-   * not hang on it, and so no batch is made of such a file.
+   * Some of it arrives compressed. Whether the provider decompresses it is documented nowhere: who may read what must
+   * not depend on that, so no batch is made of such a file.
    */
   forgetRequests(): void {
     this.#batch = undefined
@@ -49,7 +49,7 @@ export class GoogleFile {
     this.#batch?.push(chunk)
   }
 
-  /** The file is whole. No purpose is told of Google's files: what holds requests by the line may become a batch. */
+  /** The file is complete. Google's uploads name no purpose: a file with a request in each line may become a batch. */
   async end(): Promise<ObjectFacts> {
     const batch = this.#batch?.end()
     return { ...(await this.#meter.end()), ...(batch !== undefined && batch.requests > 0 && { batch }) }
@@ -62,21 +62,21 @@ export class GoogleFile {
 }
 
 /**
- * Measures files that come in several requests, each saying where in the file its bytes begin
- * (`X-Goog-Upload-Offset`). One that this process has not seen from its first byte is not measured, and
- * neither is one that it had to forget: what cannot be measured passes. Requests are compressed each for
- * itself, and the place is that in the file, as Google's clients for other services do it.
+ * Measures files that arrive in several requests, each with the offset of its bytes in the file
+ * (`X-Goog-Upload-Offset`). A file that this process has not seen from its first byte is not measured, nor is one that
+ * it had to forget: what cannot be measured passes. Each request is compressed on its own, and the offset is that in
+ * the file, as Google's clients for other services do it.
  */
 export class ChunkedFiles {
   readonly #open = new Map<string, OpenFile>()
   readonly #now: () => number
 
-  /** @param now milliseconds of a clock that never goes back */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** Watches one request of an account's upload; undefined where there is nothing to measure. */
+  /** Watches one request of an account's upload; undefined when there is nothing to measure. */
   watch({ id, accountId, headers, isPlain }: ChunkHead): WatchedFile | undefined {
     const commands = (headerValue(headers, 'x-goog-upload-command') ?? 'upload, finalize').toLowerCase()
     if (!commands.includes('upload')) {
@@ -112,7 +112,7 @@ export class ChunkedFiles {
     return open
   }
 
-  /** Its next bytes may come, or may not. */
+  /** More bytes may follow, or may not. */
   #wait(open: OpenFile): void {
     open.isComing = false
     open.touchedAt = this.#now()
@@ -122,7 +122,7 @@ export class ChunkedFiles {
     if (waiting.length > waitingPerAccountMax) this.#dropOldest(waiting)
   }
 
-  /** Of several uploads the one that has been without a request for longest. */
+  /** Drops the upload that has been without a request for longest. */
   #dropOldest(uploads: readonly (readonly [string, OpenFile])[]): void {
     let oldest: readonly [string, OpenFile] | undefined
     for (const upload of uploads) {
@@ -138,7 +138,7 @@ export class ChunkedFiles {
   }
 }
 
-/** One request of an upload: its only one, its last, or one before. */
+/** One request of an upload: the only one, the last, or an earlier one. */
 class FileChunk implements WatchedFile {
   readonly #file: GoogleFile
   readonly #isLast: boolean
@@ -162,7 +162,7 @@ class FileChunk implements WatchedFile {
     if (this.#isLast) this.facts = this.#file.end()
   }
 
-  /** The client may go on from where the provider says: what was seen twice cannot be measured. */
+  /** The client may resume where the provider says: bytes that were seen twice cannot be measured. */
   abort(): void {
     if (this.#isWhole) return
     this.#onOver(false)
@@ -170,7 +170,7 @@ class FileChunk implements WatchedFile {
   }
 }
 
-/** Watches the only request of an upload, whose body is the file: plain, or compressed on its way. */
+/** Watches the only request of an upload, whose body is the file: plain, or compressed in transit. */
 export function watchWholeFile(isPlain: boolean): WatchedFile {
   const file = new GoogleFile()
   if (!isPlain) file.forgetRequests()

@@ -4,21 +4,21 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import type { WatchedFile } from './watched-file.ts'
 
-/** Twice as much as any provider takes in one file. */
+/** Twice the largest file that any provider accepts. */
 const decodedBytesMax = 1_073_741_824
 
 /** How an upload is sent. */
 interface Compressed {
   readonly encoding: string
-  /** Of the compressed upload, where it was announced. */
+  /** Of the compressed upload, if it was announced. */
   readonly length: number | undefined
-  /** What cannot be decoded is refused; else it passes, and the file is not measured. */
+  /** An upload that cannot be decoded is refused; otherwise it passes, and the file is not measured. */
   readonly mustBeRead: boolean
 }
 
 /**
- * Has a file watched on a decoded copy of an upload that goes to the provider compressed. The upload does not
- * go faster than it is decoded, and its end waits until all of it was seen.
+ * Watches a decoded copy of an upload that goes to the provider compressed. The upload is not sent faster than it is
+ * decoded, and its end waits until all of it was seen.
  */
 export class DecodedUpload implements WatchedFile {
   readonly #file: WatchedFile
@@ -30,13 +30,13 @@ export class DecodedUpload implements WatchedFile {
   constructor({ encoding, length, mustBeRead }: Compressed, file: WatchedFile) {
     this.#file = file
     this.#left = length ?? Number.POSITIVE_INFINITY
-    // Whoever waits for bytes to be taken is told why they are not.
+    // A caller that waits for a chunk gets this error from `#decoded`.
     this.#input.on('error', () => undefined)
     this.#decoded = this.#decode(encoding, mustBeRead)
     this.#decoded.catch(() => undefined)
   }
 
-  /** What the file is; undefined while it has not come whole. */
+  /** The facts of the file; undefined until it has arrived completely. */
   get facts(): Promise<ObjectFacts> | undefined {
     return this.#file.facts
   }
@@ -45,7 +45,7 @@ export class DecodedUpload implements WatchedFile {
   async onData(chunk: Buffer): Promise<void> {
     this.#left -= chunk.length
     const isTaken = await new Promise<boolean>(resolve => {
-      // A stream that is destroyed does not call back for the chunk it has begun to take.
+      // A destroyed stream does not call back for the chunk that it has begun to process.
       const refuse = (): void => resolve(false)
       this.#input.once('close', refuse)
       this.#input.write(chunk, error => {

@@ -2,9 +2,9 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { JsonScanError, JsonScanner, type Interest } from '../http/json-scan.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 
-/** Longer headers of a part are nobody's. */
+/** No client needs longer headers of a part. */
 const headBytesMax = 16_384
-/** The first boundary and the headers behind it, with the empty line at their end. */
+/** The first boundary and the headers after it, with the empty line at their end. */
 const partHead = /^(?:\r?\n)?--[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n/
 const encodedPart = /^content-(?:transfer-)?encoding:(?!\s*(?:binary|[78]bit|identity)\s*$)/im
 const name: Interest = { name: 'name', keep: 'span' }
@@ -12,9 +12,9 @@ const file: Interest = { members: new Map([['name', name]]) }
 const description: Interest = { members: new Map([['file', file]]) }
 
 /**
- * Refuses an upload that brings a name of its own (`{"file": {"name": "files/mine"}}`). Such a name may have
- * been another account's before that file expired, and whose it is now nobody could tell. The description is
- * the whole body, or the first part of one. Every byte is looked at once, however they come.
+ * Refuses an upload that sets a name of its own (`{"file": {"name": "files/mine"}}`). Such a name may have been another
+ * account's before that file expired, and its owner would be unknown. The description is the whole body, or its first
+ * part. Every byte is checked once, however the body is divided into chunks.
  */
 export class OwnNameWatcher implements UploadWatcher {
   readonly #scanner = new JsonScanner(description, { foldUnderscores: true, rejectDuplicates: false })
@@ -34,7 +34,7 @@ export class OwnNameWatcher implements UploadWatcher {
     if (text !== undefined) this.#scan(text)
   }
 
-  /** What follows the headers of the first part; undefined while these have not come. */
+  /** What follows the headers of the first part; undefined until these are complete. */
   #behindHead(chunk: Buffer, before: Buffer): Buffer | undefined {
     const begun = Buffer.concat([before, chunk])
     const head = partHead.exec(begun.toString('latin1', 0, headBytesMax))?.[0]
@@ -53,7 +53,7 @@ export class OwnNameWatcher implements UploadWatcher {
       this.#scanner.push(text)
     } catch (error) {
       if (!(error instanceof JsonScanError)) throw error
-      // Behind the description comes what is no JSON. What a server might read in another way is refused.
+      // What follows the description is not JSON. What a server might read differently is refused.
       if (!this.#scanner.hasEnded || error.reason !== 'syntax') {
         throw new GatewayError('body_invalid', `The description of the upload: ${error.message}`, {
           cause: error,

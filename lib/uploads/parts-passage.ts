@@ -8,19 +8,19 @@ import {
 import type { ObjectFacts } from '../money/usage.ts'
 import type { WatchedFile } from './watched-file.ts'
 
-/** What takes a file out of the parts of a body. */
+/** Extracts a file from the parts of a body. */
 interface FileInParts {
   readonly scan: MultipartOptions
-  /** The last byte has come, and the provider does not have it yet. It may throw. */
+  /** The last byte has arrived, and the provider does not have it yet. May throw. */
   check?(parts: MultipartResult): void
-  /** All has come, and the file is what it is. Never rejects. */
+  /** The body is complete: resolves with the facts of the file. Never rejects. */
   measure(): Promise<ObjectFacts>
   /** The upload broke off. */
   abort(): void
 }
 
 /**
- * Watches a body of parts on its way to the provider. One that breaks off in the middle is refused before the
+ * Watches a body of parts on its way to the provider. A body that breaks off in the middle is refused before the
  * provider has seen its end.
  */
 export class PartsPassage implements WatchedFile {
@@ -28,10 +28,10 @@ export class PartsPassage implements WatchedFile {
   readonly #file: FileInParts
   /** Bytes of the body that are still to come. */
   #left: number
-  /** What the file is; undefined while it has not come whole. */
+  /** The facts of the file; undefined until it has arrived completely. */
   facts: Promise<ObjectFacts> | undefined
 
-  /** @param length the body's, where it was announced */
+  /** @param length the body's, if it was announced */
   constructor(boundary: string, length: number | undefined, file: FileInParts) {
     this.#scanner = new MultipartScanner(boundary, file.scan)
     this.#file = file
@@ -43,7 +43,7 @@ export class PartsPassage implements WatchedFile {
     this.#left -= chunk.length
     this.#read(() => {
       this.#scanner.push(chunk)
-      // Of a body of a known length the provider has everything when it has the last byte.
+      // When the length is known, the provider has the whole body once it has the last byte.
       if (this.#left <= 0) this.#finish()
     })
   }

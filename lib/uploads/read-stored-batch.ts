@@ -6,29 +6,28 @@ import type { BatchFacts } from '../money/batch-facts.ts'
 import { askProvider } from '../upstream/ask-provider.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
-/** Longer files become no batch at any provider. */
+/** No provider makes a batch of a longer file. */
 const fileBytesMax = 512 * 1_048_576
 const decodeCaps = { outputBytesMax: fileBytesMax, ratioMax: 1000 }
 const readMs = 120_000
-/** A file that was just put together may not be there at once. */
+/** A file that was just assembled may not be available at once. */
 const waitsMs = [0, 250, 1000]
 
 interface StoredFile {
   readonly chosen: ChosenProvider
   readonly id: string
-  /** As far as it is known. */
+  /** If it is known. */
   readonly bytes: number | undefined
-  /** Ends the reading when the gateway stops. */
+  /** Aborts the reading when the gateway stops. */
   readonly signal: AbortSignal
 }
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 type Attempt = BatchFacts | { readonly failure: string; readonly isFinal: boolean }
 
 /**
- * Reads the input file of a batch out of the provider that keeps it, as it would have been read while it was
- * uploaded: nothing of it is kept but the facts. Never rejects: what stands in the way becomes the problem
- * that a batch of this file is refused with.
+ * Reads the input file of a batch from the provider that stores it, as it would have been read during the upload: only
+ * the facts are kept. Never rejects: a failure becomes the problem that a batch of this file is refused with.
  */
 export async function readStoredBatch(upstreams: Upstreams, file: StoredFile): Promise<BatchFacts> {
   if ((file.bytes ?? 0) > fileBytesMax) return problem(`it is over ${fileBytesMax} bytes`)

@@ -16,7 +16,7 @@ import { PartsPassage } from './parts-passage.ts'
 import { BatchInputReader } from '../dialects/openai/batch-input.ts'
 import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 
-/** What the body is; `file` is one that nothing describes. */
+/** What the body contains; `file` is a file without a description. */
 type Carries = NonNullable<Operation['carriesFile']> | 'file'
 
 export interface UploadContext extends UpstreamsContext {
@@ -25,8 +25,8 @@ export interface UploadContext extends UpstreamsContext {
 }
 
 /**
- * What is known of a file that was put together from parts: all of it when there was one only, else its size,
- * and its type by how it begins. Undefined when a part is not known.
+ * The facts of a file that was assembled from parts: all of them when there was one part only, otherwise its size, and
+ * the type of the first part. Undefined when a part is unknown.
  */
 async function factsOfParts(
   ledger: Pick<Ledger, 'findObject'>,
@@ -50,9 +50,9 @@ async function factsOfParts(
 const partsWanted = 2
 
 /**
- * Measures a file that comes in one request with its description before it (`uploadType=multipart`). What
- * cannot be told apart surely is refused before the provider has seen its end.
- * @param length the body's, where it was announced
+ * Measures a file that arrives in one request with its description before it (`uploadType=multipart`). A body that
+ * cannot be divided with certainty is refused before the provider has seen its end.
+ * @param length the body's, if it was announced
  * @throws GatewayError body_invalid for a type without a boundary
  */
 function watchRelatedFile(contentType: string, length: number | undefined): WatchedFile {
@@ -92,7 +92,7 @@ const fileField = 'file'
 
 /**
  * Measures the file in a form.
- * @param length the form's, where it was announced
+ * @param length the form's, if it was announced
  * @throws GatewayError body_invalid for a form without a boundary
  */
 function watchFormFile(contentType: string, length: number | undefined): WatchedFile {
@@ -116,9 +116,9 @@ class FormFile {
   readonly #meter: UploadMeter = measureUpload()
   readonly #batch = new BatchInputReader()
   #purpose = ''
-  /** Nothing else in the form could be taken for the file. */
+  /** Nothing else in the form could be mistaken for the file. */
   #isSure = true
-  /** Where the first part that is a file begins: others are not looked at. */
+  /** Where the first part that is a file begins: other files are ignored. */
   #fileStart: number | undefined
 
   take(part: MultipartPartHead, bytes: Buffer): void {
@@ -150,14 +150,14 @@ class FormFile {
 /** Measures files while they are uploaded, so that they count where they are used. */
 export class UploadFacts {
   readonly #ledger: Ledger
-  /** Accounts are kept apart. */
+  /** Accounts are isolated from each other. */
   readonly #isStrict: boolean
   readonly #upstreams: Upstreams
   readonly #chunked: ChunkedFiles
   readonly #watched = new WeakMap<Exchange, WatchedFile>()
   readonly #stopped = new AbortController()
 
-  /** @param now milliseconds of a clock that never goes back */
+  /** @param now milliseconds of a monotonic clock */
   constructor(context: UploadContext, now: () => number) {
     this.#ledger = context.ledger
     this.#isStrict = context.config.isolation === 'strict'
@@ -166,7 +166,7 @@ export class UploadFacts {
   }
 
   /**
-   * Before the upload is sent.
+   * Watches an upload before it is sent.
    * @throws GatewayError body_invalid
    */
   watch(exchange: Exchange): void {
@@ -193,7 +193,7 @@ export class UploadFacts {
     sent: { readonly encoding: string; readonly length: number | undefined },
   ): WatchedFile | undefined {
     const file = this.#watcherOf(exchange, carries, { isPlain: false, length: undefined })
-    // A form has to be read to be what it is; a file may be kept as it came.
+    // A form must be read to be understood; a file may be stored compressed.
     return file && new DecodedUpload({ ...sent, mustBeRead: carries === 'form' }, file)
   }
 
@@ -213,7 +213,7 @@ export class UploadFacts {
     return this.#chunked.watch({ id: object?.id ?? '', accountId, headers: rawHeaders, isPlain })
   }
 
-  /** What was measured of an object that the answer names; undefined where nothing was. */
+  /** What was measured of an object that the response names; undefined when nothing was. */
   of(exchange: Exchange, object: NamedObject): Promise<ObjectFacts | undefined> | undefined {
     const { isForBatch, objects } = exchange.get('request')
     if (object.kind === 'upload' && isForBatch === true) return Promise.resolve({ isForBatch })
@@ -223,7 +223,7 @@ export class UploadFacts {
     return this.#ofParts(exchange, object.id, parts)
   }
 
-  /** Of requests in parts nothing was kept: a line may begin in one and end in another, in whatever order. */
+  /** Nothing was kept of requests in parts: a line may begin in one part and end in another, in any order. */
   async #ofParts(
     exchange: Exchange,
     id: string,
@@ -257,16 +257,19 @@ function encodingOf({ request }: Exchange): string {
   return encoding === 'identity' ? '' : encoding
 }
 
-/** The names of the protocol whose body is the file alone. */
+/** The protocol's names for a body that is only the file. */
 const rawNames = new Set(['raw', 'media'])
 
-/** The file comes with the request that begins its upload: no protocol is told, or could be read, that has it come later. */
+/**
+ * The request that begins the upload contains the file: no protocol is named, or could be read, in which it comes
+ * later.
+ */
 export function isWholeUpload(exchange: Exchange): boolean {
   const protocols = toldProtocols(exchange)
   return protocols.length > 0 && protocols.every(name => rawNames.has(name) || name === 'multipart')
 }
 
-/** Said by the header or the query, and by nothing that a server could take for another protocol. */
+/** Named by the header or the query, and by nothing that a server could read as another protocol. */
 function isRawUpload(exchange: Exchange): boolean {
   const protocols = toldProtocols(exchange)
   const isRaw = protocols.every(name => rawNames.has(name))

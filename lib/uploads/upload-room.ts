@@ -7,9 +7,9 @@ import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isWholeUpload } from './upload-facts.ts'
 
-/** An upload takes an hour at most, and OpenAI keeps one in parts for an hour: what is not done by then is never. */
+/** An upload takes an hour at most, and OpenAI keeps one in parts for an hour: it is not finished later. */
 const underWayMs = 2 * 3_600_000
-/** The longest file that a provider takes, for uploads that do not say how long they are. */
+/** The longest file that a provider accepts, for uploads that do not announce their length. */
 const fileBytesMax = { openai: 512 * 1024 ** 2, anthropic: 512 * 1024 ** 2, google: 2 * 1024 ** 3 }
 
 export interface RoomContext {
@@ -18,10 +18,10 @@ export interface RoomContext {
   readonly clock: Clock
 }
 
-/** Bounds what each account has uploaded and its providers keep, at the operator's cost and against his quota. */
+/** Limits what each account has uploaded and its providers store, at the operator's cost and against their quota. */
 export class UploadRoom {
   readonly #context: RoomContext
-  /** What exchanges have set aside that no provider has named yet. */
+  /** Reservations of exchanges that no provider has named yet. */
   readonly #reserved = new WeakMap<Exchange, ProviderObjectName>()
 
   constructor(context: RoomContext) {
@@ -29,7 +29,7 @@ export class UploadRoom {
   }
 
   /**
-   * Sets room aside before the upload is sent.
+   * Reserves space before the upload is sent.
    * @throws GatewayError storage_full, overloaded
    */
   async reserve(exchange: Exchange): Promise<void> {
@@ -42,7 +42,7 @@ export class UploadRoom {
     if (carriesFile === 'bytes' && begun !== undefined) {
       const command =
         headerValue(exchange.request.rawHeaders, 'x-goog-upload-command')?.toLowerCase() ?? 'upload'
-      // What comes of it after all asks for room again.
+      // If more of it comes after all, that reserves space again.
       if (command.includes('cancel')) return await this.#context.ledger.unlistObject(begun)
       if (!command.includes('upload')) return
     }
@@ -50,7 +50,7 @@ export class UploadRoom {
     await this.#reserve(exchange, name, accountId)
   }
 
-  /** The answer names what the upload has become. */
+  /** Renames the reservation when the response names what the upload has become. */
   async keep(
     exchange: Exchange,
     { kind, id, kept }: NamedObject,
@@ -74,7 +74,7 @@ export class UploadRoom {
     this.#reserved.delete(exchange)
   }
 
-  /** Gives back what came to nothing. What was sent whole, and whose answer never came, may be there. */
+  /** Frees the space of a failed upload. One that was sent completely, and whose response never came, may exist. */
   end(exchange: Exchange, outcome: Outcome): Promise<void> | undefined {
     const name = this.#reserved.get(exchange)
     const isUnknown = exchange.wasSent && (outcome.kind === 'aborted' || outcome.kind === 'broken')
@@ -93,12 +93,12 @@ export class UploadRoom {
   }
 }
 
-/** How long the file is at most, as the request says; undefined where it does not. */
+/** How long the file is at most, as the request announces it; undefined when it does not. */
 function toldBytes(exchange: Exchange): number | undefined {
   const { headers, rawHeaders } = exchange.request
   const upload = exchange.find('upload')
   if (upload === undefined) return exchange.get('request').fileBytes
-  // The length of what is compressed says nothing.
+  // The length of a compressed body says nothing about the file's.
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') return undefined
   const { carriesFile } = exchange.get('route').match.operation
   if (carriesFile === 'form' || isWholeUpload(exchange)) return upload.length

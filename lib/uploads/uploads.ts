@@ -2,7 +2,7 @@ import type { Stage } from '../pipeline/plugin.ts'
 import { UploadFacts, type UploadContext } from './upload-facts.ts'
 import { UploadRoom, type RoomContext } from './upload-room.ts'
 
-/** What uploads add to an exchange: their files are measured on their way, known by what they become, and bounded. */
+/** The uploads' stage of an exchange: files are measured on their way, recorded as what they become, and limited. */
 export function uploads(context: UploadContext & RoomContext): Stage {
   const facts = new UploadFacts(context, () => performance.now())
   const room = new UploadRoom(context)

@@ -3,7 +3,7 @@ import type { ObjectFacts } from '../money/usage.ts'
 
 /** A file that is measured while it is uploaded. */
 export interface WatchedFile extends UploadWatcher {
-  /** What the file is; undefined while it has not come whole. Never rejects. */
+  /** The facts of the file; undefined until it has arrived completely. Never rejects. */
   readonly facts: Promise<ObjectFacts> | undefined
   /** The upload broke off. */
   abort(): void
