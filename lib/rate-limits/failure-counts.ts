@@ -2,11 +2,11 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
 
-/** Counts failures by their kind and name, for `forgetMs` from the first on. */
+/** Counts failures by their kind and name, for `forgetMs` from the first one on. */
 export interface FailureCounts {
-  /** Counts one more; returns how many there are with it. */
+  /** Adds one; returns the new count. */
   add(kind: string, name: string, forgetMs: number): Promise<number>
-  /** Counts one less. */
+  /** Subtracts one. */
   takeBack(kind: string, name: string): Promise<void>
   forget(kind: string, name: string): Promise<void>
   /** May be called again. */
@@ -18,7 +18,7 @@ interface Count {
   readonly endsAt: number
 }
 
-/** More names than this are not remembered: the oldest are forgotten first. */
+/** At most this many names are remembered: the oldest are forgotten first. */
 const countsMax = 50_000
 
 /** Counts in the memory of this process. */
@@ -67,14 +67,14 @@ export class MemoryFailureCounts implements FailureCounts {
   }
 }
 
-/** Opens the counts of what fails in the pages: in the database where several nodes may share it. */
+/** Opens the counts of failures in the pages: in the database if several nodes may share it. */
 export async function openFailureCounts(
   { store }: Pick<Config, 'store'>,
   clock: Clock,
   log: Pick<Log, 'warn'>,
 ): Promise<FailureCounts> {
   if (store.kind !== 'postgres') return new MemoryFailureCounts(clock)
-  // Loaded only where it is used, as the store itself.
+  // Loaded only where it is used, like the store itself.
   const { postgresFailureCounts } = await import('./postgres-counts.ts')
   return postgresFailureCounts(store.url, error =>
     log.warn({ error }, 'a connection that counts attempts to sign in was lost'),

@@ -8,17 +8,17 @@ import type { FailureCounts } from './failure-counts.ts'
 
 /**
  * Counts in the store's database, for all of its nodes together. A minute ends by the nodes' clocks.
- * @param onLost told when a connection ends by itself; another is opened
+ * @param onLost called when a connection ends by itself; another is opened
  */
 export function postgresCounters(url: string, clock: Clock, onLost: (error: Error) => void): Counters {
-  // A pool of its own: reports that take long must not keep requests waiting.
+  // A pool of its own: long reports must not keep requests waiting.
   const pool = postgresPool(url, onLost)
   const counter = (keyPrefix: string): MinuteCounter => {
     const limiter = new RateLimiterPostgres({
       storeClient: pool,
       storeType: 'pool',
       keyPrefix,
-      // Made with the store's own tables: the package's has points that are too small for tokens.
+      // Created with the store's own tables: the package's table has points that are too small for tokens.
       tableName: 'rate_counts',
       tableCreated: true,
       points: Number.MAX_SAFE_INTEGER,
@@ -31,10 +31,10 @@ export function postgresCounters(url: string, clock: Clock, onLost: (error: Erro
 
 /**
  * Counts in the store's database, for all of its nodes together and by their clocks.
- * @param onLost told when a connection ends by itself; another is opened
+ * @param onLost called when a connection ends by itself; another is opened
  */
 export function postgresFailureCounts(url: string, onLost: (error: Error) => void): FailureCounts {
-  // A pool of its own: reports that take long must not keep those waiting who sign in.
+  // A pool of its own: long reports must not keep sign-ins waiting.
   const pool = postgresPool(url, onLost)
   const limiter = new RateLimiterPostgres({
     storeClient: pool,
@@ -63,7 +63,7 @@ export function postgresFailureCounts(url: string, onLost: (error: Error) => voi
   }
 }
 
-/** Emails and addresses are not kept beyond what they are needed for. */
+/** Emails and addresses are stored only as long as they are needed. */
 function keyOf(kind: string, name: string): string {
   return `${kind}:${createHash('sha256').update(name).digest('base64url')}`
 }

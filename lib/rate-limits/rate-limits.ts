@@ -4,13 +4,13 @@ import { GatewayError } from '../pipeline/errors.ts'
 
 /** A minute that began with a key's first points. */
 interface Minute {
-  /** Points of the key in it, the ones just added included. */
+  /** The key's points in it, including those just added. */
   readonly points: number
   /** Milliseconds since the epoch. */
   readonly endsAt: number
 }
 
-/** Counts points by key, in minutes. The limiter is where: this node's memory, or the nodes' database. */
+/** Counts points by key, in minutes. The limiter may be in this node's memory or in the nodes' database. */
 export class MinuteCounter {
   readonly #limiter: RateLimiterAbstract
   readonly #clock: Clock
@@ -20,30 +20,30 @@ export class MinuteCounter {
     this.#clock = clock
   }
 
-  /** Adds points, whatever the limit: limits differ by key, and the caller knows them. */
+  /** Adds points, regardless of the limit: limits differ by key, and the caller knows them. */
   async add(key: string, points: number): Promise<Minute> {
     const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(key, points)
     return { points: consumedPoints, endsAt: this.#clock.now() + msBeforeNext }
   }
 
-  /** The minute that is running; undefined when none is. */
+  /** The current minute; undefined when there is none. */
   async find(key: string): Promise<Minute | undefined> {
     const found = await this.#limiter.get(key)
     if (found === null) return undefined
     return { points: found.consumedPoints, endsAt: this.#clock.now() + found.msBeforeNext }
   }
 
-  /** Takes points back out of the minute they were added to. Of a minute that is over nothing is left. */
+  /** Subtracts points from the minute to which they were added. A minute that is over is left alone. */
   async takeBack(key: string, points: number, { endsAt }: Minute): Promise<void> {
     if (points > 0 && this.#clock.now() < endsAt) await this.#limiter.reward(key, points)
   }
 }
 
-/** What is counted by the minute. */
+/** The counts by the minute. */
 export interface Counters {
   readonly requests: MinuteCounter
   readonly tokens: MinuteCounter
-  /** Once, when nothing is counted any more. */
+  /** Called once, when nothing is counted any more. */
   close?(): Promise<void>
 }
 
@@ -54,23 +54,23 @@ export function memoryCounters(clock: Clock): Counters {
   return { requests: counter(), tokens: counter() }
 }
 
-/** What a key may do at most; absent means no limit. */
+/** The limits of a key; absent means no limit. */
 export interface Limits {
   readonly requestsPerMinute?: number | undefined
   readonly tokensPerMinute?: number | undefined
   readonly concurrentRequests?: number | undefined
 }
 
-/** A request that was let in. */
+/** A request that was admitted. */
 export interface Admission {
   /**
-   * Frees its slot and puts the tokens it really used in the place of those set aside; undefined keeps
-   * these. Called once.
+   * Frees its slot and replaces the reserved tokens with those it really used; undefined keeps the reserved ones.
+   * Called once.
    */
   end(tokensUsed: number | undefined): Promise<void>
 }
 
-/** What a key has taken of its limits; the ends are milliseconds since the epoch, absent when nothing was taken. */
+/** How much of its limits a key has used; the ends are milliseconds since the epoch, absent when nothing was used. */
 export interface TakenOfLimits {
   readonly requests: number
   readonly requestsUntil: number | undefined
@@ -80,20 +80,20 @@ export interface TakenOfLimits {
   readonly concurrentRequests: number
 }
 
-/** Counts what keys take of their limits, in this process or in another. */
+/** Counts how much of their limits keys use, in this process or in another. */
 export interface RateLimiting {
-  /** What a key has taken by now. */
+  /** How much a key has used by now. */
   taken(key: string): Promise<TakenOfLimits>
   /**
-   * @param tokens what the request may come to use; more than the limit counts as all of it, so that no
-   * request is too large for ever
-   * @throws GatewayError rate_limited; what the request took of other limits is given back. overloaded when the
-   * nodes' database cannot count
+   * @param tokens the most that the request may use; more than the limit counts as all of it, so that no request is too
+   * large for ever
+   * @throws GatewayError rate_limited; what the request used of other limits is returned. overloaded when the nodes'
+   * database cannot count
    */
   admit(key: string, limits: Limits, tokens: number): Promise<Admission>
 }
 
-/** Lets requests in as long as their key is within its limits. Slots are counted on this node. */
+/** Admits requests as long as their key is within its limits. Slots are counted on this node. */
 export class RateLimits implements RateLimiting {
   readonly #clock: Clock
   readonly #counters: Counters
@@ -105,7 +105,7 @@ export class RateLimits implements RateLimiting {
     this.#counters = counters
   }
 
-  /** Requests of this key that are let in and not over. */
+  /** Admitted requests of this key that are not over. */
   openRequests(key: string): number {
     return this.#openRequests.get(key) ?? 0
   }
@@ -124,7 +124,7 @@ export class RateLimits implements RateLimiting {
     }
   }
 
-  /** Resolves when the requests that have ended have given back what they did not use. */
+  /** Resolves when the requests that have ended have returned what they did not use. */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#ending)
   }

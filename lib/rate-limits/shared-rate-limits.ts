@@ -11,12 +11,12 @@ interface GatewayParts {
 
 interface Shared {
   readonly limits: RateLimiting
-  /** When nobody uses them any more. */
+  /** Called when no caller uses them any more. */
   close(): Promise<void>
   users: number
 }
 
-/** One count for a gateway, also when its config is read again: open requests stay open then. */
+/** One count for a gateway, even when its config is reloaded: open requests stay open then. */
 const byGateway = new WeakMap<PipelineBus, Shared>()
 
 /**
@@ -49,19 +49,19 @@ export async function returnRateLimits({ bus }: Pick<GatewayParts, 'bus'>): Prom
   await shared.close()
 }
 
-/** Has a gateway's requests counted elsewhere, from its start on. */
+/** Lets a gateway's requests be counted elsewhere, from its start on. */
 export function lendRateLimits(bus: PipelineBus, limits: RateLimiting): void {
   byGateway.set(bus, { limits, close: () => Promise.resolve(), users: 1 })
 }
 
-/** The counts for looking at; undefined when nothing is counted. */
+/** The counts for reading only; undefined when nothing is counted. */
 export function findRateLimits(bus: PipelineBus): RateLimiting | undefined {
   return byGateway.get(bus)?.limits
 }
 
 async function openCounters({ config, bus, clock }: GatewayParts): Promise<Counters> {
   if (config.store.kind !== 'postgres') return memoryCounters(clock)
-  // Loaded only where it is used, as the store itself.
+  // Loaded only where it is used, like the store itself.
   const { postgresCounters } = await import('./postgres-counts.ts')
   return postgresCounters(config.store.url, clock, error => bus.emit('alarm', 'rate_counts_lost', { error }))
 }
