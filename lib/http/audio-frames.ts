@@ -1,5 +1,5 @@
 export const flacHeaderBytesMax = 16
-/** Hertz by the code in a frame's header; 0 stands for the rate of the stream. */
+/** Hertz by the code in a frame's header; 0 means the rate of the stream. */
 const rates = [0, 88_200, 176_400, 192_000, 8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000]
 const crc8 = Uint8Array.from({ length: 256 }, (_, value) => {
   let crc = value
@@ -7,7 +7,10 @@ const crc8 = Uint8Array.from({ length: 256 }, (_, value) => {
   return crc
 })
 
-/** How long the frame of FLAC plays that begins here; undefined where none does: the checksum of its header has to be right, as players want it. */
+/**
+ * How long the FLAC frame that starts here plays; undefined where there is none. Like players, it requires that the
+ * checksum of the frame's header is right.
+ */
 export function flacFrameSeconds(bytes: Buffer, at: number, streamRate: number): number | undefined {
   const third = bytes[at + 2] as number
   const fourth = bytes[at + 3] as number
@@ -33,12 +36,12 @@ export function flacFrameSeconds(bytes: Buffer, at: number, streamRate: number):
   return crc === bytes[next] ? samples / (rate === 0 ? streamRate : rate) : undefined
 }
 
-/** The bytes of the frame's number, which is written as UTF-8 is. */
+/** The length of the frame's number, which has UTF-8's encoding. */
 function numberBytes(first: number): number {
   return first < 0xc0 ? 1 : Math.min(7, Math.clz32(~(first << 24)))
 }
 
-/** So many bytes tell what a frame of MPEG audio or of AAC is. */
+/** How many bytes identify a frame of MPEG audio or of AAC. */
 export const frameHeaderBytes = 8
 const adtsRates = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
 const mpegRates = [44100, 48000, 32000]
@@ -56,14 +59,14 @@ const bitrates: readonly (readonly (readonly number[])[])[] = [
   ],
 ]
 
-/** A frame of a row of them without a container. */
+/** One of a row of frames without a container. */
 interface Frame {
   readonly bytes: number
   readonly seconds: number
   readonly isAac: boolean
 }
 
-/** How long the frames of MPEG audio play that stand here one behind another; 0 where none does. */
+/** How long the consecutive MPEG audio frames that start here play; 0 where there is none. */
 export function mpegFramesSeconds(bytes: Buffer, start: number, end: number): number {
   let seconds = 0
   let at = start
@@ -76,7 +79,7 @@ export function mpegFramesSeconds(bytes: Buffer, start: number, end: number): nu
   return at < end && at >= bytes.length ? (seconds * (end - start)) / (at - start) : seconds
 }
 
-/** The frame of MPEG audio, or of AAC in ADTS, that begins here; undefined where none does. */
+/** The frame of MPEG audio, or of AAC in ADTS, that starts here; undefined where there is none. */
 export function frameAt(bytes: Buffer, at: number): Frame | undefined {
   const second = bytes[at + 1] as number
   if (bytes[at] !== 0xff || (second & 0xe0) !== 0xe0) return undefined

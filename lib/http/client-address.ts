@@ -14,8 +14,8 @@ export function addressList(entries: readonly string[]): BlockList {
 }
 
 /**
- * The client's address of a request: the connection's, or behind trusted proxies the last one in X-Forwarded-For that no
- * trusted proxy wrote. What a client puts there itself is never believed.
+ * The client's address of a request: the connection's, or behind trusted proxies the last one in X-Forwarded-For that
+ * no trusted proxy wrote. Entries that a client adds itself are never trusted.
  */
 export function addressOf({ socket, headers }: IncomingMessage, trusted: BlockList): string {
   const forwardedFor = headers['x-forwarded-for']
@@ -33,7 +33,7 @@ export function addressOf({ socket, headers }: IncomingMessage, trusted: BlockLi
   return address
 }
 
-/** Whose a connection is: its network's, and nobody else's where a trusted proxy has many behind it. */
+/** The owner of a connection: its network, or the connection itself where a trusted proxy relays many clients. */
 export function ownerOfConnection(socket: Socket, trusted: BlockList): unknown {
   const { remoteAddress = '' } = socket
   return isFromProxy(remoteAddress, trusted) ? socket : networkOf(plainAddress(remoteAddress))
@@ -44,7 +44,7 @@ export function isFromProxy(remoteAddress: string, trusted: BlockList): boolean 
   return isListed(trusted, plainAddress(remoteAddress))
 }
 
-/** Whether an address is in a list; what is no address never is. */
+/** Whether an address is in a list; false for an invalid address. */
 export function isListed(list: BlockList, address: string): boolean {
   return isIP(address) !== 0 && list.check(address, familyOf(address))
 }
@@ -54,8 +54,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
- * Whose requests are counted together: of IPv6 addresses the first half, since a single line has all of the addresses
- * behind it.
+ * The network whose requests are counted together: the first half of an IPv6 address, since a single line has all of
+ * the addresses below it.
  */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
@@ -67,7 +67,7 @@ export function networkOf(address: string): string {
   return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
-/** An address without what tells the clients of one network apart: `203.0.113.0`, `2001:db8:1::`. */
+/** An address without the part that identifies a client in its network: `203.0.113.0`, `2001:db8:1::`. */
 export function truncatedAddress(address: string): string {
   if (isIP(address) !== 6) return address.replace(/\d+$/, '0')
   return networkOf(address).replace(/:[^:]+::\/64$/, '::')

@@ -14,22 +14,22 @@ interface DecodeCaps {
   readonly ratioMax: number
 }
 
-/** Undoes a content-encoding piece by piece. Never throws: what cannot be decoded sets `isBroken`. */
+/** Decodes a content-encoding piece by piece. Never throws: input that cannot be decoded sets `isBroken`. */
 export interface Decoder {
-  /** The input was damaged, cut short or beyond the caps; what was decoded before has been delivered. */
+  /** The input was damaged, truncated or beyond the caps; earlier output has been delivered. */
   readonly isBroken: boolean
-  /** Bytes that were written and wait for their turn. */
+  /** Bytes that were written and are not decoded yet. */
   readonly waitingBytes: number
-  /** Resolves when what this chunk decodes to has been delivered; undefined when it already has been. */
+  /** Resolves when the output of this chunk has been delivered; undefined when it already has been. */
   write(chunk: Buffer): void | Promise<void>
   /** Resolves when all output has been delivered. */
   end(): Promise<void>
 }
 
-/** Small inputs of long runs are normal: the ratio counts only from here. */
+/** Small inputs of long runs are normal: the ratio is checked only from this size on. */
 const ratioFreeBytes = 1_048_576
 
-/** A decoder for one content-encoding, or undefined where the encoding is not known. */
+/** A decoder for one content-encoding, or undefined where the encoding is unknown. */
 export function createDecoder(
   encoding: string,
   onData: (chunk: Buffer) => void,
@@ -53,7 +53,7 @@ export function createDecoder(
   }
 }
 
-/** Servers send `deflate` with the zlib header of RFC 9110 or without; the method nibble tells. */
+/** Servers send `deflate` with the zlib header of RFC 9110 or without it; the method nibble shows which. */
 function createAnyInflate(first: Buffer): Transform {
   return ((first[0] ?? 0) & 0x0f) === 0x08 ? createInflate() : createInflateRaw()
 }
@@ -77,8 +77,8 @@ class IdentityDecoder implements Decoder {
 }
 
 /**
- * Gives its stream one piece at a time, and gathers what comes meanwhile into the next: a response in pieces of a byte
- * would take up a thousand times its size in the stream's queue.
+ * Writes one piece at a time to its stream, and joins what arrives meanwhile into the next: a response in pieces of one
+ * byte would take a thousand times its size in the stream's queue.
  */
 class StreamDecoder implements Decoder {
   readonly #create: (first: Buffer) => Transform
@@ -88,11 +88,11 @@ class StreamDecoder implements Decoder {
   #inputBytes = 0
   #outputBytes = 0
   isBroken = false
-  /** Called back when the piece that is decoded has been; undefined while there is none. */
+  /** Called when the current piece has been decoded; undefined while there is none. */
   #done: (() => void) | undefined
   #gathered: Buffer[] = []
   waitingBytes = 0
-  /** Of what is gathered. */
+  /** Resolves when the gathered pieces have been delivered. */
   #next: PromiseWithResolvers<void> | undefined
 
   constructor(create: (first: Buffer) => Transform, onData: (chunk: Buffer) => void, caps: DecodeCaps) {
@@ -150,7 +150,7 @@ class StreamDecoder implements Decoder {
     stream.on('error', () => {
       this.isBroken = true
     })
-    // A stream that fails never calls back for the chunk it failed on.
+    // A stream that fails never calls back for the chunk on which it failed.
     stream.on('close', () => this.#done?.())
     return stream
   }

@@ -5,46 +5,46 @@ const carriageReturn = 0x0d
 const colon = 0x3a
 const space = 0x20
 const noBytes = Buffer.alloc(0)
-/** Two line ends of two bytes each show whether an event has ended, whatever is before them. */
+/** Two line ends of two bytes each show whether an event has ended, whatever precedes them. */
 const tellingBytes = 4
 
-/** Where in a stream the splitter is. */
+/** The splitter's position in a stream. */
 const places = { betweenEvents: 0, lineStart: 1, inLine: 2 } as const
 
 interface EventSink {
-  /** A whole event with the blank line behind it, which the last event of a stream may lack. */
+  /** A whole event with its blank line, which the last event of a stream may lack. */
   onEvent(event: Buffer): void
-  /** A piece of an event that is longer than is kept, as it came. */
+  /** A piece of an event that is too long to be kept, as received. */
   onLongEvent(piece: Buffer): void
 }
 
 /**
- * Finds the ends of the events of a stream (WHATWG HTML, 9.2.5), whatever the chunks and the line ends. An event that
- * lies within one chunk is passed on without a copy. A CR at the end of a chunk may be half of a line end, so its event
- * waits for the next chunk.
+ * Finds the ends of the events of a stream (WHATWG HTML, 9.2.5), whatever the chunks and the line ends. An event within
+ * one chunk is passed on without a copy. A CR at the end of a chunk may be half of a line end, so its event waits for
+ * the next chunk.
  */
 export class EventSplitter {
   readonly #sink: EventSink | undefined
   readonly #eventBytesMax: number
-  /** The event under way; each byte is looked at once, however finely it was cut. */
+  /** The current event; each byte is scanned once, however finely the stream was cut. */
   #held: PieceList | undefined
   #heldBytes = 0
-  /** The event under way is too long, and passed on as it comes. */
+  /** The current event is too long, and passed on as it arrives. */
   #isLong = false
   #place: (typeof places)[keyof typeof places] = places.betweenEvents
-  /** The last byte was a CR, to whose line end an LF may belong. */
+  /** The last byte was a CR, whose line end may include an LF. */
   #isFeedDue = false
 
   /**
    * @param sink absent where bytes are followed and not split
-   * @param eventBytesMax longer events are not kept until they are whole
+   * @param eventBytesMax longer events are not kept until they are complete
    */
   constructor(sink?: EventSink, eventBytesMax = 0) {
     this.#sink = sink
     this.#eventBytesMax = eventBytesMax
   }
 
-  /** No event is under way: another one may be put here. */
+  /** Whether the stream is between events, so that another event may be inserted. */
   get isBetweenEvents(): boolean {
     return this.#place === places.betweenEvents && !this.#isFeedDue
   }
@@ -68,7 +68,7 @@ export class EventSplitter {
     this.#hold(bytes, eventStart, bytes.length)
   }
 
-  /** Reads past bytes that are not to be split, to know whether an event ends with them. */
+  /** Reads bytes that are not to be split, to know whether an event ends with them. */
   follow(bytes: Buffer): void {
     if (bytes.length >= tellingBytes) {
       this.#place = places.inLine
@@ -83,18 +83,18 @@ export class EventSplitter {
     }
   }
 
-  /** Passes on what is left when the stream has ended. */
+  /** Passes on what is left at the end of the stream. */
   end(): void {
     if (this.#heldBytes > 0) this.#endEvent(noBytes, 0, 0)
   }
 
-  /** @param hasBytes this chunk has bytes of the line that ends; those before it may have some too */
+  /** @param hasBytes this chunk has bytes of the line that ends; earlier chunks may have some too */
   #endLine(hasBytes: boolean): void {
     const isBlank = !hasBytes && this.#place !== places.inLine
     this.#place = isBlank ? places.betweenEvents : places.lineStart
   }
 
-  /** @returns where the next event begins */
+  /** @returns where the next event starts */
   #endEvent(bytes: Buffer, start: number, end: number): number {
     if (this.#heldBytes === 0 && !this.#isLong && end - start <= this.#eventBytesMax) {
       this.#sink?.onEvent(part(bytes, start, end))
@@ -128,11 +128,11 @@ function part(bytes: Buffer, start: number, end: number): Buffer {
 
 interface LineEnd {
   readonly end: number
-  /** Where the next line begins. */
+  /** Where the next line starts. */
   readonly next: number
 }
 
-/** One event with JSON for its data: line breaks, which JSON has between its tokens alone, become blanks. */
+/** An event with JSON as its data: line breaks, which JSON has only between tokens, become spaces. */
 export function eventOf(json: Buffer): Buffer {
   const event = Buffer.concat([Buffer.from('data: '), json, Buffer.from('\n\n')])
   const end = event.length - 2
@@ -143,12 +143,12 @@ export function eventOf(json: Buffer): Buffer {
   return event
 }
 
-/** Where a line of data is in its event. */
+/** The position of a data line in its event. */
 interface DataLine {
   readonly start: number
   readonly valueStart: number
   readonly end: number
-  /** Where the next line begins. */
+  /** Where the next line starts. */
   readonly next: number
 }
 
@@ -156,9 +156,9 @@ export interface EventFields {
   /** Empty where the stream gives none. */
   readonly name: string
   readonly data: Buffer
-  /** The only line of data; undefined where there are several. */
+  /** The only data line; undefined where there are several. */
   readonly line: DataLine | undefined
-  /** Where the blank line begins, or the event ends that lacks it. */
+  /** Where the blank line starts, or the end of an event without one. */
   readonly linesEnd: number
 }
 
@@ -183,7 +183,7 @@ export function readEvent(event: Buffer): EventFields | undefined {
   return { name, data: event.subarray(only.valueStart, only.end), line: only, linesEnd }
 }
 
-/** The values of several lines of data with line feeds between them. An event may have millions of empty ones. */
+/** The values of several data lines joined by line feeds. An event may have millions of empty ones. */
 function joinedData(event: Buffer): Buffer {
   const data = Buffer.allocUnsafe(event.length)
   let length = 0
@@ -202,7 +202,7 @@ interface Line {
   readonly next: number
 }
 
-/** The last of them may lack its end. */
+/** The last line may lack its end. */
 function* linesOf(event: Buffer): Generator<Line, void> {
   let start = 0
   for (const { end, next } of lineEnds(event)) {

@@ -1,12 +1,12 @@
 /**
- * Fields that say how a message is framed, routed, kept or read, or who may have it: a recipient has acted on
- * them before it sees a trailer, so they may not stand there (RFC 9110 section 6.5.1).
+ * Fields that control framing, routing, caching, authentication or the interpretation of a message: a recipient has
+ * acted on them before it sees a trailer, so they must not be trailers (RFC 9110 section 6.5.1).
  */
 const notInTrailers =
   /^(?:age|authorization|cache-control|content-.*|date|expires|host|location|max-forwards|pragma|retry-after|vary|warning|www-authenticate)$/i
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Whether a client reads trailers, as it says by `TE: trailers` (RFC 9110 section 10.1.4). */
+/** Whether a client reads trailers, which it declares by `TE: trailers` (RFC 9110 section 10.1.4). */
 function acceptsTrailers(rawRequestHeaders: readonly string[]): boolean {
   return headerValues(rawRequestHeaders, 'te').some(value =>
     value.split(',').some(coding => /^\s*trailers\s*(?:;|$)/i.test(coding)),
@@ -14,8 +14,8 @@ function acceptsTrailers(rawRequestHeaders: readonly string[]): boolean {
 }
 
 /**
- * What goes on of an answer's trailers to a client with these headers; flat, undefined when there is nothing.
- * They are never made into headers.
+ * The trailers of a response that are relayed to a client with these headers; flat, undefined when there are none. They
+ * are never merged into headers.
  */
 export function responseTrailers(
   raw: readonly Buffer[] | undefined,
@@ -32,16 +32,16 @@ export function responseTrailers(
   return passed.length > 0 ? passed : undefined
 }
 
-/** Headers as they came: name, value, name, value, with case, order and duplicates kept. */
+/** Headers as received: name, value, name, value, with case, order and duplicates kept. */
 type RawHeaders = readonly string[]
 
-/** RFC 9110 section 7.6.1, and what old proxies send. */
+/** RFC 9110 section 7.6.1, and those that old proxies send. */
 const hopByHop = `connection http2-settings keep-alive proxy-authenticate proxy-authentication-info
     proxy-authorization proxy-connection te trailer transfer-encoding upgrade`.split(/\s+/)
 
 const droppedFromRequests = new Set([
   ...hopByHop,
-  // Framing and the target are ours.
+  // The gateway sets framing and the target itself.
   'content-length',
   'expect',
   'host',
@@ -57,9 +57,9 @@ const droppedFromRequests = new Set([
   'openai-project',
   'x-dashscope-workspace',
   'x-goog-user-project',
-  // Google would send an answer in base64, in which no usage is found.
+  // Google would send a response in base64, in which no usage is found.
   'x-goog-encode-response-if-executable',
-  // Where the client is stays between the client and us.
+  // The client's address and location are not disclosed to the provider.
   'cdn-loop',
   'cf-connecting-ip',
   'cf-connecting-ipv6',
@@ -78,7 +78,7 @@ const droppedFromRequests = new Set([
   'x-envoy-external-address',
   'x-original-forwarded-for',
   'x-original-host',
-  // Some servers take these for the path in place of the one that was checked.
+  // Some servers use these as the path instead of the one that was checked.
   'x-original-uri',
   'x-original-url',
   'x-rewrite-url',
@@ -88,9 +88,9 @@ const droppedFromRequests = new Set([
 const droppedFromResponses = new Set([
   ...hopByHop,
   'content-length',
-  // It would send the client past the gateway.
+  // It would make the client bypass the gateway.
   'alt-svc',
-  // Browsers would take these for what the gateway's own site says, some for all of its domain.
+  // Browsers would apply these to the gateway's own site, and some to all of its domain.
   'accept-ch',
   'clear-site-data',
   'content-security-policy',
@@ -122,7 +122,7 @@ const droppedFromResponses = new Set([
   'use-as-dictionary',
   'x-permitted-cross-domain-policies',
   'x-sourcemap',
-  // A cache in front would keep one customer's response for others.
+  // A cache in front would store one customer's response and serve it to others.
   'cache-tag',
   'cdn-cache-control',
   'cloudflare-cdn-cache-control',
@@ -130,16 +130,16 @@ const droppedFromResponses = new Set([
   'edge-control',
   'surrogate-control',
   'surrogate-key',
-  // A server in front would send a file of its own, or ask another one, in place of the response.
+  // A server in front would send a file of its own, or the response of another server, instead.
   'x-litespeed-location',
   'x-reproxy-url',
   'x-sendfile',
   'x-sendfile-type',
   'x-sendfile2',
-  // The provider's edge would follow our other clients by it.
+  // The provider's edge could track our other clients with it.
   'set-cookie',
   'set-cookie2',
-  // Whose account at the provider this is.
+  // These identify our account at the provider.
   'anthropic-organization-id',
   'anthropic-workspace-id',
   'openai-organization',
@@ -150,32 +150,32 @@ const droppedFromResponses = new Set([
 /** RFC 3986 section 3.2, without a user; empty where a target has none. */
 const hostValue = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
-/** What decides on how a request is read: given twice, servers differ on which one counts. */
+/** Headers that decide how a request is read: servers differ on which one counts when there are two. */
 const singleHeaders =
   `Host Content-Length Transfer-Encoding Content-Type Content-Encoding X-Goog-Upload-Command
     X-Goog-Upload-Offset X-Goog-Upload-Protocol`.split(/\s+/)
-/** No two are as long as each other, so a name's length tells which one it may be. */
+/** All lengths are different, so a name's length shows which one it may be. */
 const singleByLength = new Map(singleHeaders.map(name => [name.length, name]))
 
-/** Servers behind CGI take `_` for `-`, so that such a name could be any of those that are dropped. */
+/** Servers behind CGI treat `_` as `-`, so that such a name could be any of those that are dropped. */
 const droppedRequestNames = /^x-forwarded-|_/
-/** Whose pages may read an answer is for the operator to say. */
+/** The operator decides which origins' pages may read a response. */
 const droppedResponseNames = /^(?:access-control-|x-accel-|x-goog-upload-header-|x-lighttpd-)/
 
 const ownKey = /\bgw-[\w-]{43}/
 
-/** What goes on to the provider: everything but hop-by-hop, credentials, framing and the client's place. */
+/** The headers for the provider: everything but hop-by-hop, credentials, framing and the client's location. */
 export function requestHeaders(raw: RawHeaders): string[] {
-  // Clients send keys in headers of their own, too.
+  // Clients also send keys in headers of their own.
   return pass(raw, droppedFromRequests, droppedRequestNames, ownKey)
 }
 
-/** What goes on to the client: everything but hop-by-hop, framing, cookies and the provider account's ids. */
+/** The headers for the client: everything but hop-by-hop, framing, cookies and the provider account's ids. */
 export function responseHeaders(raw: RawHeaders): string[] {
   return pass(raw, droppedFromResponses, droppedResponseNames)
 }
 
-/** Headers as undici has them, read as latin1, so that every byte of a value survives. */
+/** undici's raw headers, decoded as latin1, so that every byte of a value survives. */
 export function latin1Headers(raw: readonly Buffer[]): string[] {
   return raw.map(part => part.toString('latin1'))
 }
@@ -197,7 +197,7 @@ export function headerValues(raw: RawHeaders, name: string): string[] {
   return values
 }
 
-/** Two parsers could disagree on where such a request ends, whom it is for or how it is read; why it is 400. */
+/** Why two parsers could disagree on where a request ends, its target or how it is read, for a 400; else undefined. */
 export function checkFraming(raw: RawHeaders): string | undefined {
   const seen = new Set<string>()
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -218,7 +218,7 @@ export function checkFraming(raw: RawHeaders): string | undefined {
     return 'The request has both Content-Length and Transfer-Encoding.'
   const hopNames = connectionNames(raw)
   const kept = hopNames && singleHeaders.find(name => hopNames.includes(name.toLowerCase()))
-  // The provider would not get what the body was read by here.
+  // The provider would not receive a header that decided how the body was read here.
   return kept === undefined ? undefined : `Connection names ${kept}, which is not for one hop alone.`
 }
 
@@ -258,7 +258,7 @@ function isNamed(name: string, lower: string): boolean {
   return name.length === lower.length && name.toLowerCase() === lower
 }
 
-/** Whether a key of ours stands in a text. */
+/** Whether a text contains a key of ours. */
 export function holdsOwnKey(text: string): boolean {
   return text.includes('gw-') && ownKey.test(text)
 }

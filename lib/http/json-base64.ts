@@ -5,13 +5,13 @@ const headBytesMax = 4096
 const fileIdCharactersMax = 256
 const schemeCharactersMax = 32
 const fileId = /^(?:file[-_]|(?:\/?v\d\w{0,8}\/)?files\/)/
-/** One for all, since there may be thousands of addresses. */
+/** Shared, since there may be thousands of addresses. */
 const noBytes = Buffer.alloc(0)
 const scratch = Buffer.allocUnsafe(stagingBytes)
 
 /**
- * Measures base64 (or a data URL) that comes in pieces, keeping its first decoded bytes only. Decoding is
- * native, into a scratch buffer: Node skips what is not base64, so a short result means invalid text.
+ * Measures base64 (or a data URL) that arrives in pieces, keeping only its first decoded bytes. Decoding is native,
+ * into a scratch buffer: Node skips characters that are not base64, so a short result means invalid text.
  */
 export class Base64Meter {
   readonly #staging = Buffer.allocUnsafe(stagingBytes)
@@ -27,7 +27,7 @@ export class Base64Meter {
   #isDataUrl = false
   #declaredType: string | undefined
 
-  /** Begins a new text. `onBytes` gets the decoded bytes; they are good during the call only. */
+  /** Begins a new text. `onBytes` gets the decoded bytes, which are valid only during the call. */
   begin(onBytes?: (bytes: Buffer) => void): void {
     this.#onBytes = onBytes
     this.#staged = 0
@@ -53,7 +53,7 @@ export class Base64Meter {
     }
   }
 
-  /** One UTF-16 unit that the document spells with an escape; PHP writes every slash as `\/`. */
+  /** Adds one UTF-16 unit that the document writes as an escape; PHP writes every slash as `\/`. */
   writeCharacter(code: number): void {
     if (this.#staged > stagingBytes - 3) this.#flush(false)
     if (code <= 0x7f) this.#staging[this.#staged++] = code
@@ -80,7 +80,7 @@ export class Base64Meter {
       this.#readPrefix(isLast)
     }
     const staged = this.#staged
-    // All pieces but the last have to be whole groups of four; a cut prefix leaves an odd rest.
+    // All pieces but the last must be whole groups of four; removing a prefix leaves an odd rest.
     const count = isLast ? staged : staged - (staged % 4)
     if (!this.#isUrl) this.#decode(count, isLast)
     if (count < staged) this.#staging.copyWithin(0, count, staged)
@@ -120,18 +120,18 @@ export class Base64Meter {
     this.#onBytes?.(scratch.subarray(0, expected))
   }
 
-  /** `data:image/png;base64,...` loses its prefix; an address or a file's id is not measured. */
+  /** Removes the prefix `data:image/png;base64,`; an address or a file's id is not measured. */
   #readPrefix(isWhole: boolean): void {
     const start = this.#blanks()
     const scheme = this.#staging.toString('latin1', start, Math.min(start + 5, this.#staged))
     const isData = scheme.toLowerCase() === 'data:'
     if (!isData) {
-      // No address is longer than what is staged; with its colon it is no base64 either.
+      // No address is longer than the staging buffer; a text with a colon is not base64 either.
       this.#isUrl = isWhole && (this.#hasScheme(start) || this.#isFileId(start))
       if (this.#isUrl) this.#address = this.#staging.toString('utf8', start, this.#staged).trimEnd()
       return
     }
-    // Blanks before it are no part of a data URL: its provider would not know it.
+    // White space before a data URL is not part of one: its provider would not recognise it.
     if (start > 0) {
       this.#isValid = false
       return
@@ -144,14 +144,14 @@ export class Base64Meter {
       .split(';', 16)
       .map(part => part.trim().toLowerCase())
     if (type !== '') this.#declaredType = type
-    // RFC 2397 allows percent-encoded data as well; no provider takes it.
+    // RFC 2397 allows percent-encoded data as well; no provider accepts it.
     if (comma === -1 || parameters.at(-1) !== 'base64') this.#isValid = false
     const rest = Math.min(this.#staged, prefixEnd + 1)
     this.#staging.copyWithin(0, rest, this.#staged)
     this.#staged -= rest
   }
 
-  /** Those who fetch an address pass over blanks before it. */
+  /** Skips white space: providers ignore it before an address that they fetch. */
   #blanks(): number {
     let start = 0
     while (start < this.#staged && (this.#staging[start] as number) <= 0x20) start++

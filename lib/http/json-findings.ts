@@ -14,8 +14,8 @@ export interface OpenFinding {
 }
 
 /**
- * Findings in the order in which their values begin, and the bytes of those that are kept. Of a chunk that
- * has gone by, only what a kept value still needs is held.
+ * Findings in the order in which their values start, and the bytes of those that are kept. Of earlier chunks, only the
+ * bytes that a kept value needs are held.
  */
 export class JsonFindings {
   readonly #valueBytesMax: number
@@ -51,14 +51,14 @@ export class JsonFindings {
     return finding
   }
 
-  /** What stands in a text that has not ended. */
+  /** Adds a finding inside a text that has not ended. */
   add(name: string, path: string, start: number, text: string): void {
     const finding = this.begin(name, 'span', path, 'string', start)
     finding.end = start
     finding.raw = Buffer.from(JSON.stringify(text))
   }
 
-  /** The value ended before offset `end`; `chunk` is the current one and begins at `chunkStart`. */
+  /** The value ended before offset `end`; `chunk` is the current chunk and starts at `chunkStart`. */
   finish(finding: OpenFinding, end: number, chunk: Buffer, chunkStart: number): void {
     finding.end = end
     if (this.#open.at(-1) !== finding) return
@@ -68,7 +68,7 @@ export class JsonFindings {
     if (this.#open.length === 0) this.#held?.take()
   }
 
-  /** The chunk goes away: what open values need of it is copied. */
+  /** Copies what open values need from a chunk that is about to be released. */
   leave(chunk: Buffer, chunkStart: number): void {
     const outermost = this.#open[0]
     if (outermost === undefined) return
@@ -78,14 +78,14 @@ export class JsonFindings {
     this.#held.push(Buffer.from(chunk.subarray(from)))
   }
 
-  /** Hands over, and forgets, the findings of values of this name that are whole, and of what stands in them. */
+  /** Removes and returns the complete values of this name, with the findings inside them. */
   takeWhole(name: string): readonly Finding[] {
     const taken: OpenFinding[] = []
     const kept: OpenFinding[] = []
     let end = -1
     for (const [index, finding] of this.all.entries()) {
       if (finding.start >= end && finding.name === name) {
-        // Nothing behind it can be whole.
+        // Nothing after it can be complete.
         if (finding.end === -1) {
           kept.push(...this.all.slice(index))
           break
@@ -98,7 +98,7 @@ export class JsonFindings {
     return taken
   }
 
-  /** Hands over, and forgets, the findings before the first of a value that has not ended. */
+  /** Removes and returns the findings before the first value that has not ended. */
   takeEnded(): readonly Finding[] {
     let count = 0
     while (count < this.all.length && this.all[count]?.end !== -1) count += 1

@@ -1,7 +1,7 @@
 import type { OpenFinding } from './json-findings.ts'
 import type { KeyTable, Member, Plan } from './json-plan.ts'
 
-/** Where in RFC 8259's grammar a scan stands. Up to `endExpected`, it stands between tokens. */
+/** The states of a scan in RFC 8259's grammar. Up to `endExpected`, the scan is between tokens. */
 export const valueExpected = 0
 export const valueOrCloseExpected = 1
 export const keyExpected = 2
@@ -22,15 +22,15 @@ const expectations = [
   'nothing more',
 ]
 
-/** Why a document is not scanned to its end. */
+/** Why a document was not scanned to its end. */
 export type JsonScanReason = 'syntax' | 'too_deep' | 'duplicate' | 'cut_off' | 'value_too_large' | 'too_many'
 
-/** Why a document was refused. The message names the place and what to do, and may be shown to the caller. */
+/** Why a document was refused. The message gives the position and what to do, and may be shown to the caller. */
 export class JsonScanError extends Error {
   readonly reason: JsonScanReason
   /** `messages[3].content`; empty at the top level. */
   readonly path: string
-  /** The byte of the document at which the scan stopped. */
+  /** The offset in the document at which the scan stopped. */
   readonly offset: number
 
   constructor(reason: JsonScanReason, path: string, offset: number, message: string) {
@@ -42,7 +42,7 @@ export class JsonScanError extends Error {
   }
 }
 
-/** What is wrong with a byte that cannot stand where it does. */
+/** Describes a byte that is invalid at its position. */
 export function describeUnexpected(byte: number, state: number, offset: number): string {
   if (offset === 0 && byte === 0xef) return 'it begins with a byte order mark, which has to go'
   const found = byte > 0x20 && byte < 0x7f ? `'${String.fromCharCode(byte)}'` : `byte ${byte}`
@@ -52,23 +52,23 @@ export function describeUnexpected(byte: number, state: number, offset: number):
 const pathKeyCharactersMax = 64
 const plainKey = /^[\w$-]+$/
 
-/** An open object or array. Frames are used again, level by level, so that opening one allocates nothing. */
+/** An open object or array. Frames are reused, level by level, so that opening one allocates nothing. */
 class Frame {
   isObject = false
   plan: Plan | undefined
   finding: OpenFinding | undefined
   /** The current member, if it is of interest, as the document spells it. */
   key: string | undefined
-  /** Nothing asks for the member by its name: it is of interest as any other is. */
+  /** The member is of interest only because every member is, not by its name. */
   isAnyKey = false
   /** The current item. */
   index = -1
-  /** Its own path, once somebody asked. */
+  /** Its own path, computed on first use. */
   path: string | undefined
   readonly seen: Member[] = []
 }
 
-/** The containers that are open at a point of the scan, outermost first. */
+/** The containers that are open at this point of the scan, outermost first. */
 export class JsonFrames {
   depth = 0
   isInObject = false
@@ -140,14 +140,14 @@ export class JsonFrames {
     )
   }
 
-  /** The place of the current value: `messages[3].content`. It ends where nothing is of interest. */
+  /** The path of the current value: `messages[3].content`. It ends where nothing is of interest. */
   path(): string {
     let known = 0
     while (known < this.depth && this.#frames[known]?.plan !== undefined) known++
     return known === 0 ? '' : this.#pathWithin(known - 1)
   }
 
-  /** The same, as far as it is made of names that are looked for: others are the client's, and messages are logged. */
+  /** The part of the path made of names of interest: other names are the client's, and messages are logged. */
   knownPath(): string {
     let known = 0
     while (known < this.depth) {
@@ -158,14 +158,14 @@ export class JsonFrames {
     return known === 0 ? '' : this.#pathWithin(known - 1)
   }
 
-  /** The current member or item of a container. The container's own path is worked out once. */
+  /** The path of the current member or item of a container. The container's own path is computed once. */
   #pathWithin(level: number): string {
     const frame = this.#frames[level] as Frame
     const container = level === 0 ? '' : (frame.path ??= this.#pathWithin(level - 1))
     if (!frame.isObject) return frame.index < 0 ? container : `${container}[${frame.index}]`
     const key = frame.key
     if (key === undefined) return container
-    // A key may be anything, and paths end up in messages and logs.
+    // A key may be anything, and paths appear in messages and logs.
     if (!plainKey.test(key)) return `${container}[${JSON.stringify(shorten(key))}]`
     return container === '' ? shorten(key) : `${container}.${shorten(key)}`
   }

@@ -5,21 +5,20 @@ import type { CountedText } from './json-text.ts'
 export interface JsonLine {
   /** Counted from 1; blank lines count, as they do in an editor. */
   readonly number: number
-  /** Without the line's end. */
+  /** Without the line end. */
   readonly bytes: number
   readonly findings: readonly Finding[]
   /** With `countsText`. */
   readonly counted?: CountedText
-  /** Why the line is no document that can be read; the findings then are what came before. */
+  /** Why the line could not be parsed; the findings are then those before the error. */
   readonly error?: JsonScanError
 }
 
 const lineFeed = 0x0a
 
 /**
- * Scans JSON lines as their bytes arrive, each line a document of its own. What is kept is what the line
- * under way holds of interest, so the memory depends neither on the file nor on how long a line is. Blank
- * lines are passed over.
+ * Scans JSON lines as their bytes arrive, each line as a document of its own. Only findings of the current line are
+ * kept, so the memory depends neither on the file nor on the length of a line. Blank lines are skipped.
  */
 export class JsonLines {
   readonly #interest: Interest
@@ -39,7 +38,7 @@ export class JsonLines {
   push(chunk: Buffer): void {
     let start = 0
     while (start < chunk.length) {
-      // A line feed inside a string of JSON is always escaped, so every one of them ends a line.
+      // A line feed in a JSON string is always escaped, so every line feed ends a line.
       const end = chunk.indexOf(lineFeed, start)
       this.#scan(chunk.subarray(start, end === -1 ? chunk.length : end))
       if (end === -1) return
@@ -49,7 +48,7 @@ export class JsonLines {
     }
   }
 
-  /** The last line may come without its end. */
+  /** The last line may lack its end. */
   end(): void {
     this.#endLine()
   }

@@ -1,6 +1,6 @@
 import type { Interest } from './json-scan.ts'
 
-/** An interest made ready for the scan: its names as bytes. Made once per interest and kept beside it. */
+/** An interest prepared for the scan, with its names as bytes. Built once per interest and cached. */
 export interface Plan {
   readonly name: string | undefined
   readonly keep: Interest['keep']
@@ -8,13 +8,13 @@ export interface Plan {
   readonly items: Plan | undefined
 }
 
-/** What is looked for under one key. */
+/** What to find under one key. */
 export interface Member {
   /** Folded. */
   readonly name: string
   readonly bytes: Buffer
   readonly plan: Plan
-  /** It stands for all names that end like this. */
+  /** It matches all names with this ending. */
   readonly ending?: string
 }
 
@@ -35,7 +35,7 @@ export function planOf(interest: Interest, foldUnderscores: boolean): Plan {
   return plan
 }
 
-/** The member names of one interest. Most keys of a body are told apart by a few bytes, without a string. */
+/** The member names of one interest. Most keys of a body are distinguished by a few bytes, without a string. */
 export class KeyTable {
   readonly #foldUnderscores: boolean
   readonly #byFirstByte: Member[][] = []
@@ -61,7 +61,7 @@ export class KeyTable {
     this.#byEnding.sort((one, other) => other.name.length - one.name.length)
   }
 
-  /** The member with a key that is at hand as text, unescaped. */
+  /** The member with a key given as unescaped text. */
   find(key: string): Member | undefined {
     const folded = fold(key, this.#foldUnderscores)
     const exact = this.#byName.get(folded)
@@ -72,13 +72,13 @@ export class KeyTable {
     return undefined
   }
 
-  /** The member with the key spelled by these bytes, which hold no escapes. */
+  /** The member with the key in these bytes, which have no escapes. */
   match(chunk: Buffer, start: number, end: number): Member | undefined {
     let position = start
     while (position < end && this.#foldUnderscores && chunk[position] === 0x5f) position++
     if (position === end) return this.find('')
     const first = chunk[position] as number
-    // Letters beyond ASCII may fold into it.
+    // Letters beyond ASCII may fold into an ASCII letter.
     if (first >= 0x80) return this.find(chunk.toString('utf8', start, end))
     const candidates = this.#byFirstByte[lower(first)] as Member[]
     for (let index = 0; index < candidates.length; index++) {
@@ -90,7 +90,7 @@ export class KeyTable {
     return this.#byEnding.length === 0 ? undefined : this.find(chunk.toString('utf8', start, end))
   }
 
-  /** Where the key departs from the name; -1 when it does not. */
+  /** Where the key differs from the name; -1 when it does not. */
   #mismatch(name: Buffer, chunk: Buffer, start: number, end: number): number {
     let matched = 0
     for (let position = start; position < end; position++) {
@@ -108,9 +108,8 @@ function lower(byte: number): number {
 }
 
 /**
- * The form under which two spellings of a key count as one: lower-case, and without underscores where
- * snake and camel case mean the same (Google). Go's decoder also takes the long s and the Kelvin sign for
- * `s` and `k`, so they fold too.
+ * The form in which two spellings of a key are equal: lower-case, and without underscores where snake and camel case
+ * mean the same (Google). Go's decoder also accepts the long s and the Kelvin sign as `s` and `k`, so they fold too.
  */
 export function fold(key: string, foldUnderscores: boolean): string {
   let folded = key.toLowerCase()

@@ -7,48 +7,48 @@ export { JsonScanError } from './json-frames.ts'
 export { JsonScanner }
 
 /**
- * What a caller wants to know of a JSON document, as a tree (it may refer to itself). Everything outside
- * the tree is walked for its structure only.
+ * The parts of a JSON document that a caller needs, as a tree (which may refer to itself). Everything outside the tree
+ * is checked only for its structure.
  */
 export interface Interest {
   /** Findings are reported under this name. Without one, nothing is reported for the value itself. */
   readonly name?: string
   /**
-   * `span`: offsets and type only. `value`: the raw bytes too, whatever the value is, up to a cap.
-   * `base64`: a string whose content is measured and sniffed piece by piece, and not kept.
+   * `span`: only offsets and type. `value`: also the raw bytes of any value, up to a cap. `base64`: a string whose
+   * content is measured and its type detected piece by piece, without keeping it.
    */
   readonly keep?: 'span' | 'value' | 'base64'
   /**
-   * Members of an object by folded name (see `fold`). Twice the same folded name is an error. A name that begins
-   * with `*` stands for all others that end like it, and `*` alone for all others; those may stand there twice.
+   * Members of an object by folded name (see `fold`). The same folded name twice is an error. A name with the prefix
+   * `*` matches all other names with this ending, and `*` alone all other names; those may occur twice.
    */
   readonly members?: ReadonlyMap<string, Interest>
   /** Every item of an array. */
   readonly items?: Interest
 }
 
-/** The types of RFC 8259; its two truths apart. */
+/** The types of RFC 8259, with true and false separate. */
 export type JsonType = 'string' | 'number' | 'true' | 'false' | 'null' | 'object' | 'array'
 
-/** What a string with `keep: 'base64'` holds. */
+/** The content of a string with `keep: 'base64'`. */
 export interface Base64Facts {
   /** Decoded size; 0 for an address. */
   readonly bytes: number
   /** The first decoded bytes, at most 4096. */
   readonly head: Buffer
-  /** False when it does not decode: foreign characters, white space, wrong padding. Addresses are valid. */
+  /** False when it cannot be decoded: foreign characters, white space, wrong padding. Addresses are valid. */
   readonly isValid: boolean
-  /** It began with `data:`; the sizes are those of its content. */
+  /** It has the prefix `data:`; the sizes are those of its content. */
   readonly isDataUrl?: boolean
   /** The media type in the data URL, lower-case, without parameters. */
   readonly declaredType?: string
   /** Not base64 but an address (`https:`, `gs:`) or the id of an uploaded file. */
   readonly isUrl?: boolean
-  /** The address or the id, without blanks around it. */
+  /** The address or the id, without white space around it. */
   readonly address?: string
 }
 
-/** A value that was looked for, and where it stands. */
+/** A value of interest, and its position. */
 export interface Finding {
   readonly name: string
   /** `messages[3].content[1].source`, with the keys as the document spells them, unescaped. */
@@ -63,17 +63,17 @@ export interface Finding {
   readonly base64?: Base64Facts
 }
 
-/** What was found, in document order. */
+/** The findings, in document order. */
 export interface ScanResult {
-  /** In the order in which the values begin, so a container comes before its members. */
+  /** In the order in which the values start, so a container comes before its members. */
   readonly findings: readonly Finding[]
-  /** The media among them, where they were read before. */
+  /** The media among them, where they have been read already. */
   readonly media?: readonly MediaPart[]
-  /** With `countsText`: what the document comes to. */
+  /** With `countsText`: the counts for the document. */
   readonly counted?: CountedText
 }
 
-/** Bounds on a scan, with their defaults, and how keys are compared. */
+/** Limits of a scan, with their defaults, and how keys are compared. */
 export interface ScanOptions {
   /** How many containers may be open at once. 512. */
   readonly depthMax?: number
@@ -81,15 +81,15 @@ export interface ScanOptions {
   readonly valueBytesMax?: number
   /** The most findings of one document. 100,000. */
   readonly findingsMax?: number
-  /** Refuse a key of interest that its object has twice. True. */
+  /** Refuse a key of interest that occurs twice in its object. True. */
   readonly rejectDuplicates?: boolean
-  /** Snake and camel case are one key, as Google takes them. The names in the interest have no underscores. */
+  /** Snake and camel case are one key, as for Google. The names in the interest have no underscores. */
   readonly foldUnderscores?: boolean
-  /** Tell how many tokens the document has. */
+  /** Count the document's tokens. */
   readonly countsText?: boolean
-  /** Look through texts for `fileid://` and report each id behind it under this name, with its path and as a value. */
+  /** Search texts for `fileid://` and report each id after it under this name, with its path and as a value. */
   readonly fileIdsAs?: string
-  /** The decoded bytes of `keep: 'base64'` strings, in order; good during the call only. */
+  /** Receives the decoded bytes of `keep: 'base64'` strings, in order; valid only during the call. */
   readonly onBase64?: (path: string, bytes: Buffer) => void
 }
 
@@ -107,6 +107,6 @@ export function scanJson(body: Buffer, interest: Interest, options: ScanOptions 
 export function stringOf(finding: Finding | undefined): string | undefined {
   if (finding?.type !== 'string' || finding.raw === undefined) return undefined
   const text = finding.raw.toString()
-  // Most strings have no escapes, and then stand between their quotes as they are.
+  // Most strings have no escapes, so the text is what is between the quotes.
   return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1)
 }

@@ -21,8 +21,8 @@ import { TextValues } from './json-text-values.ts'
 import { JsonWord } from './json-word.ts'
 
 /**
- * Walks a JSON document that comes in chunks (RFC 8259, strictly), and reports what the interest asks for.
- * Nothing is parsed or kept beyond that, so the cost and the memory do not depend on what the body holds.
+ * Walks a JSON document that arrives in chunks (RFC 8259, strictly), and reports what the interest selects. Nothing is
+ * parsed or kept beyond that, so cost and memory do not depend on the other content of the body.
  */
 export class JsonScanner {
   readonly #frames: JsonFrames
@@ -31,12 +31,12 @@ export class JsonScanner {
   readonly #word = new JsonWord()
   readonly #depthMax: number
   readonly #texts: TextValues
-  /** What has been found so far; a value that has not ended has the end -1. */
+  /** The findings so far; a value that has not ended has the end -1. */
   readonly findings: readonly Finding[]
   #state = valueExpected
-  /** How many bytes came before the current chunk. */
+  /** How many bytes preceded the current chunk. */
   #chunkStart = 0
-  /** What is asked of the value that comes next. */
+  /** The plan for the next value. */
   #next: Plan | undefined
   #scalar: OpenFinding | undefined
   #isKey = false
@@ -45,7 +45,7 @@ export class JsonScanner {
   /** The document is an object, or has begun as one. */
   isObject = false
 
-  /** `areChunksKept`: the chunks outlive the result, so that raw values may be views of them. */
+  /** `areChunksKept`: the chunks outlive the result, so raw values may be views of them. */
   constructor(interest: Interest, options: ScanOptions = {}, areChunksKept = false) {
     this.#next = planOf(interest, options.foldUnderscores ?? false)
     this.#depthMax = options.depthMax ?? 512
@@ -81,25 +81,25 @@ export class JsonScanner {
     }
   }
 
-  /** What the document comes to so far, with `countsText`. */
+  /** The counts so far, with `countsText`. */
   get counted(): CountedText | undefined {
     return this.#texts.count?.counted
   }
 
-  /** The document has ended; what stands behind it is none of it. */
+  /** The document has ended; the bytes after it do not belong to it. */
   get hasEnded(): boolean {
     return this.#state === endExpected
   }
 
   /**
-   * The findings of values of this name that have come whole, with those of what stands in them; they are
-   * forgotten here, so that a document may have any number of them.
+   * Removes and returns the complete values of this name, with the findings inside them, so that a document may have
+   * any number of them.
    */
   takeWhole(name: string): readonly Finding[] {
     return this.#findings.takeWhole(name)
   }
 
-  /** The findings before the first of a value that has not ended; they are forgotten here. */
+  /** Removes and returns the findings before the first value that has not ended. */
   takeEnded(): readonly Finding[] {
     return this.#findings.takeEnded()
   }
@@ -122,7 +122,7 @@ export class JsonScanner {
     )
   }
 
-  /** Everything between strings, numbers and literals. Returns where the scan goes on. */
+  /** Scans everything between strings, numbers and literals. Returns where the scan continues. */
   #scanStructure(chunk: Buffer, from: number): number {
     let position = from
     while (position < chunk.length) {
@@ -243,7 +243,7 @@ export class JsonScanner {
     this.#findings.finish(finding, this.#chunkStart + position, chunk, this.#chunkStart)
   }
 
-  /** What is asked of the value that begins here, if one may begin here. */
+  /** The plan for the value that starts here, if one may start here. */
   #takePlan(byte: number, position: number): Plan | undefined {
     if (this.#state !== valueExpected && this.#state !== valueOrCloseExpected)
       throw this.#unexpected(byte, position)

@@ -2,16 +2,16 @@ import { Base64Meter } from './json-base64.ts'
 import type { Base64Facts, Interest, ScanOptions } from './json-scan.ts'
 import { JsonTextCount } from './json-text.ts'
 
-/** What the texts of a document's values come to: those of base64 are measured, the others counted and looked through. */
+/** Processes the texts of a document's values: base64 is measured, other texts are counted and searched. */
 export class TextValues {
   readonly #onBase64: ScanOptions['onBase64']
-  /** What the document comes to so far, with `countsText`. */
+  /** The counts so far, with `countsText`. */
   readonly count: JsonTextCount | undefined
   readonly #names: TextNames | undefined
   #meter: Base64Meter | undefined
   #isMeasuring = false
 
-  /** @param onFileId told each id that the text under way names, with `fileIdsAs` */
+  /** @param onFileId called with each id that the current text names, with `fileIdsAs` */
   constructor(
     { countsText, fileIdsAs, onBase64 }: ScanOptions,
     onFileId: (name: string, id: string) => void,
@@ -21,7 +21,7 @@ export class TextValues {
     if (fileIdsAs !== undefined) this.#names = new TextNames(id => onFileId(fileIdsAs, id))
   }
 
-  /** A text begins at a place of the chunk; answers what reads it. */
+  /** A text starts at a position of the chunk; returns its reader. */
   begin(
     keep: Interest['keep'],
     chunk: Buffer,
@@ -40,7 +40,7 @@ export class TextValues {
     return this.#meter
   }
 
-  /** The text has ended before a place of the chunk. */
+  /** The text has ended before a position of the chunk. */
   end(chunk: Buffer, position: number): Base64Facts | undefined {
     if (!this.#isMeasuring || this.#meter === undefined) {
       this.#names?.end()
@@ -51,7 +51,7 @@ export class TextValues {
     return this.#meter.end()
   }
 
-  /** The chunk goes away. */
+  /** The chunk is about to be released. */
   leave(chunk: Buffer): void {
     this.count?.leave(chunk, this.#isMeasuring)
     this.#names?.leave()
@@ -59,39 +59,39 @@ export class TextValues {
 }
 
 const scheme = Buffer.from('fileid://')
-/** Where the part of the scheme begins that is looked for natively: most texts have none. */
+/** The offset in the scheme of the part that is searched for natively: most texts do not contain it. */
 const marksAt = 6
 const marks = '://'
-/** As far behind one a loop is quicker than a native search. */
+/** Within this distance after a match, a loop is quicker than a native search. */
 const nearBytes = 64
-/** What is read of a text before it is looked through: a run, or what many escapes have come to. */
+/** How much of a text is read before it is searched: a run, or the result of many escapes. */
 const readAtOnce = 4096
-/** Longer ids are nobody's. */
+/** No provider has longer ids. */
 const idCharactersMax = 256
 const backslash = 0x5c
 const slash = 0x2f
 const colon = 0x3a
 const letterU = 0x75
-/** Of no scheme. */
+/** A character of no scheme. */
 const other = 0
 
-/** In a list, all but the first might do without the scheme. */
+/** In a list, all ids but the first may lack the scheme. */
 const ids = /(?:fileid:\/\/|,\s{0,64}(?=file-(?:fe|batch)-))([\w-]+)/gi
 const lastMark = /[^\w-][\w-]*$/
 
 /**
- * Finds the ids of files that a text of JSON names by `fileid://`, the first of a list or each of it, as Qwen reads them:
- * https://help.aliyun.com/zh/model-studio/long-context-qwen-long. A text comes in runs of plain bytes and as what its
- * escapes spell.
+ * Finds the ids of files that a JSON text names by `fileid://`, the first or each of a list, as Qwen reads them:
+ * https://help.aliyun.com/zh/model-studio/long-context-qwen-long. A text arrives in runs of plain bytes and as the
+ * characters of its escapes.
  */
 export class TextNames {
   readonly #onId: (id: string) => void
-  /** How much of the scheme has gone by. */
+  /** How many characters of the scheme have matched. */
   #matched = 0
-  /** What has come behind a scheme and is not looked through yet; undefined before any. */
+  /** The text after a scheme that has not been searched yet; undefined before any. */
   #read: string | undefined
   #chunk: Buffer | undefined
-  /** Where the marks come next in the chunk. */
+  /** The next position of the marks in the chunk. */
   #next = -1
 
   constructor(onId: (id: string) => void) {
@@ -105,7 +105,7 @@ export class TextNames {
 
   write(chunk: Buffer, start: number, end: number): void {
     let position = start
-    // What an escape or the end of a chunk has cut.
+    // The rest of a scheme that an escape or the end of a chunk has split.
     while (position < end && this.#matched > 0 && this.#read === undefined)
       this.#step(chunk[position++] as number)
     if (this.#read === undefined && position < end) position = this.#search(chunk, position, end)
@@ -113,7 +113,7 @@ export class TextNames {
   }
 
   writeCharacter(code: number): void {
-    // No letter beyond ASCII is of a scheme or an id.
+    // No scheme or id has a letter beyond ASCII.
     if (this.#read === undefined) this.#step(code < 0x80 ? code : other)
     else this.#take(code < 0x80 ? String.fromCharCode(code) : ' ')
   }
@@ -123,12 +123,12 @@ export class TextNames {
     this.#read = undefined
   }
 
-  /** Lets go of the chunk. */
+  /** Releases the chunk. */
   leave(): void {
     this.#chunk = undefined
   }
 
-  /** Looks for a scheme in a run; answers where to read on. */
+  /** Searches for a scheme in a run; returns where to read on. */
   #search(chunk: Buffer, start: number, end: number): number {
     if (this.#chunk !== chunk) {
       this.#chunk = chunk
@@ -162,7 +162,7 @@ export class TextNames {
       this.#read = read
       return
     }
-    // An id that goes on is read with what follows it.
+    // An id that may continue is read together with the following text.
     const whole = lastMark.exec(read.slice(-2 * idCharactersMax))
     const cut = whole === null ? read.length : read.length - whole[0].length + 1
     this.#find(read.slice(0, cut))
@@ -174,7 +174,7 @@ export class TextNames {
   }
 }
 
-/** Whether what follows a run may be of a scheme: the chunk's end has cut it, or an escape spells a letter. */
+/** Whether a scheme may continue after a run: at the end of the chunk, or in an escape that spells a letter. */
 function mayGoOn(chunk: Buffer, end: number): boolean {
   if (end === chunk.length) return true
   if (chunk[end] !== backslash) return false

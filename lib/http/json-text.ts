@@ -3,11 +3,11 @@ import type { KeyTable, Member } from './json-plan.ts'
 import type { TextNames } from './json-text-values.ts'
 import { TextDensity, type TextTokens } from './text-density.ts'
 
-/** Longer keys are nobody's: the longest name of interest is far shorter, even with every letter escaped. */
+/** Longer keys are not of interest: the longest name is far shorter, even with every letter escaped. */
 const keyBytesMax = 1024
 const noEscape = 0
 const afterBackslash = 1
-/** From here on the state counts the hex digits that are still missing. */
+/** From here on the state is the number of hex digits still missing. */
 const hexDigits = 2
 
 const escaped = new Map<number, number>([
@@ -24,33 +24,33 @@ const escaped = new Map<number, number>([
 const quote = 0x22
 const backslash = 0x5c
 const wordBytes = 4
-/** Below this a byte loop is quicker than setting up the words. */
+/** Below this length a byte loop is quicker than setting up the words. */
 const wordRunMin = 16
 const empty = new Int32Array(0)
 
-/** What a document comes to. */
+/** The counts for a document. */
 export interface CountedText {
-  /** All of it but for what was measured as base64. */
+  /** All text except what was measured as base64. */
   readonly tokens: TextTokens
   /** Bytes of the strings that were measured as base64. */
   readonly measuredBytes: number
 }
 
-/** Counts the text of a JSON document that comes in chunks, and apart from it the strings measured as base64. */
+/** Counts the text of a JSON document that arrives in chunks, and separately the strings measured as base64. */
 export class JsonTextCount {
   readonly #density = new TextDensity()
-  /** Where in the current chunk that begins which is not counted yet. */
+  /** Where the uncounted part of the current chunk starts. */
   #from = 0
   #measuredBytes = 0
 
-  /** Counts on to a place in the chunk. */
+  /** Counts up to a position in the chunk. */
   countTo(chunk: Buffer, to: number, isMeasured: boolean): void {
     if (isMeasured) this.#measuredBytes += to - this.#from
     else this.#density.add(chunk, this.#from, to)
     this.#from = to
   }
 
-  /** Counts the rest of the chunk; another comes. */
+  /** Counts the rest of the chunk before it is released. */
   leave(chunk: Buffer, isMeasured: boolean): void {
     this.countTo(chunk, chunk.length, isMeasured)
     this.#from = 0
@@ -61,16 +61,16 @@ export class JsonTextCount {
   }
 }
 
-/** The aligned 32-bit words of a chunk, made once per chunk and only when a long string asks for them. */
+/** The aligned 32-bit words of a chunk, created once per chunk and only for a long string. */
 class ChunkWords {
   #chunk: Buffer | undefined
   #words: Int32Array = empty
   #firstByte = 0
 
   /**
-   * Where the plain run of a JSON string that starts at `from` ends: at a quote, a backslash, a control
-   * character, or the chunk's end. Four bytes at a time: a byte loop over long texts costs more than
-   * JSON.parse, and a native search finds one byte value only, while three kinds of byte end a run.
+   * Where the plain run of a JSON string that starts at `from` ends: at a quote, a backslash, a control character, or
+   * the chunk's end. Four bytes at a time: a byte loop over long texts costs more than JSON.parse, and a native search
+   * finds only one byte value, while three kinds of byte end a run.
    */
   runEnd(chunk: Buffer, from: number): number {
     const end = chunk.length
@@ -95,7 +95,7 @@ class ChunkWords {
   #skipWords(chunk: Buffer, from: number): number {
     if (this.#chunk !== chunk) this.#take(chunk)
     const words = this.#words
-    // The byte loop has passed `from - 3` to `from` already, so stepping back to a word's edge is safe.
+    // The byte loop has already passed `from - 3` to `from`, so stepping back to a word's edge is safe.
     let index = (from - this.#firstByte) >> 2
     const count = words.length
     while (index < count) {
@@ -121,27 +121,27 @@ class ChunkWords {
     this.#chunk = chunk
   }
 
-  /** Lets go of the chunk. */
+  /** Releases the chunk. */
   release(): void {
     this.#chunk = undefined
     this.#words = empty
   }
 }
 
-/** The string the scan is in: a key, which may be kept, or a value, which may be measured or looked through. */
+/** The string that is being scanned: a key, which may be kept, or a value, which may be measured or searched. */
 export class JsonText {
   /** The closing quote has been passed. */
   isEnded = false
-  /** The position returned last is that of a byte which no JSON string may have. */
+  /** The byte at the position returned last is not allowed in a JSON string. */
   isBroken = false
-  /** The key found last, as spelled; undefined when it is of no interest. */
+  /** The last key found, as spelled; undefined when it is not of interest. */
   key: string | undefined
   readonly #words = new ChunkWords()
   #reader: Base64Meter | TextNames | undefined
   #escape = noEscape
   #codeUnit = 0
   #hasEscapes = false
-  /** Where the kept key begins in the current chunk; -1 when nothing is kept. */
+  /** Where the kept key starts in the current chunk; -1 when nothing is kept. */
   #keyStart = -1
   #keyParts: Buffer[] = []
   #keyBytes = 0
@@ -155,7 +155,7 @@ export class JsonText {
     this.#reader = reader
   }
 
-  /** Goes on to the byte after the closing quote, to the chunk's end, or to the byte that is wrong. */
+  /** Scans up to the byte after the closing quote, the chunk's end, or an invalid byte. */
   scan(chunk: Buffer, from: number): number {
     let position = from
     const reader = this.#reader
@@ -187,7 +187,7 @@ export class JsonText {
     return position
   }
 
-  /** One byte of an escape; false when it cannot stand there. */
+  /** Reads one byte of an escape; false when it is invalid there. */
   #unescape(byte: number): boolean {
     if (this.#escape === afterBackslash) {
       if (byte === 0x75) {
@@ -212,7 +212,7 @@ export class JsonText {
     return true
   }
 
-  /** Finds the key that ended before `end`; then `key` is how the document spells it. */
+  /** Finds the key that ended before `end`; `key` is then its spelling in the document. */
   member(chunk: Buffer, end: number, keys: KeyTable): Member | undefined {
     const start = this.#keyStart
     this.#keyStart = -1
@@ -224,7 +224,7 @@ export class JsonText {
     return member
   }
 
-  /** A key with escapes, or one that a chunk's end has cut. */
+  /** A key with escapes, or one split between chunks. */
   #rareMember(chunk: Buffer, start: number, end: number, keys: KeyTable): Member | undefined {
     this.#keep(chunk.subarray(start, end))
     const bytes = Buffer.concat(this.#keyParts)
@@ -238,7 +238,7 @@ export class JsonText {
     return member
   }
 
-  /** The chunk goes away: the key's part of it is kept. */
+  /** Keeps the part of the key in a chunk that is about to be released. */
   leave(chunk: Buffer): void {
     if (this.#keyStart >= 0) {
       this.#keep(chunk.subarray(this.#keyStart))

@@ -5,17 +5,17 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const openBrace = 0x7b
 const closeBrace = 0x7d
-/** From so many bytes on a native search is quicker than a loop. */
+/** From this distance on a native search is quicker than a loop. */
 const searchedBytes = 64
 
-/** A string, quotes included, or a number, in the place of a value. */
+/** A string, quotes included, or a number, at the position of a value. */
 interface Scalar {
   readonly type: 'string' | 'number'
   readonly start: number
   readonly end: number
 }
 
-/** The strings and numbers of a JSON document that is known to be whole, without the names of members. */
+/** The strings and numbers of a JSON document that is known to be complete, without the names of members. */
 export function scalarsIn(document: Buffer): readonly Scalar[] {
   const scalars: Scalar[] = []
   let at = 0
@@ -35,8 +35,8 @@ export function scalarsIn(document: Buffer): readonly Scalar[] {
 }
 
 /**
- * Behind the string that begins here; -1 where none begins, it does not end, or has a line end in it. Of the other
- * control characters, which JSON forbids too, only those in its first bytes are looked for.
+ * The position after the string that starts here; -1 where there is none, it does not end, or it contains a line end.
+ * Other control characters, which JSON forbids too, are only searched for in its first bytes.
  */
 export function stringEnd(document: Buffer, start: number): number {
   if (document[start] !== quote) return -1
@@ -53,14 +53,14 @@ export function stringEnd(document: Buffer, start: number): number {
   return end === -1 || hasLineEnd(document, at, end) ? -1 : end + 1
 }
 
-/** Behind the number that begins here; -1 where none does. */
+/** The position after the number that starts here; -1 where there is none. */
 export function numberEnd(document: Buffer, start: number): number {
   let at = start
   while (at < document.length && isOfNumber(document[at] as number)) at += 1
   return at === start ? -1 : at
 }
 
-/** Behind the object that begins here; -1 where none begins or it does not end. */
+/** The position after the object that starts here; -1 where there is none or it does not end. */
 export function objectEnd(document: Buffer, start: number): number {
   if (document[start] !== openBrace) return -1
   let depth = 0
@@ -74,7 +74,7 @@ export function objectEnd(document: Buffer, start: number): number {
   return -1
 }
 
-/** Whether the backslashes before this byte, of which the first may be at `start`, escape it. */
+/** Whether the backslashes before this byte, the first of which may be at `start`, escape it. */
 function isEscaped(document: Buffer, start: number, at: number): boolean {
   let before = at - 1
   while (before >= start && document[before] === backslash) before -= 1

@@ -53,17 +53,17 @@ function isWholeNumber(state: number): boolean {
   return state === afterZero || state === inInteger || state === inFraction || state === inExponent
 }
 
-/** The number or literal the scan is in. It may be cut by a chunk's end at any byte. */
+/** The number or literal that is being scanned. It may be split between chunks at any byte. */
 export class JsonWord {
-  /** The word is whole, and the position returned last is the byte after it. */
+  /** The word is complete, and the position returned last is the byte after it. */
   isEnded = false
-  /** What is wrong with the byte at the position returned last. */
+  /** The error in the byte at the position returned last. */
   problem: string | undefined
   type: WordType = 'null'
   #numberState = 0
   #matched = 0
 
-  /** False when no word begins with this byte. */
+  /** False when no word starts with this byte. */
   begin(byte: number): boolean {
     this.isEnded = false
     this.#matched = 1
@@ -81,7 +81,7 @@ export class JsonWord {
     return this.type === 'number' ? this.#scanNumber(chunk, from) : this.#scanLiteral(chunk, from, this.type)
   }
 
-  /** True when the document may end here: only a number does not say itself where it ends. */
+  /** Whether the document may end here: only a number does not mark its own end. */
   get isWhole(): boolean {
     return this.type === 'number' && isWholeNumber(this.#numberState)
   }

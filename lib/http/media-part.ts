@@ -5,7 +5,7 @@ import type { NamedObject } from '../money/usage.ts'
 interface Signature {
   readonly type: string
   readonly bytes: Buffer
-  /** Bytes that must stand further on, such as the form type of RIFF. */
+  /** Bytes that must follow at an offset, such as the form type of RIFF. */
   readonly then?: { readonly offset: number; readonly bytes: Buffer }
 }
 
@@ -38,7 +38,7 @@ const signatures: readonly Signature[] = [
 const ogg = Buffer.from('OggS')
 const matroska = Buffer.from('1a45dfa3', 'hex')
 const pdf = Buffer.from('%PDF-')
-/** Readers accept a PDF whose header stands within the first 1024 bytes. */
+/** Readers accept a PDF whose header is within the first 1024 bytes. */
 const pdfSearchBytes = 1024
 const transportPacketBytes = 188
 
@@ -60,10 +60,10 @@ const brands = new Map([
   ['qt  ', 'video/quicktime'],
 ])
 
-/** Boxes that QuickTime files without a brand begin with. */
+/** The first boxes of QuickTime files without a brand. */
 const unbranded = new Set(['moov', 'mdat', 'wide'])
 
-/** The ISO base media family (MP4, MOV, M4A, HEIC, AVIF), told apart by the brands of the first box. */
+/** The ISO base media family (MP4, MOV, M4A, HEIC, AVIF), distinguished by the brands of the first box. */
 function isoMediaType(head: Buffer): string | undefined {
   if (head.length < 12) return undefined
   const box = head.toString('latin1', 4, 8)
@@ -72,7 +72,7 @@ function isoMediaType(head: Buffer): string | undefined {
   const major = head.toString('latin1', 8, 12)
   const size = Math.min(head.readUInt32BE(0), head.length)
   const named = brands.get(major)
-  // `mif1` says image only; the compatible brands say which coding.
+  // `mif1` only means an image; the compatible brands give the coding.
   if (named !== undefined && named !== 'image/heif') return named
   for (let offset = 16; named !== undefined && offset + 4 <= size; offset += 4) {
     const compatible = brands.get(head.toString('latin1', offset, offset + 4))
@@ -82,7 +82,7 @@ function isoMediaType(head: Buffer): string | undefined {
   return major.startsWith('3g') ? 'video/3gpp' : 'video/mp4'
 }
 
-/** What the first bytes say a file is; undefined when they say nothing known. 4096 bytes are plenty. */
+/** The media type by the first bytes of a file; undefined when it is unknown. 4096 bytes are plenty. */
 export function detectMediaType(head: Buffer): string | undefined {
   for (const { type, bytes, then } of signatures) {
     if (has(head, 0, bytes) && (then === undefined || has(head, then.offset, then.bytes))) return type
@@ -116,7 +116,7 @@ function has(head: Buffer, offset: number, bytes: Buffer): boolean {
   return true
 }
 
-/** Audio without a container begins with a frame header, whose reserved values tell it from chance. */
+/** Audio without a container starts with a frame header, whose reserved values exclude most chance matches. */
 function mpegType(head: Buffer): string | undefined {
   const [first = 0, second = 0, third = 0] = head
   if (first === 0x47 && head[transportPacketBytes] === 0x47) return 'video/mp2t'
@@ -142,50 +142,50 @@ function latePdf(head: Buffer): string | undefined {
 
 /** An image, audio, video or document inside a request body, measured without keeping it. */
 export interface MediaPart {
-  /** Where it stands: `messages[3].content[1].source`, or `image` for a multipart field. */
+  /** Its position: `messages[3].content[1].source`, or `image` for a multipart field. */
   readonly path: string
   readonly kind: 'image' | 'audio' | 'video' | 'document' | 'other'
-  /** What the request says it is, lower-case; undefined where it says nothing. */
+  /** The type that the request declares, lower-case; undefined where it declares none. */
   readonly declaredType?: string
-  /** What its first bytes say it is: `image/png`; undefined when they say nothing known. */
+  /** The type by the first bytes: `image/png`; undefined when it is unknown. */
   readonly detectedType?: string
   /** Decoded size; undefined for a URL, which the provider fetches itself. */
   readonly bytes?: number
-  /** Base64 that does not decode. */
+  /** Base64 that cannot be decoded. */
   readonly isInvalid?: boolean
   /** Base64 in a JSON string, bare or in a data URL; a form has the bytes themselves. */
   readonly encoding?: 'base64' | 'dataUrl'
-  /** A data URL where base64 alone belongs. */
+  /** A data URL where only base64 is allowed. */
   readonly isPrefixed?: boolean
-  /** What the field that holds it is for, where it is for one kind only. */
+  /** The kind that its field is for, where it is for one kind only. */
   readonly fieldKind?: MediaPart['kind']
-  /** It was uploaded before, and is named here. */
+  /** An object that was uploaded earlier and is named here. */
   readonly object?: NamedObject
-  /** Of audio and video, by the content. */
+  /** For audio and video, by the content. */
   readonly seconds?: number
-  /** Of a PDF. */
+  /** For a PDF. */
   readonly pages?: number
-  /** Of an image, in pixels. */
+  /** For an image, in pixels. */
   readonly width?: number
   readonly height?: number
-  /** Where it begins in the body, and how many bytes of it it takes up. */
+  /** Where it starts in the body, and how many bytes of the body it takes. */
   readonly bodyStart: number
   readonly bodyBytes: number
 }
 
-/** Samples and nothing else: whatever their first bytes look like is chance. */
+/** Raw samples: their first bytes identify nothing, and any match is chance. */
 const rawAudio = new Set(
   'audio/l8 audio/l16 audio/l24 audio/pcm audio/raw audio/basic audio/pcma audio/pcmu'.split(' '),
 )
-/** Containers that hold audio alone as often as video: what the request calls them decides. */
+/** Containers that hold only audio as often as video: the type that the request declares decides. */
 const audioOrVideo = new Set(
   'video/webm video/mp4 video/x-matroska video/ogg video/3gpp audio/ogg'.split(' '),
 )
 
 /**
- * A string found with `keep: 'base64'`: base64, a data URL, or an address. `declaredType` is what stands
- * beside it in the body; a data URL's own type counts where nothing does. `kindWhenUnknown` is what the
- * field is for, such as image for `image_url`; `path` is what the part is called by.
+ * The part for a string found with `keep: 'base64'`: base64, a data URL, or an address. `declaredType` is the type next
+ * to it in the body; a data URL's own type is used where there is none. `kindWhenUnknown` is what the field is for,
+ * such as image for `image_url`; `path` is the part's path.
  */
 export function mediaPartFromBase64(
   finding: Finding,
@@ -211,7 +211,7 @@ export function mediaPartFromBase64(
   }
 }
 
-/** A file field of a form. */
+/** The part for a file field of a form. */
 export function mediaPartFromMultipart(
   part: MultipartPart,
   kindWhenUnknown: MediaPart['kind'] = 'other',
@@ -231,7 +231,7 @@ export function mediaPartFromMultipart(
   }
 }
 
-/** The content counts before what it is called, or a video could be sent as a text. */
+/** The content takes precedence over the declared type, or a video could be sent as a text. */
 function kindOf(
   declared: string | undefined,
   detected: string | undefined,

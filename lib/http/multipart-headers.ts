@@ -4,12 +4,12 @@ interface PartHeaders {
   readonly contentType?: string
 }
 
-/** Some servers (Go's) decode other transfer encodings, most do not: the content would be in doubt. */
+/** Some servers (Go's) decode other transfer encodings, most do not: the content would be ambiguous. */
 const plainEncodings = new Set(['7bit', '8bit', 'binary'])
 
-/** What of a part's headers depends on the body it stands in. */
+/** The properties of a body that decide how its parts' headers are read. */
 interface PartKind {
-  /** Parts that are no form's have no names. */
+  /** Parts of a body that is not a form have no names. */
   readonly isRelated: boolean
   readonly lineBreak: string
 }
@@ -19,7 +19,7 @@ type MultipartReason = 'boundary_missing' | 'cut_off' | 'malformed' | 'too_many_
 /** Why a form was refused. The message may be shown to the caller. */
 export class MultipartError extends Error {
   readonly reason: MultipartReason
-  /** The byte of the body at which the scan stopped. */
+  /** The offset in the body at which the scan stopped. */
   readonly offset: number
 
   constructor(reason: MultipartReason, offset: number, message: string) {
@@ -31,7 +31,7 @@ export class MultipartError extends Error {
 }
 
 /**
- * Reads the headers of one part. `offset` is where they begin, for messages.
+ * Reads the headers of one part. `offset` is where they start, for messages.
  * @throws MultipartError malformed
  */
 export function readPartHeaders(
@@ -56,7 +56,7 @@ export function readPartHeaders(
   return { ...named, ...(contentType !== undefined && { contentType }) }
 }
 
-/** The text of a field is read in its charset by some servers, and in that of a field `_charset_` by others (RFC 7578). */
+/** Some servers read the text of a field in its charset, others in that of a field `_charset_` (RFC 7578). */
 function isUtf8Field(
   { name, filename }: { readonly name: string; readonly filename?: string },
   contentType: string | undefined,
@@ -88,7 +88,7 @@ function disposition(header: string | undefined, offset: number): { name: string
     throw malformed(offset, 'has a Content-Disposition that is not form-data')
   const name = parsed.parameters.get('name')
   if (name === undefined) throw malformed(offset, 'has no name')
-  // Whether a backslash escapes or stands for itself differs between parsers.
+  // Parsers differ on whether a backslash is an escape.
   if (/["\\]/.test(name)) throw malformed(offset, 'has a quote or a backslash in its name')
   const isPatched = isInPieces(parsed.parameters, 'filename')
   if (isPatched || /"\s*;/.test(parsed.parameters.get('filename') ?? ''))
@@ -132,14 +132,14 @@ const separator = /[ \t]*;[ \t]*/y
 const quoted = /"((?:[^"\\]|\\.)*)"/y
 const bare = /[^\s;",]+/y
 
-/** Without the blanks of RFC 9110 around it. `trim` also takes a byte order mark and others, which parsers keep. */
+/** Without the white space of RFC 9110. `trim` also removes a byte order mark and others, which parsers keep. */
 function withoutBlanks(text: string): string {
   return text.replace(/^[ \t]+/, '').replace(/(?<![ \t])[ \t]+$/, '')
 }
 
 /**
- * Reads a value with parameters (RFC 9110 section 5.6.6). Undefined when it is malformed or has a parameter
- * twice, because parsers differ on which one counts.
+ * Reads a value with parameters (RFC 9110 section 5.6.6). Undefined when it is malformed or has a parameter twice,
+ * because parsers differ on which one counts.
  */
 export function parseParameters(header: string): ParameterisedValue | undefined {
   const text = withoutBlanks(header)
@@ -164,13 +164,13 @@ export function parseParameters(header: string): ParameterisedValue | undefined 
   return { value, parameters }
 }
 
-/** Whether nothing says that a text is in anything but UTF-8. */
+/** Whether no parameter declares another charset than UTF-8. */
 export function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
   const isEncoded = parameters.has('charset*') || isInPieces(parameters, 'charset')
   return !isEncoded && /^(?:utf-?8|us-ascii)$/i.test(parameters.get('charset') ?? 'utf-8')
 }
 
-/** Some parsers put `name*0`, `name*1` together, in place of `name` (RFC 2231). */
+/** Some parsers join `name*0`, `name*1` and use the result instead of `name` (RFC 2231). */
 export function isInPieces(parameters: ReadonlyMap<string, string>, name: string): boolean {
   return [...parameters.keys()].some(key => key.startsWith(`${name}*`) && key.length > name.length + 1)
 }

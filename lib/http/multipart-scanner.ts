@@ -6,9 +6,9 @@ const carriageReturn = 0x0d
 const lineFeed = 0x0a
 const dash = 0x2d
 const noBytes = Buffer.alloc(0)
-/** Longer than any boundary with what stands before it. */
+/** Longer than any boundary with the bytes before it. */
 const seamBytes = 1024
-/** What is kept of the content of a file, of a field, and of all fields together. */
+/** How much is kept of the content of a file, of a field, and of all fields together. */
 const fileHeadBytes = 4096
 const fieldHeadBytes = 65_537
 const headBytesTotalMax = 4 * 1_048_576
@@ -16,23 +16,23 @@ const headBytesTotalMax = 4 * 1_048_576
 type State = 'preamble' | 'boundary' | 'padding' | 'lastPadding' | 'headers' | 'content' | 'epilogue'
 
 /**
- * Finds the parts of a form (RFC 7578), or of another body in parts, that comes in chunks. Whatever parsers
- * read differently is refused, so that the provider sees the same parts. What is held is a boundary's length
- * of bytes, or a part's headers.
+ * Finds the parts of a form (RFC 7578), or of another multipart body, that arrives in chunks. Anything that parsers
+ * read differently is refused, so that the provider sees the same parts. It holds no more than a boundary's length of
+ * bytes, or a part's headers.
  */
 export class MultipartScanner {
   readonly #needle: Buffer
   readonly #options: MultipartOptions
   readonly #isRelated: boolean
   readonly #partsMax: number
-  /** What the first boundary's line ends with. */
+  /** The line end of the first boundary. */
   #lineBreak: '\r\n' | '\n' = '\r\n'
   readonly #parts: MultipartPart[] = []
   #state: State = 'preamble'
-  /** Bytes that came and are not done with, and where the first of them stands in the body. */
+  /** Bytes that are not processed yet, and the offset of the first of them in the body. */
   #rest: Buffer = noBytes
   #restStart = 0
-  /** Where in `#rest` the scan goes on. */
+  /** Where in `#rest` the scan continues. */
   #position = 0
   #part: MultipartPartHead | undefined
   #head: Buffer[] = []
@@ -62,7 +62,7 @@ export class MultipartScanner {
     this.#leave()
   }
 
-  /** Of a long chunk only its first bytes are joined to what came before, so that it need not be copied. */
+  /** Joins only the first bytes of a long chunk to the earlier ones, so that the chunk need not be copied. */
   #passSeam(chunk: Buffer): void {
     this.#rest = Buffer.concat([this.#rest, chunk.subarray(0, seamBytes)])
     while (this.#step());
@@ -92,7 +92,7 @@ export class MultipartScanner {
     )
   }
 
-  /** Goes on by one element; false when it needs more bytes. */
+  /** Scans one element; false when it needs more bytes. */
   #step(): boolean {
     switch (this.#state) {
       case 'preamble':
@@ -111,7 +111,7 @@ export class MultipartScanner {
     }
   }
 
-  /** The next boundary that begins a line. */
+  /** Finds the next boundary at the start of a line. */
   #findBoundary(): boolean {
     const rest = this.#rest
     const needle = this.#needle
@@ -125,10 +125,10 @@ export class MultipartScanner {
         return true
       }
     }
-    // From the line break that ends the headers on: some parsers take a boundary right behind it.
+    // Starts at the line break that ends the headers: some parsers accept a boundary right after it.
     const lineBreak = rest.indexOf(needle, Math.max(0, this.#position - 1))
     if (lineBreak === -1) {
-      // The last bytes may be the beginning of a boundary, and the line break before it.
+      // The last bytes may be the start of a boundary, and the line break before it.
       this.#takeContent(Math.max(this.#position, rest.length - needle.length))
       return false
     }
@@ -139,7 +139,7 @@ export class MultipartScanner {
     return true
   }
 
-  /** Where the content ends before a boundary whose line feed stands here. */
+  /** Where the content ends before a boundary whose line feed is here. */
   #contentEnd(lineFeedAt: number): number {
     const at = this.#restStart + lineFeedAt
     const hasReturn = this.#rest[lineFeedAt - 1] === carriageReturn
@@ -153,7 +153,7 @@ export class MultipartScanner {
     throw this.#malformed(lineFeedAt, 'A boundary stands without a CR LF of its own before it.')
   }
 
-  /** What comes behind a boundary: the end of the form, or a part. */
+  /** Scans what follows a boundary: the end of the form, or a part. */
   #passBoundary(): boolean {
     const rest = this.#rest
     const at = this.#position
@@ -171,7 +171,7 @@ export class MultipartScanner {
     return true
   }
 
-  /** The rest of a boundary's line: the padding that RFC 2046 allows, and its end. */
+  /** Scans the rest of a boundary's line: the padding that RFC 2046 allows, and the line end. */
   #passPadding(): boolean {
     const rest = this.#rest
     while (rest[this.#position] === 0x20 || rest[this.#position] === 0x09) this.#position++
@@ -185,7 +185,7 @@ export class MultipartScanner {
       this.#state = this.#state === 'padding' ? 'headers' : 'epilogue'
       return true
     }
-    // RFC 2046 lets a longer line count as the boundary; parsers disagree, so it is refused.
+    // RFC 2046 treats a longer line as the boundary; parsers disagree, so it is refused.
     throw this.#malformed(at, 'A line begins with the boundary and goes on. Choose another.')
   }
 
@@ -211,7 +211,7 @@ export class MultipartScanner {
     return true
   }
 
-  /** The bytes from here up to `end` belong to the part, or come before the first. */
+  /** The bytes from here up to `end` belong to the part, or precede the first one. */
   #takeContent(end: number): void {
     const part = this.#part
     const bytes = this.#rest.subarray(this.#position, end)
@@ -240,9 +240,9 @@ export class MultipartScanner {
     this.#headBytes = 0
   }
 
-  /** The chunk goes away: what may belong to a boundary or to headers is kept, as a copy. */
+  /** Keeps a copy of the bytes that may belong to a boundary or to headers, before the chunk is released. */
   #leave(): void {
-    // A boundary's line break may be the last byte of what was passed.
+    // A boundary's line break may start at the last byte that was scanned.
     this.#passOver(Math.max(0, this.#position - 1))
     this.#rest = this.#rest.length === 0 ? noBytes : Buffer.from(this.#rest)
   }

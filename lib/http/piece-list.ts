@@ -1,18 +1,18 @@
 const nothing = Buffer.alloc(0)
-/** A piece that is shorter costs more to keep than its bytes. */
+/** Keeping a shorter piece costs more than its bytes. */
 const smallBytesMax = 1024
 const blockBytes = 16_384
 
 /**
- * The pieces of a stream in their order. Very small ones are put together, so that what a stream takes up does
- * not depend on how finely it was cut.
+ * The pieces of a stream, in order. Very small ones are joined, so that a stream's memory does not depend on how finely
+ * it was cut.
  */
 export class PieceList {
-  /** For reading, and for taking away from the front. */
+  /** For reading, and for removing pieces from the front. */
   readonly pieces: Buffer[] = []
   #block: Buffer = nothing
   #used = 0
-  /** The part of the block that is in use, when it is the last piece. */
+  /** The used part of the block, when it is the last piece. */
   #last: Buffer | undefined
 
   push(piece: Buffer): void {
@@ -34,7 +34,7 @@ export class PieceList {
     pieces[pieces.length - 1] = this.#last
   }
 
-  /** All pieces; the list is empty then. */
+  /** Removes and returns all pieces. */
   take(): Buffer[] {
     this.#last = undefined
     return this.pieces.splice(0)

@@ -3,13 +3,13 @@ import { holdsOwnKey } from './headers.ts'
 interface CutQuery {
   /** The values, percent-decoded, in order. */
   readonly values: readonly string[]
-  /** The path and query without the parameter, all other bytes as they were. */
+  /** The path and query without the parameter; all other bytes are unchanged. */
   readonly rest: string
 }
 
 /**
- * Takes every `name=` out of a query, also where the name is spelled with percent escapes, and whatever holds a
- * key of ours under another name.
+ * Removes every `name=` from a query, including names with percent escapes, and every parameter that contains a key of
+ * ours under another name.
  */
 export function cutQueryParameter(pathAndQuery: string, name: string): CutQuery {
   const question = pathAndQuery.indexOf('?')
@@ -31,7 +31,7 @@ interface QueryParameter {
   readonly value: string
 }
 
-/** Every parameter of a query, percent-decoded. Some servers take `;` for `&`, so what stands behind one is a parameter too. */
+/** Every parameter of a query, percent-decoded. Some servers treat `;` as `&`, so `;` separates parameters here too. */
 export function queryParameters(pathAndQuery: string): readonly QueryParameter[] {
   const question = pathAndQuery.indexOf('?')
   if (question === -1) return []
@@ -51,7 +51,7 @@ function valueOf(parameter: string): string {
   return equals === -1 ? '' : decode(parameter.slice(equals + 1))
 }
 
-/** Escapes that decode are decoded, others stay: servers differ on them, and no name may slip through. */
+/** Decodes valid escapes and keeps the others: servers differ on them, and no name may slip through. */
 function decode(text: string): string {
   if (!text.includes('%')) return text
   return text.replace(/(?:%[0-9a-f]{2})+/gi, run => Buffer.from(run.replaceAll('%', ''), 'hex').toString())

@@ -1,4 +1,4 @@
-/** Reads a body whole; undefined when it is longer, and then the rest of it is not read. */
+/** Reads a whole body; undefined when it is longer than the limit, and then the rest of it is not read. */
 export async function readBody(chunks: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer | undefined> {
   const read: Buffer[] = []
   let bytes = 0

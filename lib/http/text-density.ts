@@ -14,10 +14,10 @@ export interface TextTokens {
   readonly likely: number
 }
 
-/** Of text that was not looked at: tokens of English and of Russian alike have four to five bytes. */
+/** For text that was not scanned: tokens of English and of Russian alike have four to five bytes. */
 export const bytesPerToken = 4
 
-/** The tokens that a text likely has. */
+/** The number of tokens that a text likely has. */
 export function likelyTextTokens({
   textTokens,
   textBytes,
@@ -28,7 +28,7 @@ export function likelyTextTokens({
   return textTokens?.likely ?? Math.ceil(textBytes / bytesPerToken)
 }
 
-/** Pairs of small letters that are no token in one of the vocabularies. */
+/** Pairs of small letters that are not a token in one of the vocabularies. */
 const rarePairs = new Set(
   'bq fj fz gj gk gq hj jg jv jw jx jy jz kq kx kz lq mz nq oq qf qg qj qk qo qv qy qz rj tj tq uq vq vz wq wv wz xg xh xj xk xq xu xv xw yf yj yq yv zg zj zq zr zv'.split(
     ' ',
@@ -44,7 +44,7 @@ const paired = 2
 const usual = { letter: 21, capital: 38, space: 6, newline: 55, digit: 45, mark: 55, cyrillic: 21, other: 37 }
 const rare = 100
 
-/** By a byte and the one before it: what is likely in hundredths, and in the last two bits the most in thirds. */
+/** By a byte and the one before it: the likely count in hundredths, and in the last two bits the maximum in thirds. */
 const weights = new Uint16Array(65_536)
 for (let before = 0; before < 256; before++) {
   for (let byte = 0; byte < 256; byte++) weights[(before << 8) | byte] = weightOf(before, byte)
@@ -67,7 +67,7 @@ function areOneToken(before: number, byte: number): boolean {
   }
   if (isCapital(byte)) return false
   if (isSpace(byte)) return before === byte
-  // Of U+0430 to U+044F, the small letters of Russian.
+  // U+0430 to U+044F, the small letters of Russian.
   return (
     (before === 0xd0 && byte >= 0xb0 && byte <= 0xbf) || (before === 0xd1 && byte >= 0x80 && byte <= 0x8f)
   )
@@ -97,7 +97,7 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x09 || byte === 0x0d
 }
 
-/** Adds up the tokens of a text that comes in pieces. */
+/** Adds up the tokens of a text that arrives in pieces. */
 export class TextDensity {
   #mostThirds = 0
   #likelyHundredths = 0
