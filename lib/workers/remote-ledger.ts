@@ -203,6 +203,6 @@ export class RemoteLedger implements Ledger {
 }
 
 function ours(hold: Hold): RemoteHold {
-  if (!(hold instanceof RemoteHold)) throw new TypeError('the hold is not of this ledger')
+  if (!(hold instanceof RemoteHold)) throw new TypeError('the hold belongs to another ledger')
   return hold
 }

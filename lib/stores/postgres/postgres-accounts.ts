@@ -42,7 +42,7 @@ export async function bookMovement(
   const values = [JSON.stringify([operation])]
   const { rows } = await queries.query<PostgresAnswer>('SELECT * FROM apply_operations($1)', values)
   const [answer] = rows
-  if (answer === undefined) throw new Error('the database did not answer a movement')
+  if (answer === undefined) throw new Error('the database returned no result for a movement')
   switch (answer.ending) {
     case 'booked':
     case 'repeated':
@@ -69,8 +69,8 @@ interface PostgresAccountsOptions {
 const attempts = 4
 const retryMs = 250
 /** How long a change of keys waits for the other nodes; a node that has not read it by then does so soon after. */
-const heardMsMax = 1000
-const heardEveryMs = 10
+const nodesWaitMsMax = 1000
+const nodesPollMs = 10
 
 /**
  * Changes of accounts and keys on PostgreSQL, each a transaction. Ids are generated before the first attempt and each
@@ -96,7 +96,7 @@ export class PostgresAccounts extends StoredAccounts {
     const { keys, clock } = this.#options
     const row = editedAnswer(edit, await this.change<KeyRow>(editStatements(edit, newId(), clock.now())))
     const key = keys.edit(keyRecord(row))
-    await this.told('id', edit.id)
+    await this.waitForNodes('id', edit.id)
     return key
   }
 
@@ -105,9 +105,9 @@ export class PostgresAccounts extends StoredAccounts {
   }
 
   /** Waits until the live nodes have read the current rows of keys. */
-  protected override async told(column: 'id' | 'account_id', value: string): Promise<void> {
+  protected override async waitForNodes(column: 'id' | 'account_id', value: string): Promise<void> {
     try {
-      await this.#waitUntilHeard(column, value)
+      await this.#pollNodes(column, value)
     } catch (error) {
       // The change is committed, and the value of a new key, which is stored nowhere, must reach the caller.
       if (!isStoreFailure(error)) throw error
@@ -124,15 +124,15 @@ export class PostgresAccounts extends StoredAccounts {
     return { entryId: own.id, balanceMicros }
   }
 
-  async #waitUntilHeard(column: 'id' | 'account_id', value: string): Promise<void> {
-    for (let waitedMs = 0; waitedMs < heardMsMax; waitedMs += heardEveryMs) {
+  async #pollNodes(column: 'id' | 'account_id', value: string): Promise<void> {
+    for (let waitedMs = 0; waitedMs < nodesWaitMsMax; waitedMs += nodesPollMs) {
       const { rowCount } = await this.#options.pool.query(
         `SELECT 1 FROM nodes WHERE id <> $1 AND lease_until > now()
            AND seen_version < (SELECT max(version) FROM keys WHERE ${column} = $2) LIMIT 1`,
         [this.#options.owner, value],
       )
       if (rowCount === 0) return
-      await delay(heardEveryMs)
+      await delay(nodesPollMs)
     }
   }
 

@@ -64,7 +64,7 @@ export const applyHold = `ELSIF o.kind IN ('hold', 'grow') THEN
         END IF;
         IF o.kind = 'grow' THEN more_likely := least(more_likely, greatest(o.budget - spent - key_held, 0)); END IF;
       END IF;
-      -- What can cost nothing always fits.
+      -- An operation that cannot cost anything always fits.
       IF ending IN ('held', 'grown') AND more_worst > 0 AND (more_worst > balance - debt + risk - worst
           OR o.kind = 'hold' AND more_likely > balance - debt - held) THEN
         ending := 'balance';
@@ -93,7 +93,7 @@ export const applyHold = `ELSIF o.kind IN ('hold', 'grow') THEN
 /** The branch of `apply_operations` that books money in and out. */
 export const applyMovement = `ELSIF o.kind IN ('credit', 'debit') THEN
       rest := CASE o.kind WHEN 'debit' THEN -o.amount ELSE o.amount END;
-      -- Money that was paid counts towards the risk until it is returned; starting credit never does.
+      -- Money that was paid counts towards the risk until it is returned; starting credit and corrections never do.
       paid := CASE WHEN o.source IN ('starting', 'correction') THEN 0 ELSE rest END;
       IF EXISTS (SELECT 1 FROM entries WHERE exchange_id = o.exchange AND entries.sequence = 0
           AND kind = CASE o.source WHEN 'correction' THEN o.source ELSE o.kind END

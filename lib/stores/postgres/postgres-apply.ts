@@ -51,7 +51,7 @@ BEGIN
       provider TEXT, model TEXT, dialect TEXT, operation TEXT, outcome TEXT, source TEXT, lines TEXT, raw TEXT,
       details TEXT, flags TEXT, job_kind TEXT, job TEXT, due BIGINT, ended_by TEXT, worst BIGINT, untrusted BIGINT,
       risk_base BIGINT, risk_rate BIGINT, risk_max BIGINT)
-    -- Prices have no account, and are locked as they are written: in one order, too.
+    -- Prices have no account and are locked as they are written, so they are sorted, too.
     ORDER BY given.account COLLATE "C", CASE given.kind WHEN 'price' THEN given.exchange END COLLATE "C", given.i
   LOOP
     IF account IS DISTINCT FROM o.account THEN
@@ -99,7 +99,7 @@ BEGIN
         SELECT holds.state, amount_micros, worst_micros INTO hold_state, hold_amount, hold_worst FROM holds
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
         IF hold_state = 'expired' THEN
-          -- A lease that ran out gave the money back: as much of it as is free is set aside anew.
+          -- A lease that ran out released the money: as much of it as is free is set aside again.
           hold_amount := least(hold_amount, greatest(balance - debt - held, 0));
           held := held + hold_amount;
           worst := worst + hold_worst;
@@ -130,7 +130,7 @@ BEGIN
 
     ELSIF o.job IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.provider = o.provider
         AND jobs.kind = o.job_kind AND jobs.id = o.job AND account_id = account AND jobs.state = 'open') THEN
-      -- Whoever ended it did so for all. Only what is sent again is answered as it was done.
+      -- The job has ended, for all nodes. Only the operation that ended it gets its first result again.
       SELECT CASE jobs.state WHEN 'charged' THEN 'charged' ELSE o.state END, charges.amount_micros, overrun_micros
         INTO ending, one, two
         FROM jobs LEFT JOIN charges ON charges.exchange_id = o.exchange AND charges.sequence = o.sequence
@@ -149,11 +149,11 @@ BEGIN
           AND holds.state = 'open'
         RETURNING amount_micros, worst_micros INTO hold_amount, hold_worst;
       IF NOT FOUND THEN
-        -- A lease that ran out gave the money back; what was used is owed all the same.
+        -- A lease that ran out released the money; what was used is owed all the same.
         SELECT holds.state, 0, 0 INTO hold_state, hold_amount, hold_worst FROM holds
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
         IF NOT FOUND THEN
-          -- A database that failed can have lost its last commits. What was used is owed also then.
+          -- A database that failed may have lost its last commits. What was used is owed then, too.
           INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, state, owner, created_at,
               expires_at, resolved_at)
             VALUES (o.exchange, o.sequence, account, o.key, 0, 'charged', '', o.at, o.at, o.at);
@@ -165,7 +165,7 @@ BEGIN
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND holds.state = 'expired';
       END IF;
       IF hold_state IN ('open', 'expired') THEN
-        -- What is owed has been paid with all that was free before this hold's own money is.
+        -- A debt has used up all free money: then only this hold's own money can pay.
         paid := least(o.amount, greatest(balance - debt, held) - (held - hold_amount));
         rest := o.amount - paid;
         held := held - hold_amount;
@@ -224,14 +224,14 @@ BEGIN
         worst := worst - hold_worst;
         ending := o.state;
       ELSIF o.kind = 'abandon' THEN
-        -- Whether the hold was written is not known. Where it was not, it cannot be from now on.
+        -- It is unknown whether the hold was written. If it was not, this row keeps it from being written later.
         INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, state, owner, created_at,
             expires_at, resolved_at)
           VALUES (o.exchange, o.sequence, account, o.key, o.amount, o.state, o.owner, o.at, o.expires, o.at)
           ON CONFLICT DO NOTHING;
       END IF;
     END IF;
-    -- What decides about the account, where it was asked for or has refused something.
+    -- The account's amounts, for operations that need them and for those that the balance refused.
     IF o.kind IN ('balance', 'credit', 'debit') OR ending = 'balance' THEN
       one := balance - debt;
       two := held;

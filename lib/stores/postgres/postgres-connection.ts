@@ -20,7 +20,7 @@ const types = new TypeOverrides()
 // The driver returns BIGINT as text. All of ours are times, counts and micro-roubles.
 types.setTypeParser(bigint, 'text', text => {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} in the store is no safe integer`)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} in the store is not a safe integer`)
   return value
 })
 

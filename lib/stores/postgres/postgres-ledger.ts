@@ -118,7 +118,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
     checkSums(request)
     const { exchangeId: exchange, sequence, accountId: account, keyId: key } = request
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
-    if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
+    if (this.#queue.isFull) throw new LedgerUnavailableError('too many operations wait to be written')
     const { clock, owner, isHeard, riskRule } = this.#options
     if (!isHeard()) throw lostTouch()
     const at = clock.now()
@@ -281,7 +281,7 @@ export class PostgresLedger extends StoredLedger implements Ledger {
 }
 
 function openHold(hold: Hold): PostgresHold {
-  if (!(hold instanceof PostgresHold)) throw new TypeError('the hold is not of this ledger')
+  if (!(hold instanceof PostgresHold)) throw new TypeError('the hold belongs to another ledger')
   if (hold.state !== 'open') throw new HoldResolvedError(hold, hold.state)
   return hold
 }

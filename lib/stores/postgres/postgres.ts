@@ -128,7 +128,7 @@ function nodeOf(
     leaseMs,
     async endOrphaned() {
       for (const hold of await openHolds.endOrphaned())
-        log?.info({ hold }, 'released a hold that a node which is gone left open')
+        log?.info({ hold }, 'released a hold that a dead node left open')
     },
     onError: error => log?.info({ error }, 'the database is out of reach'),
   })

@@ -35,7 +35,7 @@ export async function readToday(records: RecordReader, from: number): Promise<To
   const columns = Object.entries(sums).map(([name, sum]) => sql`(${sum(sql, from)}) AS ${sql.ref(name)}`)
   const query = sql<Readonly<Record<keyof Today, number | string>>>`SELECT ${sql.join(columns)}`
   const [row] = await records.all({ compile: () => query.compile(records.build) })
-  if (row === undefined) throw new Error('the store did not answer what happened today')
+  if (row === undefined) throw new Error('the store returned no sums of today')
   return Object.fromEntries(Object.entries(row).map(([name, sum]) => [name, Number(sum)])) as Today
 }
 
@@ -150,7 +150,7 @@ interface ChargeQuery {
 }
 
 /** Charges that are scanned for a model or an outcome, the first in the order of the list. */
-const lookedMax = 5000
+const scannedMax = 5000
 
 /**
  * Charges of all accounts, newest first by default. A search by model or outcome scans only the first of them, and days
@@ -215,7 +215,7 @@ function candidates(reader: RecordReader, query: ChargeQuery, { first, last }: I
     ])
     .where('revision', '=', 0)
     .orderBy('id', isDescending ? 'desc' : 'asc')
-    .limit(model === '' && outcome === '' ? limit + offset : lookedMax)
+    .limit(model === '' && outcome === '' ? limit + offset : scannedMax)
   if (requestId !== '') charges = charges.where('exchange_id', '=', requestId)
   if (accountId !== '') charges = charges.where('account_id', '=', accountId)
   if (first !== undefined) charges = charges.where('id', '>=', first)

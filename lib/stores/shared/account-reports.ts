@@ -52,7 +52,7 @@ async function placeAt(queries: StoreQueries, id: number): Promise<string> {
     'SELECT exchange_id, sequence FROM charges WHERE id = ?',
     [id],
   )
-  if (place === undefined) throw new Error(`the store has no charge ${id}, which it found just now`)
+  if (place === undefined) throw new Error(`the store has no charge ${id}, although the search returned it`)
   return `${place.exchange_id}.${place.sequence}`
 }
 

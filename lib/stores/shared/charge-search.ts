@@ -155,7 +155,7 @@ interface Scanned {
   /** The id up to which all rows were scanned. */
   readonly end: number
   /** Rows that were scanned, at most. */
-  readonly looked: number
+  readonly scanned: number
 }
 
 /** The days that have matching charges, as ranges in the order of the scan. Days whose ids overlap are one range. */
@@ -207,7 +207,7 @@ async function* scanCharges(queries: StoreQueries, scan: ChargeScan): AsyncGener
       const rows: readonly ChargeRow[] = await queries.all<ChargeRow>(select, values)
       const end: number = rows[limit - 1]?.id ?? to
       left -= rows.length
-      yield { rows, end: left <= 0 ? far : end, looked: isSparse ? scanRows : rows.length }
+      yield { rows, end: left <= 0 ? far : end, scanned: isSparse ? scanRows : rows.length }
       from = end + step
     }
   }
@@ -215,23 +215,23 @@ async function* scanCharges(queries: StoreQueries, scan: ChargeScan): AsyncGener
 
 /**
  * One page of a scan. It may be shorter than its limit when matches are rare.
- * @param looksMax rows scanned for the page; the search continues with the next page
+ * @param scannedMax rows scanned for the page; the search continues with the next page
  * @returns the rows, and the id after which the next page begins, if there may be one
  */
 export async function chargePage(
   queries: StoreQueries,
   scan: ChargeScan,
-  looksMax: number,
+  scannedMax: number,
 ): Promise<{ readonly rows: readonly ChargeRow[]; readonly next?: number }> {
   const rows: ChargeRow[] = []
-  let looked = 0
+  let scanned = 0
   for await (const found of scanCharges(queries, { ...scan, limit: scan.limit + 1 })) {
     rows.push(...found.rows)
     const last = rows[scan.limit - 1]
     if (last !== undefined && rows.length > scan.limit)
       return { rows: rows.slice(0, scan.limit), next: last.id }
-    looked += found.looked
-    if (looked >= looksMax) return { rows, next: found.end }
+    scanned += found.scanned
+    if (scanned >= scannedMax) return { rows, next: found.end }
   }
   return { rows }
 }

@@ -83,7 +83,7 @@ export const invariants: Invariants = [
      GROUP BY accounts.id, balance_micros HAVING sum(amount_micros) > balance_micros`,
   ],
   [
-    'an open hold is likely to cost more than at worst',
+    'the likely cost of an open hold exceeds its worst case',
     `SELECT exchange_id || '/' || sequence AS name FROM holds WHERE state = 'open' AND worst_micros < amount_micros`,
   ],
   [
@@ -95,7 +95,7 @@ export const invariants: Invariants = [
          WHERE kind = 'repayment' GROUP BY account_id) AS repayments WHERE account_id = accounts.id), 0)`,
   ],
   [
-    'an account owes something while money of it is free',
+    'an account owes money while it has free money',
     `SELECT id AS name FROM accounts WHERE debt_micros > 0 AND balance_micros <>
        (SELECT coalesce(sum(amount_micros), 0) FROM holds WHERE state = 'open' AND account_id = accounts.id)`,
   ],
@@ -137,7 +137,7 @@ export const invariants: Invariants = [
          AND sequence = entries.sequence AND revision = entries.revision)`,
   ],
   [
-    'a charge beyond the money there was is not flagged',
+    'the overrun of a charge and its flag differ',
     `SELECT exchange_id || '/' || sequence AS name FROM charges
      WHERE (overrun_micros > 0) <> (flags LIKE '%"overrun"%')`,
   ],
@@ -171,7 +171,7 @@ export const invariants: Invariants = [
        (SELECT count(*) FROM charge_corrections WHERE account_id = accounts.id)`,
   ],
   [
-    'the corrections of a charge give back more than it cost, or less than nothing',
+    'the corrections of a charge return more than it cost, or less than nothing',
     `SELECT exchange_id || '/' || sequence AS name FROM
        (SELECT exchange_id, sequence, account_id, sum(amount_micros) AS micros FROM charge_corrections
         GROUP BY exchange_id, sequence, account_id) AS given
@@ -226,7 +226,7 @@ const nodeInvariants: Invariants = [
        coalesce((SELECT sum(amount_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
   ],
   [
-    'what the open holds of an account may cost at worst is not the sum of them',
+    'the stored worst case of an account is not the sum over its open holds',
     `SELECT id AS name FROM accounts WHERE worst_micros <>
        coalesce((SELECT sum(worst_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
   ],

@@ -158,7 +158,7 @@ export abstract class StoredAccounts implements Accounts {
     const { activeKeysMax } = key
     madeAnswer(row, activeKeysMax, await this.change<MadeRow>(makeStatements(row, activeKeysMax)))
     this.#keys.put(row.digest, keyRecord(row))
-    await this.told('id', row.id)
+    await this.waitForNodes('id', row.id)
     return { id: row.id, key: value }
   }
 
@@ -167,7 +167,7 @@ export abstract class StoredAccounts implements Accounts {
     const [row] = await this.change<{ readonly revoked_at: number }>(statements)
     if (row === undefined) throw keyNotFound(id)
     this.#keys.revoke(id, row.revoked_at)
-    await this.told('id', id)
+    await this.waitForNodes('id', id)
   }
 
   abstract editKey(edit: KeyEdit): Promise<KeyRecord>
@@ -178,7 +178,7 @@ export abstract class StoredAccounts implements Accounts {
     const [row] = await this.change<Pick<KeyRow, 'blocked_at'>>(statements)
     if (row === undefined) throw accountNotFound(accountId)
     this.#keys.block(accountId, row.blocked_at)
-    await this.told('account_id', accountId)
+    await this.waitForNodes('account_id', accountId)
     return { blockedAt: row.blocked_at }
   }
 
@@ -186,5 +186,5 @@ export abstract class StoredAccounts implements Accounts {
   protected abstract change<Row extends object>(statements: readonly SqlStatement[]): Promise<readonly Row[]>
 
   /** Resolves when every node that has keys in memory knows of a change of some. */
-  protected async told(_column: 'id' | 'account_id', _value: string): Promise<void> {}
+  protected async waitForNodes(_column: 'id' | 'account_id', _value: string): Promise<void> {}
 }

@@ -145,8 +145,8 @@ export abstract class StoredLedger implements ObjectLedger, UploadLedger {
     return rows.map(row => ({ ...objectRecord(row), createdAt: row.created_at }))
   }
 
-  async unlistObject({ provider, kind, id: told }: ProviderObjectName): Promise<void> {
-    const id = this.storedId(told)
+  async unlistObject({ provider, kind, id: givenId }: ProviderObjectName): Promise<void> {
+    const id = this.storedId(givenId)
     const unlisted = { sql: unlistObject, values: [provider, kind, id] }
     await this.change([unlisted, forgetUpload({ provider, kind, id })])
   }

@@ -170,7 +170,7 @@ function checked(table: UserTable, column: string): string {
 
 function condition(table: UserTable, { column, operator, value }: RowCondition, values: RowValue[]): string {
   checked(table, column)
-  if (!operators.has(operator)) throw new TypeError(`${operator} is no operator`)
+  if (!operators.has(operator)) throw new TypeError(`${operator} is not an operator`)
   if (typeof value === 'object' && value !== null) {
     if (value.length === 0) return operator === 'not in' ? '1 = 1' : '1 = 0'
     values.push(...value)

@@ -35,19 +35,19 @@ export async function bookDebits(
   debits: readonly (Debit | undefined)[],
   write: () => Promise<readonly boolean[]>,
 ): Promise<void> {
-  const taken = new Map<number, Debit>()
+  const deducted = new Map<number, Debit>()
   try {
     for (const [index, debit] of debits.entries()) {
       if (debit === undefined) continue
       const isBooked = (await queries.all(selectDebit, [debit.id])).length > 0
       if (isBooked) continue
       book.debit(debit.accountId, debit.amountMicros, debit.source)
-      taken.set(index, debit)
+      deducted.set(index, debit)
     }
     const booked = await write()
-    for (const index of taken.keys()) if (booked[index] === true) taken.delete(index)
+    for (const index of deducted.keys()) if (booked[index] === true) deducted.delete(index)
   } finally {
-    for (const { accountId, amountMicros, source } of taken.values())
+    for (const { accountId, amountMicros, source } of deducted.values())
       book.credit(accountId, amountMicros, source)
   }
 }

@@ -212,7 +212,7 @@ function prepareJobStatements(database: SqliteDatabase) {
        VALUES (@provider, @jobKind, @id, @exchangeId, @sequence, @accountId, @keyId, @credential, @dialect,
          @operation, @model, @facts, @nextPollAt, @deadlineAt, @at) ON CONFLICT DO NOTHING`,
     ),
-    handOver: database.prepare<JobOperation>(
+    moveHold: database.prepare<JobOperation>(
       `UPDATE holds SET owner = 'jobs', expires_at = @deadlineAt
        WHERE exchange_id = @exchangeId AND sequence = @sequence AND state = 'open'`,
     ),
@@ -239,7 +239,7 @@ export class SqliteJobRows {
       this.#entries.resolve(releaseOperation(job, 'released', job.at))
       return false
     }
-    if (this.#statements.handOver.run(job).changes !== 1) throw notOpen(job)
+    if (this.#statements.moveHold.run(job).changes !== 1) throw notOpen(job)
     return true
   }
 

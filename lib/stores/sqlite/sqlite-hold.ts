@@ -80,7 +80,7 @@ export class SqliteHold implements Hold, OperationOwner {
   }
 
   /** Called by the ledger once the hold's operation is queued. */
-  travelWith(ticket: Ticket): void {
+  attachTo(ticket: Ticket): void {
     this.#batch = ticket.batch
   }
 
@@ -119,7 +119,7 @@ export class SqliteHold implements Hold, OperationOwner {
  * @throws LedgerUnavailableError when it could not be written
  */
 export function openHold(hold: Hold, states: readonly HoldState[] = ['open']): SqliteHold {
-  if (!(hold instanceof SqliteHold)) throw new TypeError('the hold is not of this ledger')
+  if (!(hold instanceof SqliteHold)) throw new TypeError('the hold belongs to another ledger')
   if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)
   if (!states.includes(hold.state)) throw new HoldResolvedError(hold, hold.state)
   return hold

@@ -83,7 +83,7 @@ export class SqliteJobs {
   /** Releases the hold of a job that could not be written, or was ended under another hold. */
   drop(hold: JobHold): void {
     for (const [name, open] of this.#open) if (open === hold) this.#open.delete(name)
-    this.#giveBack(hold)
+    this.#releaseHold(hold)
   }
 
   async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
@@ -117,7 +117,7 @@ export class SqliteJobs {
   async release(job: Job): Promise<boolean> {
     const hold = this.#take(job)
     if (hold === undefined) return false
-    this.#giveBack(hold)
+    this.#releaseHold(hold)
     const { queue, clock, isStrict, durable } = this.#options
     const ticket = queue.add(endOperation(job, releaseOperation(hold, 'released', clock.now())), kept)
     if (isStrict) await durable(ticket)
@@ -135,7 +135,7 @@ export class SqliteJobs {
     return hold
   }
 
-  #giveBack(hold: JobHold): void {
+  #releaseHold(hold: JobHold): void {
     this.#options.book.unhold(hold.accountId, hold)
     this.#options.spending.unhold(hold.keyId, hold)
   }

@@ -81,7 +81,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     checkSums(request)
     const { accountId, keyId } = request
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
-    if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
+    if (this.#queue.isFull) throw new LedgerUnavailableError('too many operations wait to be written')
     const at = this.#options.clock.now()
     const { spending, steadyClock, owner } = this.#options
     const riskMicros = this.#book.risk(accountId)
@@ -91,7 +91,7 @@ export class SqliteLedger extends StoredLedger implements Ledger, HoldKeeper {
     this.#book.hold(accountId, hold)
     this.#openHolds.add(hold)
     spending.hold(keyId, hold)
-    hold.travelWith(this.#queue.add(hold.operation(owner, at, at + holdMs), hold))
+    hold.attachTo(this.#queue.add(hold.operation(owner, at, at + holdMs), hold))
     return hold
   }
 

@@ -92,7 +92,7 @@ function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
     `UPDATE holds SET state = 'released', resolved_at = ? WHERE state = 'open' AND owner <> 'jobs'`,
   )
   // The last process may have claimed jobs for a long lease in order to poll them.
-  const takeBack = database.prepare<[number, number]>(
+  const endLeases = database.prepare<[number, number]>(
     `UPDATE jobs SET next_poll_at = ? WHERE state = 'open' AND next_poll_at > ?`,
   )
   return database.transaction(() => {
@@ -101,7 +101,7 @@ function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
       release.run(now)
       new SqliteDebts(database).payAll(now)
     }
-    takeBack.run(now, now)
+    endLeases.run(now, now)
     return holds
   })()
 }

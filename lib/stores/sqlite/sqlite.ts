@@ -48,7 +48,7 @@ async function startWriter(options: WriterOptions): Promise<{ worker: Worker; sn
   })
   if (message.kind === 'ready') return { worker, snapshot: message.snapshot }
   await worker.terminate()
-  throw new StoreError(message.kind === 'refused' ? message.message : 'the writer answered out of turn')
+  throw new StoreError(message.kind === 'refused' ? message.message : 'the writer sent an unexpected message')
 }
 
 /** Connects the writer to the queue; the promise is fulfilled when the thread has ended, for any reason. */

@@ -96,7 +96,7 @@ await t.test('beyond what may wait no hold is placed, and what runs goes on', as
       refusal = error
     }
   }
-  t.match(refusal, { name: 'LedgerUnavailableError', message: 'too much waits to be written' })
+  t.match(refusal, { name: 'LedgerUnavailableError', message: 'too many operations wait to be written' })
   t.ok(placed.length >= 50 && placed.length < 200, `${placed.length} were placed`)
   const charges = running.map(hold => store.ledger.charge(hold, chargeOf({ input: 1 })))
   letGo()
