@@ -119,7 +119,7 @@ function entryTable(entries: readonly MovementView[], zone: string): string {
 
 const listedMax = 1000
 
-/** `account notes`: what operators noted about an account; the customer does not see it. */
+/** `account notes`: operators' notes about an account; the customer does not see them. */
 export function addAccountNotes(account: Command, { stdout }: CliContext): void {
   addCommand(account, 'notes <account>', 'list what operators noted about an account, or note something')
     .option('--add <text>', 'a note that the customer does not see')
@@ -145,7 +145,7 @@ interface ReasonOptions extends SharedOptions {
   readonly reason: string
 }
 
-/** `account block`, `unblock`, `end-sessions` and `delete`: who may still use an account. */
+/** `account block`, `unblock`, `end-sessions` and `delete`: end or restore access to an account. */
 export function addAccountAccess(account: Command, context: CliContext): void {
   addBlock(account, context, 'block')
   addBlock(account, context, 'unblock')

@@ -51,7 +51,7 @@ function addAccountCompany(account: Command, { stdout }: CliContext): void {
     })
 }
 
-/** @throws CommandError when the file is none that can be read */
+/** @throws CommandError when the file cannot be read as company details */
 function readDetails(file: string): ReturnType<typeof readCompany> {
   let text: string
   try {
@@ -112,7 +112,7 @@ function addAccountCorrection(account: Command, { stdout }: CliContext): void {
     })
 }
 
-/** `account list` and `account show`: they read the store beside whoever writes it. */
+/** `account list` and `account show`: they read the store whether or not a server runs. */
 function addAccountViews(account: Command, { stdout }: CliContext): void {
   addCommand(account, 'list', 'list all accounts with their balances').action(
     async (options: SharedOptions) => {
@@ -157,7 +157,7 @@ function table(accounts: readonly AccountReport[], zone: string): string {
   return formatTable(rows, ['balance', 'debt', 'held', 'available'])
 }
 
-/** `account`: makes accounts, adds money, and shows them. */
+/** `account`: creates accounts, credits and debits them, and shows them. */
 export function fillAccount(account: Command, context: CliContext): void {
   addCreate(account, context)
   addAccountViews(account, context)

@@ -11,7 +11,7 @@ import { readRecords, withRecords } from './with-store.ts'
 
 const listedMax = 1000
 
-/** `alarms`: what operators have to look at. */
+/** `alarms`: alarms for operators. */
 export function fillAlarms(alarms: Command, context: CliContext): void {
   const { stdout } = context
   alarms

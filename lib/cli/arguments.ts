@@ -39,22 +39,22 @@ export function time(option: string, text: string, zone: string): number {
 }
 
 /**
- * A day of the zone: the moment it begins, and that of the next.
- * @throws UsageError when it is none
+ * The start of a day in the zone, and that of the next day.
+ * @throws UsageError when the text is not a day
  */
 export function dayOf(option: string, text: string, zone: string): { from: number; until: number } {
   if (!isDay(text)) throw new UsageError(`${option}: "${text}" is no day such as 2027-01-31`)
   return { from: zonedParse(text, zone), until: zonedDayEnd(text, zone) }
 }
 
-/** @throws UsageError when the time is over */
+/** @throws UsageError when the time is in the past */
 export function futureTime(option: string, text: string, zone: string): number {
   const ms = time(option, text, zone)
   if (ms <= systemClock.now()) throw new UsageError(`${option}: ${text} is over`)
   return ms
 }
 
-/** `a, b,c` as a list of what a key is limited to. @throws UsageError when it is empty or too long */
+/** Splits `a, b,c` into a key's list of limits. @throws UsageError when it is empty or too long */
 function commaList(option: string, text: string): string[] {
   const items = text
     .split(',')
@@ -66,7 +66,7 @@ function commaList(option: string, text: string): string[] {
   return items
 }
 
-/** @throws UsageError when a `*` stands elsewhere than at an end: such a key could never be used */
+/** @throws UsageError when a `*` is anywhere but at the end: such a key would match no model */
 export function modelList(option: string, text: string): string[] {
   const items = commaList(option, text).map(item => nameText(item, option, textLengthsMax.modelName))
   const wrong = items.find(item => item.slice(0, -1).includes('*'))
@@ -100,21 +100,21 @@ export function wholeNumber(option: string, text: string, min = 0, max = wholeMa
 
 const { reason: reasonLengthMax, name: nameLengthMax } = textLengthsMax
 
-/** The value of `--reason`, or of another option like it. @throws UsageError when it is empty, or no such text */
+/** The value of `--reason`, or of a similar option. @throws UsageError when it is empty or invalid */
 export function reasonText(text: string, option = '--reason', lengthMax: number = reasonLengthMax): string {
   const reason = noteText(text, option, lengthMax)
   if (reason === '') throw new UsageError(`${option}: takes 1 to ${lengthMax} characters`)
   return reason
 }
 
-/** What may be left empty. @throws UsageError when it is too long, or has in it what nobody sees */
+/** A text that may be empty. @throws UsageError when it is too long, or contains invisible characters */
 export function noteText(text: string, option = '--note', lengthMax: number = reasonLengthMax): string {
   const note = shortText(option, text, lengthMax)
   if (!isSeenInLines(note)) throw unseen(option)
   return note
 }
 
-/** The value of `--name`, or of another option like it. @throws UsageError as `noteText`, or when it has lines */
+/** The value of `--name`, or of a similar option. @throws UsageError as `noteText`, or when it has line breaks */
 export function nameText(text: string, option = '--name', lengthMax: number = nameLengthMax): string {
   const name = shortText(option, text, lengthMax)
   if (!isSeen(name)) throw unseen(option)
@@ -132,9 +132,9 @@ function unseen(option: string): UsageError {
 }
 
 /**
- * The path of a file that a command writes. It is looked at, and its folder made, before the command does what a file
- * that cannot be written would not undo.
- * @throws UsageError where there can be no such file
+ * The path of an output file. It is checked and its folder created before the command makes changes that a failed
+ * write would not undo.
+ * @throws UsageError where the file cannot be written
  */
 export function outFile(path: string): string {
   try {
@@ -148,7 +148,7 @@ export function outFile(path: string): string {
   return path
 }
 
-/** Whom the log of operators' actions names for what is done by a command. */
+/** The operator's name in the operator log for actions from the command line. */
 export function operatorName(): string {
   return `${userInfo().username} (command line)`
 }

@@ -12,7 +12,7 @@ import { formatRoubles } from '../money/amount.ts'
 import { balanceAmounts } from '../ledger/ledger.ts'
 import { readSpenders } from '../stores/records/desk-queries.ts'
 
-/** Rows that a table has in memory, and that share the widths of its columns. */
+/** Rows that a table buffers; column widths are computed over these. */
 const tableRows = 1000
 
 interface ChargesOptions extends SharedOptions {
@@ -26,9 +26,9 @@ interface ChargesOptions extends SharedOptions {
 }
 
 /**
- * Prints one line for every charge that does not come out as it was charged, then what was looked at; with
- * `--json` the lines are `{requestId, sequence, account, at, differences, charged, recomputed, hasProviderUsage}` and the last
- * one is `{charges, differing, withProviderUsage}`. Works beside a running server.
+ * Prints one line for each charge whose recomputation differs, then a summary. With `--json` the lines are
+ * `{requestId, sequence, account, at, differences, charged, recomputed, hasProviderUsage}` and the last one is
+ * `{charges, differing, withProviderUsage}`. Works while the server runs.
  */
 function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): void {
   addCommand(charges, 'recompute', 'work charges out again from their usage and price; none should differ')
@@ -115,13 +115,13 @@ export function fillCharges(charges: Command, context: CliContext): void {
 type Charges = AsyncIterable<ChargeReport>
 
 /**
- * Writes a piece of a long result, and waits until its reader has taken it, so that a slow one does not fill the memory.
- * @returns whether anybody still reads
+ * Writes a part of a long result and waits for the stream to drain, so that a slow reader does not fill the memory.
+ * @returns whether the stream is still open
  */
 async function writeResult(stdout: CliContext['stdout'], text: string): Promise<boolean> {
-  const isTaken = stdout.write(text) !== false
+  const isFlushed = stdout.write(text) !== false
   if (!(stdout instanceof Writable)) return true
-  if (!isTaken && stdout.writable) {
+  if (!isFlushed && stdout.writable) {
     const { promise, resolve } = Promise.withResolvers<void>()
     stdout.once('drain', resolve).once('close', resolve)
     await promise
@@ -169,7 +169,7 @@ async function printTable(charges: Charges, stdout: CliContext['stdout'], zone: 
   let isFirst = true
   const print = (): Promise<boolean> => {
     const text = table(rows, zone)
-    // The columns of each part are as wide as it needs; their names stand above the first.
+    // Each part has its own column widths; only the first has a header.
     const printed = writeResult(stdout, isFirst ? text : text.slice(text.indexOf('\n') + 1))
     rows = []
     isFirst = false
@@ -201,7 +201,7 @@ function table(charges: readonly ChargeReport[], zone: string): string {
   return formatTable(rows, ['roubles'])
 }
 
-/** `balance`: what an account has and owes, what is held, what is available. */
+/** `balance`: an account's money, debt, holds and what is available. */
 export function fillBalance(balance: Command, { stdout }: CliContext): void {
   balance
     .requiredOption('--account <id>', 'the account')
@@ -219,7 +219,7 @@ export function fillBalance(balance: Command, { stdout }: CliContext): void {
 /** A hundred years. */
 const daysMax = 36_500
 
-/** `top`: who or what most is charged for. */
+/** `top`: the accounts, models, keys or outcomes with the highest charges. */
 export function fillTop(top: Command, { stdout }: CliContext): void {
   top
     .option('--by <what>', 'account, model, key or outcome', 'account')

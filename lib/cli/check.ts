@@ -13,22 +13,23 @@ import { cheaperNames } from '../models/cheaper-names.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import { isServed } from './open-config.ts'
 
-/** Of more models than these the rest are counted. */
+/** A notice names at most this many models and counts the rest. */
 const namedMax = 20
-/** As in the shipped configuration: no rate that ever was. */
+/** The rate in the shipped configuration; the real rate was never this. */
 const exampleRate = '100'
 
 /**
- * What an operator should know of prices that are not there, not yet, or not as they may have been meant: what a
- * request is refused for, what it has for nothing, and what is sold at a price that nobody chose. Empty where nothing
- * is charged anyway.
+ * Notices about prices that are missing, not yet valid, or possibly unintended: models whose requests are refused,
+ * usage that is free of charge, and prices that only come from an example or a default. Empty where nothing is
+ * charged.
  */
 function priceNotices(
   { config, mixedPrices, ownModels }: Pick<LoadedConfig, 'config' | 'mixedPrices' | 'ownModels'>,
   now: number,
 ): readonly string[] {
   if (config.unmetered) return []
-  // Neither store nor network are asked for the Central Bank's rate: what is missing and what is cheaper shows at any.
+  // The Central Bank's rate is read neither from the store nor from the network: missing and lower prices show at any
+  // rate.
   const rated = withRates(config, [{ usdRub: exampleRate }])
   const served = [...rated.models.values(), ...rated.modelPatterns].filter(model => isServed(config, model))
   return [
@@ -66,7 +67,7 @@ function exampleNotices(served: readonly ModelConfig[]): readonly string[] {
   ]
 }
 
-/** Lists of prices have names that cost less than those they begin with, and mean it. */
+/** Price lists deliberately have names that cost less than the model whose name they begin with. */
 function cheaperNotices(cheaper: ReturnType<typeof cheaperNames>): readonly string[] {
   return cheaper.map(({ name, model, meters }) => {
     const differences = meters.map(
@@ -101,7 +102,7 @@ function isEmpty({ rubPerMillion, rubPerUnit }: Price): boolean {
   return Object.keys(rubPerMillion).length === 0 && Object.keys(rubPerUnit).length === 0
 }
 
-/** What is paid by the piece may well have its prompt for nothing. */
+/** A price per unit often makes the prompt free on purpose. */
 function isInputFree({ rubPerMillion, rubPerUnit }: Price): boolean {
   const { input, output } = rubPerMillion
   return output !== undefined && input === undefined && Object.keys(rubPerUnit).length === 0
@@ -114,8 +115,8 @@ function listed(models: readonly string[]): string | undefined {
 }
 
 /**
- * Says what is wrong with the configuration, the pipeline, the store's place and the shop's key included. It makes no
- * store, and asks nobody but the database and the payment provider.
+ * Reports errors in the configuration, the pipeline, the store's location and the shop's key. It creates no store and
+ * contacts only the database and the payment provider.
  */
 export function fillCheck(check: Command, context: CliContext): void {
   const { stdout } = context
@@ -147,7 +148,7 @@ export function fillCheck(check: Command, context: CliContext): void {
   })
 }
 
-/** @throws ConfigError when a start would fail by the plugins' order */
+/** @throws ConfigError when the order of plugins would make a start fail */
 async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<void> {
   const [{ checkPipeline }, { PipelineOrderError }] = await Promise.all([
     import('../gateway/check-pipeline.ts'),
@@ -161,7 +162,7 @@ async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<vo
   }
 }
 
-/** @throws ConfigError when a start could neither open nor make the store */
+/** @throws ConfigError when a start could neither open nor create the store */
 async function checkPlace({ store, file }: Config): Promise<void> {
   const [{ checkStore }, { StoreError }] = await Promise.all([
     import('../stores/open-store.ts'),
@@ -176,8 +177,9 @@ async function checkPlace({ store, file }: Config): Promise<void> {
 }
 
 /**
- * Asks the payment provider whether it knows the shop; what it does not answer is only noted.
- * @throws ConfigError when it refuses the shop's id or key
+ * Asks the payment provider whether it accepts the shop's key; when the provider is unreachable this is only a
+ * notice.
+ * @throws ConfigError when it rejects the shop's id or key
  */
 async function checkPayments({ payments, file }: Config): Promise<readonly string[]> {
   if (payments?.yookassa === undefined) return []

@@ -4,15 +4,15 @@ import type { Demo } from '../gateway/demo-account.ts'
 import type { Log } from '../platform/log.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 
-/** A gateway that serves. */
+/** A running gateway. */
 export interface RunningGateway {
-  /** Takes a new configuration for the exchanges to come. */
+  /** Applies a new configuration to later exchanges. */
   reload(config: Config): Promise<void> | void
-  /** A configuration was wrong, or could not be taken. */
+  /** Counts a configuration that was invalid or could not be applied. */
   noteFailedReload(): void
   /**
-   * Serves on for `waitMs`, lets what runs come to its end for `drainMs`, then stops. Called again, it brings
-   * the end nearer.
+   * Serves for another `waitMs`, drains running requests for up to `drainMs`, then stops. A second call can only
+   * shorten this.
    */
   close(drainMs?: number, waitMs?: number): Promise<void>
 }
@@ -21,32 +21,32 @@ interface StartOptions {
   readonly config: Config
   readonly log: Log
   readonly droppedLogLines: () => number
-  /** Takes whole lines that other processes of the gateway have logged. */
+  /** Receives whole log lines from other processes of the gateway. */
   readonly passLogLines: (lines: string) => void
-  /** Reads the configuration again; answers what is wrong with it. */
+  /** Reads the configuration again; resolves to the problems in it. */
   readonly onReload: () => Promise<readonly string[]>
-  /** Told what a gateway that was made just now can be tried with. */
+  /** Receives the login data of a store that was just created. */
   readonly onDemo: (demo: Demo) => void
-  /** Told when nothing can be charged any more. */
+  /** Called when charging has become impossible. */
   readonly onLost: (error: Error) => void
 }
 
-/** What the command line is given by the program it is part of. */
+/** What the calling program provides to the command line. */
 export interface CliContext {
   readonly version: string
-  /** Results. */
+  /** Receives results. */
   readonly stdout: { write(text: string): unknown }
-  /** What is wrong, and remarks. */
+  /** Receives errors and remarks. */
   readonly stderr: { write(text: string): unknown }
-  /** Asks who sits at the terminal; absent where nobody does. */
+  /** Asks the user at the terminal; absent when there is no terminal. */
   ask?(question: string): Promise<boolean>
-  /** Loaded only when it is needed: most commands are done sooner than a server's modules are read. */
+  /** Loaded on demand: most commands finish sooner than the server's modules load. */
   startGateway(options: StartOptions): Promise<RunningGateway>
-  /** Every plugin that a config can name, loaded only when it is needed. */
+  /** Every plugin that a config can name, loaded on demand. */
   loadPlugins(): Promise<PluginRegistry>
 }
 
-/** The command was written wrongly: exit code 2. */
+/** Wrong usage of the command: exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -54,7 +54,7 @@ export class UsageError extends Error {
   }
 }
 
-/** What was asked cannot be done, or something was found wrong: exit code 1. The message says it all. */
+/** The command failed, or found something wrong: exit code 1. The message is complete. */
 export class CommandError extends Error {
   constructor(message: string) {
     super(message)
@@ -62,13 +62,13 @@ export class CommandError extends Error {
   }
 }
 
-/** Options that every command with a result has. */
+/** Options of every command with a result. */
 export interface SharedOptions {
   readonly config?: string
   readonly json?: boolean
 }
 
-/** A command that reads the configuration. `definition` is its name with its arguments. */
+/** Adds a command that reads the configuration. `definition` is its name with its arguments. */
 export function addConfigCommand(parent: Command, definition: string, description: string): Command {
   return parent
     .command(definition)
@@ -76,7 +76,7 @@ export function addConfigCommand(parent: Command, definition: string, descriptio
     .option('-c, --config <file>', 'the configuration (default: config/gateway.yaml, or GATEWAY_CONFIG)')
 }
 
-/** One that also has a result, with the options that all such share. */
+/** The same for a command with a result: adds the options that all such commands share. */
 export function addCommand(parent: Command, definition: string, description: string): Command {
   return addConfigCommand(parent, definition, description).option('--json', 'print JSON')
 }
@@ -88,12 +88,12 @@ export function countOf(count: number, word: string): string {
 
 type Output = CliContext['stdout']
 
-/** Writes what a command found or did: JSON where that is asked for, else a text of whole lines. */
+/** Prints a command's result: as JSON with `--json`, else as text of whole lines. */
 export function answer(stdout: Output, options: SharedOptions, found: unknown, text: string): void {
   stdout.write(options.json === true ? `${JSON.stringify(found)}\n` : text)
 }
 
-/** The same of a list, in JSON a line for each. */
+/** The same for a list; as JSON, one line per item. */
 export function answerList(
   stdout: Output,
   options: SharedOptions,
@@ -103,17 +103,17 @@ export function answerList(
   stdout.write(options.json === true ? found.map(one => `${JSON.stringify(one)}\n`).join('') : text)
 }
 
-/** What moves a terminal's cursor, or turns the direction of a line: names of models and keys are customers'. */
+/** Characters that move the cursor or change the text direction: customers choose names of models and keys. */
 const unseen = /[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu
 
-/** A time as JSON has it. */
+/** A time in ISO 8601, for JSON. */
 export function isoTime(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : new Date(ms).toISOString()
 }
 
 /**
- * Columns as wide as they need to be, two spaces apart, as the first row has them.
- * @param numbers the columns whose cells stand to the right
+ * Formats rows as columns of the needed width, two spaces apart; the first row gives their names and order.
+ * @param numbers the columns that are right-aligned
  */
 export function formatTable(
   rows: readonly Readonly<Record<string, string>>[],

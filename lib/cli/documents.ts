@@ -16,18 +16,18 @@ import { closingBalance, reconcile } from '../documents/reconcile-account.ts'
 import { systemClock } from '../platform/clock.ts'
 import { oneOf, operatorName, outFile, reasonText } from './arguments.ts'
 
-/** Options of commands that are about one month. */
+/** Options of commands for one month. */
 interface MonthOptions extends SharedOptions {
   readonly month: string
 }
 
-/** @throws UsageError when it is none */
+/** @throws UsageError when it is not a month */
 function monthOf({ month }: Pick<MonthOptions, 'month'>): string {
   if (isMonth(month)) return month
   throw new UsageError(`--month: "${month}" is no month such as 2026-11`)
 }
 
-/** `documents export` and `documents advances`: what goes to the seller's accountant. */
+/** `documents export` and `documents advances`: files for the seller's accountant. */
 function addExportCommands(documents: Command, { stdout }: CliContext): void {
   addCommand(documents, 'export', "write a month's documents as PDF and XML, with a register as CSV")
     .requiredOption('--month <month>', 'such as 2026-11')
@@ -69,7 +69,7 @@ function addExportCommands(documents: Command, { stdout }: CliContext): void {
     })
 }
 
-/** A month's documents, and its advances where the seller owes tax on them. */
+/** A month's documents, with its advances when the seller owes tax on them. */
 async function filesOf(options: SharedOptions, month: string): Promise<readonly DocumentFile[]> {
   const { seller } = openHouseConfig(options)
   const printer = new DocumentPrinter()
@@ -176,7 +176,7 @@ function addChanges(documents: Command, stdout: CliContext['stdout']): void {
     })
 }
 
-/** One that was just made is replaced by none. */
+/** A closing just made is not replaced by another. */
 type ShownClosing = StoredClosing & Partial<Pick<ListedClosing, 'isReplaced'>>
 
 function shown(options: SharedOptions, stored: ShownClosing): string {

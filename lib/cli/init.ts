@@ -6,7 +6,7 @@ import { makeFolder } from '../platform/make-folder.ts'
 import { CommandError, type CliContext } from './command.ts'
 import { fileProblem } from '../platform/file-problem.ts'
 
-/** `init`: a configuration of one's own, which includes the shipped one and says what is most often changed. */
+/** `init`: writes a configuration that includes the shipped one, with the settings that are changed most often. */
 export function fillInit(init: Command, { stdout }: CliContext): void {
   init.action((file = 'gateway.yaml') => {
     const path = resolve(file)

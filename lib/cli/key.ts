@@ -30,7 +30,7 @@ import { systemClock, zonedTime } from '../platform/clock.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { findKeys } from '../stores/records/find-accounts.ts'
 
-/** More than this names nothing that can be searched for. */
+/** The longest text to search for. */
 const searchLengthMax = 200
 
 /** `key list` and `key find`; a key's value is in no store. */
@@ -67,7 +67,7 @@ function addKeyViews(key: Command, { stdout }: CliContext): void {
     })
 }
 
-/** A key as JSON: times are ISO, money is roubles, what is not limited is null. */
+/** A key as JSON: times in ISO 8601, money in roubles, null for no limit. */
 export function keyView(key: KeyRecord) {
   return {
     id: key.id,
@@ -91,7 +91,7 @@ function stateOf(key: KeyRecord): 'active' | 'blocked' | 'expired' | 'revoked' {
   return key.expiresAt !== undefined && key.expiresAt <= systemClock.now() ? 'expired' : 'active'
 }
 
-/** Keys as a table for people. */
+/** Keys as a table. */
 export function keyTable(keys: readonly KeyRecord[], zone: string): string {
   if (keys.length === 0) return 'no keys: gateway key create makes one\n'
   const rows = keys.map(key => ({
@@ -109,7 +109,7 @@ export function keyTable(keys: readonly KeyRecord[], zone: string): string {
   return formatTable(rows)
 }
 
-/** What a key is called and limited to, as it is typed. */
+/** A key's name and limits as options. */
 interface KeyOptions extends SharedOptions {
   readonly name?: string
   readonly models?: string
@@ -124,13 +124,13 @@ interface EditOptions extends KeyOptions {
   readonly reason: string
 }
 
-/** Ends a limit. */
+/** The value that removes a limit. */
 const none = 'none'
 
 /**
- * Makes sure that each entry of an allow-list can stand for a model: a key limited to a slip of the pen would be
- * refused everything, and nobody would see why.
- * @throws CommandError that names the others, with the nearest that there are
+ * Checks that each entry of an allow-list covers a model: a typo would make a key that is refused everything without
+ * an obvious reason.
+ * @throws CommandError that lists the entries without a model, each with the nearest name
  */
 function checkModels(options: SharedOptions, entries: readonly string[]): void {
   const config = openModelNames(options)
@@ -147,7 +147,7 @@ function checkModels(options: SharedOptions, entries: readonly string[]): void {
   )
 }
 
-/** A beginning is nearest to beginnings of about its length. */
+/** A prefix is compared with prefixes of about its length. */
 function nearestEntry(entry: string, names: readonly string[]): string | undefined {
   if (!entry.endsWith('*')) return nearest(entry, names)
   const beginning = entry.slice(0, -1)
@@ -207,7 +207,7 @@ interface CreateOptions extends KeyOptions {
   readonly account: string
 }
 
-/** `key`: makes, revokes and shows keys. */
+/** `key`: creates, edits, lists and revokes keys. */
 export function fillKey(key: Command, context: CliContext): void {
   addCreate(key, context)
   addKeyEdit(key, context)

@@ -6,7 +6,7 @@ import { isServed } from './open-config.ts'
 import { priceInForce } from '../money/price.ts'
 import { openPricedConfig } from './with-store.ts'
 
-/** `models`: what can be asked for, of whom, and at which price. */
+/** `models`: the models on sale, with their providers and prices. */
 export function fillModels(models: Command, { stdout }: CliContext): void {
   models
     .option('--all', 'those of providers that are off, too')
@@ -33,7 +33,7 @@ function describe(config: Config, model: ModelConfig) {
     rubPerUnit: price?.rubPerUnit ?? {},
     above: price?.above ?? [],
     factors: price?.factors ?? {},
-    // Charges name the version by this.
+    // Charges refer to the version of a price by its hash.
     priceHash: price?.hash ?? null,
     prices: model.prices.map(({ hash, from = null, ...version }) => ({
       hash,
@@ -46,7 +46,7 @@ function describe(config: Config, model: ModelConfig) {
   }
 }
 
-/** What a price has beyond its table, in short; where it has a `*`, --json says the rest. */
+/** Other parts of a price, in short; `*` marks what only --json shows in full. */
 function marks(described: ReturnType<typeof describe>, now: number): string[] {
   const { above, factors, prices } = described
   const next = prices.find(({ from }) => from !== null && Date.parse(from) > now)

@@ -10,49 +10,48 @@ import { CommandError, type SharedOptions } from './command.ts'
 import { readProblem } from '../platform/file-problem.ts'
 
 /**
- * @param plugins the shipped ones, for a command that acts by the list of plugins
- * @throws CommandError that lists what is wrong with the configuration
+ * @param plugins the shipped ones, for a command that needs the list of plugins
+ * @throws CommandError that lists the errors in the configuration
  */
 export function openConfig(options: SharedOptions, plugins?: PluginRegistry): LoadedConfig {
   return readFrom(options, file => loadConfig(file, plugins === undefined ? {} : { plugins }))
 }
 
 /**
- * What the configuration says of the house itself: who sells, how money comes in, which pages there are. Providers'
- * secrets need not be set.
- * @throws CommandError that lists what is wrong with the rest of the configuration
+ * The seller, payments and web pages of the configuration. Providers' secrets need not be set.
+ * @throws CommandError that lists the errors in these parts of the configuration
  */
 export function openHouseConfig(options: SharedOptions): Config {
   return readFrom(options, file => loadConfig(file, { use: 'house' }).config)
 }
 
 /**
- * What the configuration says of models and their prices. Secrets need not be set; a provider whose key is not set is off.
- * @throws CommandError that lists what is wrong with it
+ * Models and prices of the configuration. Secrets need not be set; a provider whose key is not set is off.
+ * @throws CommandError that lists the errors in it
  */
 export function openPriceConfig(options: SharedOptions): LoadedConfig {
   return readFrom(options, file => loadConfig(file, { use: 'prices' }))
 }
 
 /**
- * A section, also of a configuration that is wrong elsewhere, or lacks secrets that the section does not name.
+ * A section of a configuration that may be invalid elsewhere, or lack secrets that the section does not name.
  * @throws CommandError
  */
 function openSection<K extends ConfigKey>(options: SharedOptions, key: K): Settings[K] {
   return readFrom(options, file => loadSection(file, key))
 }
 
-/** Where the operators' pages are; undefined where they are off. */
+/** The settings of the operators' pages; undefined where they are off. */
 export const openOperatorArea = (options: SharedOptions): Config['operatorArea'] =>
   openSection(options, 'operatorArea')
-/** How far worst cases may go beyond an account's money. */
+/** The limits on worst-case costs beyond an account's money. */
 export const openRiskRule = (options: SharedOptions): RiskRule => openSection(options, 'hold').risk
-/** In which zone times are read and printed. */
+/** The zone in which times are read and printed. */
 export const openTimeZone = (options: SharedOptions): string => openSection(options, 'timeZone')
 export const openStoreSetting = (options: SharedOptions): Config['store'] =>
   readFrom(options, loadStoreSetting)
 export const openModelNames = (options: SharedOptions): ModelNames => readFrom(options, loadModelNames)
-/** What providers are called. */
+/** The names of providers. */
 export const openProviderNames = (options: SharedOptions): readonly string[] =>
   readFrom(options, loadProviderNames)
 
@@ -71,7 +70,7 @@ function readFrom<T>(options: SharedOptions, read: (file: string) => T): T {
   }
 }
 
-/** Whether a provider that has a model is on. */
+/** Whether a provider of the model is on. */
 export function isServed({ providers }: Config, model: ModelConfig): boolean {
   return model.providers.some(name => providers.get(name)?.isOff === false)
 }

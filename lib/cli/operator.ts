@@ -56,7 +56,7 @@ interface AddOptions extends SharedOptions {
 
 const roles = ['owner', 'finance', 'support'] as const
 
-/** `operator`: who may use the operator's pages. */
+/** `operator`: adds, lists and removes users of the operator's pages. */
 export function fillOperator(operator: Command, context: CliContext): void {
   addAdd(operator, context)
   addList(operator, context)
@@ -116,7 +116,7 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
     })
 }
 
-/** @throws UsageError unless it can be an address */
+/** @throws UsageError when it is not an email address */
 function emailOf(text: string): string {
   const email = text.trim().toLowerCase()
   if (/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254) return email

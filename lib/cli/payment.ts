@@ -13,7 +13,7 @@ import { openTimeZone } from './open-config.ts'
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 const listMax = 1000
 
-/** A payment as the command line tells it; amounts are roubles, times ISO 8601. */
+/** A payment as JSON; amounts in roubles, times in ISO 8601. */
 function paymentJson(payment: Payment): object {
   return {
     id: payment.id,
@@ -30,7 +30,7 @@ function paymentJson(payment: Payment): object {
   }
 }
 
-/** `payment`: makes payments, shows them, sends money back, compares with the provider. */
+/** `payment`: creates, lists and refunds payments, and compares them with the provider's list. */
 export function fillPayment(payment: Command, context: CliContext): void {
   addCreate(payment, context)
   addList(payment, context)
@@ -68,7 +68,7 @@ function addCreate(payment: Command, context: CliContext): void {
     })
 }
 
-/** Reads payments, beside a running server or without one. */
+/** Reads payments, whether or not a server runs. */
 function readPayments<T>(options: SharedOptions, read: (payments: PaymentReader) => Promise<T>): Promise<T> {
   return readRecords(options, records => read(new PaymentReader(records)))
 }
@@ -174,7 +174,7 @@ function addReconcile(payment: Command, context: CliContext): void {
     })
 }
 
-/** A line for each payment that was credited now, and for each that differs, with what is different. */
+/** A line for each payment that was now credited, and for each difference. */
 async function reconciledJson(
   reader: PaymentReader,
   { settled, differences }: Reconciliation,

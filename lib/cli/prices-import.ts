@@ -31,7 +31,7 @@ interface ImportOptions extends SharedOptions {
   readonly yes?: boolean
 }
 
-/** The file that @pydantic/genai-prices publishes between its releases. */
+/** The file that @pydantic/genai-prices publishes between releases. */
 const publishedList =
   'https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json'
 const listBytesMax = 64 * 1024 * 1024
@@ -40,8 +40,8 @@ const effectMs = 30 * 86_400_000
 const namedMax = 10
 
 /**
- * `prices import`: takes list prices in dollars from a published list. Shows what changes and what the last 30 days
- * would have come to, then writes `prices.json` beside the configuration, which includes it from then on.
+ * `prices import`: reads list prices in dollars from a published list. Shows what changes and the effect on the usage
+ * of the last 30 days, then writes `prices.json` beside the configuration and includes it there.
  */
 export function addPricesImport(prices: Command, context: CliContext): void {
   const { stdout, stderr } = context
@@ -80,7 +80,7 @@ export function addPricesImport(prices: Command, context: CliContext): void {
     })
 }
 
-/** @throws CommandError when one cannot be written; then none is */
+/** @throws CommandError when a file cannot be written; then no file is changed */
 function writeFiles(files: ImportedFiles, configFile: string): void {
   try {
     writeAtomically(files, configFile)
@@ -100,7 +100,7 @@ interface Prepared {
   readonly files: ImportedFiles
 }
 
-/** @throws CommandError when the list cannot be read or must not be used; nothing is written here */
+/** Writes nothing. @throws CommandError when the list cannot be read or must not be used */
 async function prepare(
   { from }: ImportOptions,
   { config, files, priceOrigins: origins }: LoadedConfig,
@@ -139,7 +139,7 @@ async function readList(from: string, config: Config): Promise<string> {
   }
 }
 
-/** A list that is downloaded may come through an egress, whose secret is needed then. */
+/** A download may go through an egress route, which then needs its secret. */
 function isUrl(from: string): boolean {
   return /^https?:/i.test(from)
 }
@@ -154,7 +154,7 @@ function readListFile(file: string): string {
   }
 }
 
-/** What the last 30 days would have come to, by the price that is in force when the new ones are. */
+/** The costs of the last 30 days, compared with the prices that will be in force when the new ones take effect. */
 async function effectOf(
   options: ImportOptions,
   { config }: LoadedConfig,
@@ -176,7 +176,7 @@ async function effectOf(
   return costs.filter(({ model }) => prices.before(model)?.hash !== prices.after(model)?.hash)
 }
 
-/** The configuration as it will be. @throws CommandError when it would be wrong */
+/** The configuration as it will be. @throws CommandError when it would be invalid */
 function withFiles(file: string, instead: ImportedFiles): Config {
   try {
     return loadConfig(file, { instead, use: 'prices' }).config
@@ -194,7 +194,7 @@ async function note(options: ImportOptions, config: Config, reason: string): Pro
   })
 }
 
-/** Has the running gateway take the prices; says what became of it. */
+/** Reloads the running gateway; returns the result as a sentence. */
 async function reloadServer({ store }: Config): Promise<string> {
   if (store.kind === 'postgres') return 'send SIGHUP to each gateway, or restart it: then the prices hold'
   const { ControlClient, ControlUnreachableError } = await import('../control/control-client.ts')

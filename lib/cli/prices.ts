@@ -32,10 +32,10 @@ import {
   type PricePreview,
 } from '../prices/price-previews.ts'
 
-/** Charges may be many, and nobody else waits for them here. */
+/** There may be many charges, and this command blocks no other work. */
 const waitMs = 600_000
 
-/** `prices preview`: what another rate or coefficient would change; nothing is written. */
+/** `prices preview`: shows the effect of another rate or coefficient, without writing anything. */
 function addPricesPreview(prices: Command, { stdout }: CliContext): void {
   addCommand(
     prices,
@@ -64,7 +64,7 @@ function addPricesPreview(prices: Command, { stdout }: CliContext): void {
     })
 }
 
-/** @throws UsageError by the rules of the configuration */
+/** @throws UsageError where the configuration would reject the values */
 function readPrices({ usdRub, coefficient }: PreviewedPrices): PreviewedPrices {
   const prices = {
     ...(usdRub !== undefined && { usdRub }),
@@ -137,7 +137,7 @@ const lookedBackMs = 90 * 86_400_000
 
 type State = 'in force' | 'to come' | 'over'
 
-/** `prices history`: what a model costs, cost and will cost. */
+/** `prices history`: past, current and future prices of a model. */
 function addPricesHistory(prices: Command, { stdout }: CliContext): void {
   addCommand(
     prices,
@@ -237,7 +237,7 @@ function report(versions: readonly Version[], charged: readonly ChargedPrice[], 
   return `${ofConfig}\n${ofCharges}`
 }
 
-/** `prices`: the rates that prices follow, and lists of prices. */
+/** `prices`: exchange rates and price lists. */
 export function fillPrices(prices: Command, context: CliContext): void {
   addRate(prices, context)
   addPricesImport(prices, context)

@@ -7,13 +7,16 @@ type FillCommand = (command: Command, context: CliContext) => void
 interface ListedCommand {
   readonly definition: string
   readonly description: string
-  /** Makes it with the options that many share; absent: with none. */
+  /** Creates the command with the shared options; absent: with none. */
   readonly make?: typeof addCommand
-  /** Reads the module that gives it its options, its action or commands of its own. */
+  /** Loads the module that adds its options, action or subcommands. */
   readonly load: () => Promise<FillCommand>
 }
 
-/** Every command, in the order of the help. The modules of one are read when it is named: most load a part of the server. */
+/**
+ * Every command, in the order of the help. A command's modules load only when it is named: most load a part of the
+ * server.
+ */
 const commands: readonly ListedCommand[] = [
   {
     definition: 'serve',
@@ -129,8 +132,8 @@ const commands: readonly ListedCommand[] = [
 /**
  * Runs one command.
  *
- * @param argv the words after the program's name
- * @returns the exit code: 0, 1 for what is wrong, 2 for wrong usage
+ * @param argv the arguments after the program's name
+ * @returns the exit code: 0, 1 for a failure, 2 for wrong usage
  */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   try {
@@ -146,7 +149,7 @@ async function buildProgram(argv: readonly string[], context: CliContext): Promi
     .description('A self-hosted gateway to AI providers, charged in roubles.')
     .version(context.version, '-v, --version')
     .exitOverride()
-    // An option belongs to the command before it, also where a command has commands of its own.
+    // An option belongs to the command that precedes it, also where that command has subcommands.
     .enablePositionalOptions()
     .configureOutput({
       writeOut: text => context.stdout.write(text),
@@ -162,7 +165,7 @@ async function buildProgram(argv: readonly string[], context: CliContext): Promi
   return program
 }
 
-/** What shows the things of which one was not found, or is there already, by the code of the refusal. */
+/** By refusal code, the command that lists the objects among which one was missing, or already present. */
 const listings: Readonly<Record<string, string>> = {
   account_not_found: 'gateway account list shows them all',
   alarm_changed: 'gateway alarms --all lists them',
@@ -175,7 +178,7 @@ const listings: Readonly<Record<string, string>> = {
 
 function report(error: unknown, { stderr }: CliContext): number {
   if (error instanceof CommanderError) {
-    // Help that was asked for is a success; help because a subcommand is missing is not.
+    // Requested help is a success; help because of a missing subcommand is not.
     return error.exitCode === 0 ? 0 : 2
   }
   if (error instanceof UsageError) {
@@ -191,7 +194,7 @@ function report(error: unknown, { stderr }: CliContext): number {
   return 1
 }
 
-/** Named errors are meant to be read; a slip of the program's own shows where it happened. */
+/** Named errors are meant for the user; any other shows its stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const isSlip = error instanceof TypeError || error instanceof ReferenceError

@@ -21,7 +21,7 @@ const actions: Readonly<Record<ProviderAction, { readonly about: string; readonl
   try: { about: 'end what rests: the next request finds out whether it works', done: 'is tried again' },
 }
 
-/** `providers`: what works, what rests, and what operators have paused. */
+/** `providers`: the state of providers, and the pauses that operators set. */
 export function fillProviders(providers: Command, context: CliContext): void {
   addList(providers, context)
   for (const action of ['pause', 'resume', 'try'] as const) addSwitch(providers, context, action)
@@ -48,7 +48,7 @@ function addSwitch(providers: Command, { stdout }: CliContext, action: ProviderA
     })
 }
 
-/** @throws CommandError when the configuration, or the running gateway, knows no such provider or credential */
+/** @throws CommandError when the configuration or the running gateway has no such provider or credential */
 async function requireKnown(options: SharedOptions, provider: string, credential: string): Promise<void> {
   const names = openProviderNames(options)
   if (!names.includes(provider)) {
@@ -66,7 +66,7 @@ async function requireKnown(options: SharedOptions, provider: string, credential
   )
 }
 
-/** As the server beside a SQLite file has it; undefined where none can be asked. */
+/** Health as the server with this SQLite file reports it; undefined where no server can be queried. */
 async function runningHealth(options: SharedOptions): Promise<readonly MergedProvider[] | undefined> {
   const setting = openStoreSetting(options)
   if (setting.kind !== 'sqlite') return undefined
@@ -80,12 +80,12 @@ async function runningHealth(options: SharedOptions): Promise<readonly MergedPro
   }
 }
 
-/** A row of which nothing is known, with all its columns. */
+/** An empty row with all columns. */
 const nothing = { provider: '', credential: '', egress: '', state: '', rests: '', requests: '', waiting: '' }
 
 type Row = Readonly<typeof nothing>
 
-/** `fails (1 of 2)` where only some processes have found that. */
+/** `fails (1 of 2)` when only some processes report it. */
 function stateOf(one: {
   readonly state: string
   readonly affected: number
@@ -139,7 +139,7 @@ function addList(providers: Command, { stdout }: CliContext): void {
   )
 }
 
-/** What is known without a running gateway. */
+/** The state that the store has without a running gateway. */
 async function switchedRows(options: SharedOptions): Promise<readonly Row[]> {
   const switches = (await readRecords(options, readSwitches)).filter(one => one.isPaused)
   return openProviderNames(options).flatMap(provider => {

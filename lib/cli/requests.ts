@@ -14,7 +14,7 @@ import {
 import { openTimeZone } from './open-config.ts'
 import { readStore, readRecords } from './with-store.ts'
 
-/** `requests`: what the ledger knows of one. */
+/** `requests`: the ledger's records of one request. */
 export function fillRequests(requests: Command, { stdout }: CliContext): void {
   addCommand(
     requests,

@@ -13,29 +13,29 @@ import type { SharedOptions, CliContext, RunningGateway } from './command.ts'
 import { openConfig } from './open-config.ts'
 import type { Log } from '../platform/log.ts'
 
-/** How long requests are served after SIGTERM, so that balancers which ask /readyz stop sending them. */
+/** How long requests are served after SIGTERM, until load balancers that poll /readyz stop sending them. */
 const waitMs = 2000
-/** How long streams may go on after that. */
+/** How long running requests may take after that. */
 const drainMs = 600_000
-/** The same after a failure, in which not everything may be as it should. */
+/** The same after a failure, when the process state may be damaged. */
 const failureMs = 10_000
-/** What is left of either after a second signal. */
-const hastyMs = 1000
+/** The rest of either period after a second signal. */
+const secondSignalMs = 1000
 
-/** What ends a server: a signal, or a failure that nobody caught. */
+/** What ends a server: a signal, or an uncaught failure. */
 type EndReason = 'SIGTERM' | 'SIGINT' | 'failure'
 
-/** How long a process that has failed may take to end by itself. */
+/** How long a failed process may take to exit by itself. */
 const stuckMs = 90_000
 
 /**
- * Waits for what ends the process. The first signal begins the end, every further one hastens it. A failure
- * that nobody caught ends it too: what is left in memory may be wrong, and a supervisor starts it anew.
+ * Waits for the end of the process. The first signal starts the drain, each further one shortens it. An uncaught
+ * failure ends the process too: its memory may be inconsistent, and a supervisor restarts it.
  */
 class Ending {
   readonly reason: Promise<EndReason>
-  /** Called by signals that follow the first. */
-  onHasten: (() => void) | undefined
+  /** Called by each signal after the first. */
+  onNextSignal: (() => void) | undefined
   readonly #log: Log
   readonly #resolve: (reason: EndReason) => void
   hasBegun = false
@@ -48,7 +48,7 @@ class Ending {
     const onSignal = (signal: NodeJS.Signals): void => {
       if (this.hasBegun) {
         log.info({ signal }, 'stopping now')
-        this.onHasten?.()
+        this.onNextSignal?.()
         return
       }
       this.hasBegun = true
@@ -59,28 +59,28 @@ class Ending {
     process.on('SIGINT', onSignal)
   }
 
-  /** From now on a failure that nobody caught ends what runs in order. */
+  /** From now on an uncaught failure drains and ends the process. */
   watchFailures(): void {
     process.on('uncaughtException', error => this.fail(error, 'a failure that nobody caught'))
   }
 
-  /** Ends what runs in order, and the process with exit code 1, so that a supervisor starts it anew. */
+  /** Drains, then exits with code 1, so that a supervisor restarts the process. */
   fail(error: Error, what: string): void {
     this.#log.fatal({ error }, `${what}: stopping, to be started anew`)
     if (this.hasBegun) return
     this.hasBegun = true
-    // What a killed process leaves behind, the next start puts in order.
+    // The next start recovers from a killed process.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), stuckMs).unref()
     this.#resolve('failure')
   }
 }
 
-/** `serve`: runs the gateway until it is told to end. */
+/** `serve`: runs the gateway until a signal or a failure ends it. */
 export function fillServe(serve: Command, context: CliContext): void {
   serve.action(async (options: SharedOptions) => {
     const running: { current?: Reloading; isBehind?: boolean } = {}
     const onHangUp = (): void => {
-      // A configuration that is written while the gateway starts may have been read before.
+      // A configuration that is written during the start may have been read before that.
       if (running.current === undefined) running.isBehind = true
       else void onReload()
     }
@@ -95,7 +95,7 @@ export function fillServe(serve: Command, context: CliContext): void {
       log.warn({ file }, 'this configuration, and the store beside it, go with the next install: copy them')
     }
     const ending = new Ending(log)
-    // Plain text among the log's lines, to be copied into a terminal.
+    // Plain text among the log lines, for copying into a terminal.
     const onDemo = (demo: Demo): void => void context.stderr.write(demoScreen(demo))
     const onReload = async (): Promise<readonly string[]> => {
       const { current } = running
@@ -111,14 +111,14 @@ export function fillServe(serve: Command, context: CliContext): void {
       droppedLogLines: () => log.droppedLines(),
       passLogLines: lines => log.pass(lines),
     })
-    // What reading the config and compiling the modules has left is a sixth of what an idle gateway takes up. No
-    // request was read yet.
+    // Garbage from reading the config and compiling the modules is a sixth of an idle gateway's memory. No request
+    // has been read yet.
     giveBackMemory()
     ending.watchFailures()
     running.current = { gateway, log, running: config, plugins }
     if (running.isBehind === true) await onReload()
     const reason = await ending.reason
-    ending.onHasten = () => void gateway.close(hastyMs)
+    ending.onNextSignal = () => void gateway.close(secondSignalMs)
     await gateway.close(
       reason === 'failure' ? failureMs : drainMs,
       reason === 'SIGTERM' && config.admin !== undefined ? waitMs : 0,
@@ -137,7 +137,7 @@ interface Reloading {
   readonly plugins: PluginRegistry
 }
 
-/** What is fixed while the process runs, by its path in the config. */
+/** Settings that are fixed while the process runs, by their path in the config. */
 const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   listen: config => config.listen,
   admin: config => config.admin,
@@ -161,9 +161,8 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
 }
 
 /**
- * Where a new config differs in what a reload cannot change. It is refused as a whole: a setting that is
- * silently ignored is worse than none, and a file that was read while it was written, half of it or empty,
- * mostly differs here.
+ * Where a new config changes settings that a reload cannot change. It is rejected as a whole: silently ignoring a
+ * setting would be worse, and a file that was read half-written or empty mostly differs here.
  */
 function needsRestart(running: Config, next: Config): readonly ConfigProblem[] {
   return Object.entries(fixed)
@@ -171,7 +170,7 @@ function needsRestart(running: Config, next: Config): readonly ConfigProblem[] {
     .map(([path]) => ({ file: next.file, path, message: 'differs, and a reload cannot change it: restart' }))
 }
 
-/** A configuration that is wrong changes nothing; what is wrong with it is logged and answered. */
+/** Applies a new configuration. An invalid one changes nothing; its problems are logged and returned. */
 async function reload(
   options: SharedOptions,
   { gateway, log, running, plugins }: Reloading,

@@ -20,7 +20,7 @@ interface AssignOptions extends SharedOptions {
   readonly note: string
 }
 
-/** @throws UsageError unless just one of both is named */
+/** @throws UsageError unless exactly one of the two is given */
 function target({
   account,
   invoice,
@@ -30,7 +30,7 @@ function target({
   throw new UsageError('name either --account or --invoice')
 }
 
-/** `statement`: takes in bank statements, and what of them needs a person. */
+/** `statement`: imports bank statements and resolves the payments in them that need a decision. */
 export function fillStatement(statement: Command, context: CliContext): void {
   const { stdout } = context
   addCommand(statement, 'import <file>', 'credit what a statement of the bank shows (1CClientBankExchange)')
@@ -93,12 +93,12 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
   }
 }
 
-/** @throws UsageError when it is too long, or has in it what nobody sees */
+/** @throws UsageError when it is too long, or contains invisible characters */
 function transferNote({ note }: { readonly note: string }): string {
   return noteText(note, '--note', textLengthsMax.transferNote)
 }
 
-/** @throws CommandError when there is no such file, or it is too large to be read */
+/** @throws CommandError when the file does not exist or is too large */
 function readStatement(file: string): Uint8Array {
   const size = statSync(file, { throwIfNoEntry: false })?.size
   if (size === undefined) throw new CommandError(`there is no file ${file}`)

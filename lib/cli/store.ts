@@ -5,7 +5,7 @@ import { readStore } from './with-store.ts'
 import { openStoreSetting } from './open-config.ts'
 import { readProblem } from '../platform/file-problem.ts'
 
-/** `verify`: works every charge and balance out again; fails on the first store that disagrees. */
+/** `verify`: recomputes every charge and balance; exits with 1 when any differs. */
 export function fillVerify(verify: Command, { stdout }: CliContext): void {
   verify.action(async (options: SharedOptions) => {
     const breaches = await readStore(options, reports => reports.verify())
@@ -21,7 +21,7 @@ export function fillVerify(verify: Command, { stdout }: CliContext): void {
   })
 }
 
-/** `backup FILE`: a consistent copy of a SQLite store, also while it runs. */
+/** `backup FILE`: a consistent copy of a SQLite store, also while the gateway runs. */
 export function fillBackup(backup: Command, { stdout }: CliContext): void {
   backup.action(async (target: string, options: SharedOptions) => {
     const store = openStoreSetting(options)

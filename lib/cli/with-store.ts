@@ -16,7 +16,7 @@ import { DocumentError } from '../documents/document.ts'
 import { StatementError } from '../statements/statement.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 
-/** Makes a change through the running server, or with the store's lock where none runs. */
+/** Makes a change through the running server, or under the store's lock when no server runs. */
 export async function changeAccounts<T>(
   options: SharedOptions,
   change: (accounts: Accounts) => Promise<T>,
@@ -29,7 +29,7 @@ export async function changeAccounts<T>(
   }
 }
 
-/** Accounts to change, by the rules that the configuration has for them. */
+/** Connects to accounts, with the configuration's rules for them. */
 async function connectTo(options: SharedOptions) {
   const { connectAccounts } = await import('../control/connect-accounts.ts')
   const { createLog } = await import('../observability/log.ts')
@@ -38,7 +38,7 @@ async function connectTo(options: SharedOptions) {
   return connectAccounts(openStoreSetting(options), { clock: systemClock, log, riskRule: () => rule })
 }
 
-/** Changes payments through the running server, or with the store's lock where none runs. */
+/** Changes payments through the running server, or under the store's lock when no server runs. */
 export async function changePayments<T>(
   options: SharedOptions,
   change: (payments: PaymentActions) => Promise<T>,
@@ -48,7 +48,7 @@ export async function changePayments<T>(
   const setting = openStoreSetting(options)
   if (setting.kind === 'sqlite' && (await isListening(socketPath(setting.file))))
     return change(new ControlClient(socketPath(setting.file)))
-  // Nobody runs who has the secrets of the payment provider.
+  // No running server has the secrets of the payment provider.
   const config = openHouseConfig(options)
   if (config.payments?.provider !== 'yookassa') {
     throw new CommandError(
@@ -93,7 +93,7 @@ async function changeDirectly<T>(
   }
 }
 
-/** Reads the store, beside a running server or without one. */
+/** Reads the store, whether or not a server runs. */
 export async function readStore<T>(
   options: SharedOptions,
   read: (reports: Reports) => Promise<T>,
@@ -108,13 +108,13 @@ export async function readStore<T>(
   }
 }
 
-/** @throws CommandError when nothing was found by the id */
+/** @throws CommandError when the account does not exist */
 export function found<T>(value: T | undefined, accountId: string): T {
   if (value !== undefined) return value
   throw new CommandError(`there is no account ${accountId}: gateway account list shows them all`)
 }
 
-/** Works on business rows through the running server, or with the store's lock where none runs. */
+/** Changes business rows through the running server, or under the store's lock when no server runs. */
 export async function withRecords<T>(
   options: SharedOptions,
   work: (records: Records, now: number, accounts: Accounts) => Promise<T>,
@@ -130,7 +130,7 @@ export async function withRecords<T>(
   }
 }
 
-/** Reads business rows, beside a running server or without one. */
+/** Reads business rows, whether or not a server runs. */
 export async function readRecords<T>(
   options: SharedOptions,
   read: (records: RecordReader) => Promise<T>,
@@ -152,8 +152,8 @@ export function requiredSeller(options: SharedOptions): Seller {
 }
 
 /**
- * The configuration with the prices that follow the Central Bank's rate, as far as the store knows it.
- * @throws CommandError that lists what is wrong with the configuration
+ * The configuration with prices at the Central Bank's rates, as far as the store has them.
+ * @throws CommandError that lists the errors in the configuration
  */
 export async function openPricedConfig(options: SharedOptions): Promise<LoadedConfig> {
   const loaded = openPriceConfig(options)
@@ -162,14 +162,14 @@ export async function openPricedConfig(options: SharedOptions): Promise<LoadedCo
   return { ...loaded, config: withRates(config, await knownRates(options, config)) }
 }
 
-/** The Central Bank's rates that the store has, where prices follow them. */
+/** The Central Bank's rates in the store, when prices follow them. */
 export async function knownRates(options: SharedOptions, config: Config): Promise<readonly DatedRate[]> {
   if (config.rates === undefined) return []
   const { ratesInForce, readRates } = await import('../prices/rate-book.ts')
   return ratesInForce(await readRecords(options, readRates), systemClock.now())
 }
 
-/** Whether there is a store to read. */
+/** Whether a store exists. */
 export function hasStore({ store }: Config): boolean {
   return store.kind === 'postgres' || readProblem(store.file)?.isMissing !== true
 }
