@@ -8,25 +8,25 @@ import { isMapping, type Path } from './config-error.ts'
 
 interface Models {
   readonly models: Map<string, ModelConfig>
-  /** To the name of a model, or one that a pattern covers; never to another alias. */
+  /** Alias to the name of a model, or to a name that a pattern covers; never to another alias. */
   readonly aliases: Map<string, string>
-  /** The most specific first: the one with the most letters that are not `*`. */
+  /** Most specific first: the pattern with the most characters that are not `*`. */
   readonly modelPatterns: ModelConfig[]
-  /** Taken off sale by null. */
+  /** Models that the config sets to null. */
   readonly offSale: string[]
 }
 
-/** What the models of a config are built with. */
+/** Input for building the models of a config. */
 interface ModelContext {
   readonly providerNames: readonly string[]
-  /** Those whose own settings have been read. */
+  /** The providers whose own settings are already parsed. */
   readonly providers: ReadonlyMap<string, Pick<ProviderConfig, 'pricing'>>
-  /** How list prices become prices, where neither model nor provider says otherwise. */
+  /** How list prices become prices, where neither the model nor its provider overrides it. */
   readonly pricing: Pricing
   readonly problems: Problems
 }
 
-/** Parses `models`; providers must be among the names given, aliases must lead to a model. */
+/** Parses `models`. Each model must name known providers, and each alias must resolve to a model. */
 export function buildModels(section: unknown, context: ModelContext): Models {
   const { providerNames, problems } = context
   const models = new Map<string, ModelConfig>()
@@ -71,7 +71,7 @@ function checkAlias(name: string, input: ModelInput, problems: Problems): boolea
   return others.length === 0 && !name.includes('*')
 }
 
-/** On the value as written, so that a slip elsewhere in the entry does not hide this one. */
+/** Checks the raw value, so that another error in the entry does not hide this one. */
 function checkProviders(name: string, value: unknown, known: readonly string[], problems: Problems): void {
   if (!isMapping(value)) return
   const { provider } = value
@@ -84,16 +84,16 @@ function checkProviders(name: string, value: unknown, known: readonly string[], 
 }
 
 interface ModelPrices {
-  /** Oldest first; empty where there is none yet, for want of a rate. */
+  /** Oldest first; empty while the exchange rate is still unknown. */
   readonly prices: readonly Price[]
-  /** What a price in dollars is made of. */
+  /** The list price and the factors of a price in dollars. */
   readonly list?: ListPricing
 }
 
 /**
- * The versions of a model's price, oldest first. The short form (`rubPerMillion` beside `provider`) is the
- * version without a date; entries of `prices` follow by their dates. Where any is in roubles, those are the
- * price; else the list price in dollars is, times the rate and the coefficient.
+ * The versions of a model's price, oldest first. The short form (`rubPerMillion` beside `provider`) is the version
+ * without a date; entries of `prices` follow by date. If any version is in roubles, the rouble versions are the
+ * price; otherwise the price is the list price in dollars times the rate and the coefficient.
  */
 function buildPrices(model: string, input: ModelInput, pricing: Pricing, problems: Problems): ModelPrices {
   const path: Path = ['models', model]
@@ -218,7 +218,7 @@ function literalLength(pattern: string): number {
   return pattern.replaceAll('*', '').length
 }
 
-/** Follows aliases of aliases to a model, so that each leads there at once. */
+/** Resolves chains of aliases, so that each alias points directly at a model. */
 function resolveAliases(
   { aliases, modelPatterns, offSale }: Models,
   declared: readonly string[],
@@ -239,7 +239,7 @@ function resolveAliases(
     if (seen.has(target)) {
       problems.add(['models', alias, 'alias'], `leads back to itself: ${[...seen, target].join(' -> ')}`)
     } else if (offSale.includes(target)) {
-      // What stands for a model that is not sold is not sold either.
+      // An alias of a model that is off sale is off sale too.
       aliases.delete(alias)
     } else if (
       !declared.includes(target) &&

@@ -5,14 +5,14 @@ import type { Problems } from './problems.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
 import { findPlugin, isPath, PluginLoadError } from '../plugin-api/load-plugin.ts'
 
-/** The plugins there are, with what their options may be; absent: they take none. */
+/** The known plugins with the schemas of their options; a plugin without a schema has no options. */
 export type KnownPlugins = Readonly<Record<string, { readonly options?: z.ZodType }>>
 
 /**
- * The enabled plugins in order. Options have passed the schema of shipped plugins; those from outside check theirs
- * when they are loaded.
- * @param known the shipped plugins; undefined for a reader that has no use for plugins, which then checks no names
- * @param file the config file that has the list
+ * The enabled plugins in order. Options of shipped plugins are checked against their schemas; external plugins check
+ * their own when they are loaded.
+ * @param known the shipped plugins; undefined skips the check of names, for callers that do not use plugins
+ * @param file the config file that contains the list
  */
 export function buildPlugins(
   section: unknown,
@@ -55,7 +55,7 @@ export function buildPlugins(
   return plugins
 }
 
-/** Where a plugin from outside is; undefined when there is none, which is among the problems then. */
+/** The location of an external plugin; undefined, with a problem added, when it does not exist. */
 function externalModule(
   name: string,
   known: KnownPlugins | undefined,
@@ -67,7 +67,7 @@ function externalModule(
     return findPlugin(name, file)
   } catch (error) {
     if (!(error instanceof PluginLoadError)) throw error
-    // A name of one word is rather a shipped plugin's, mistyped.
+    // A single word is more likely a misspelled shipped plugin than a package.
     if (/^[\w-]+$/.test(name)) problems.addUnknown(path, 'plugin', name, Object.keys(known ?? {}))
     else problems.add(path, error.message)
     return undefined

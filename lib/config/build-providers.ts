@@ -8,32 +8,32 @@ import { isLoopback } from './scalars.ts'
 import { providerSchema, type ProviderInput } from './provider-schema.ts'
 import { isMapping } from './config-error.ts'
 
-/** What the providers' section may refer to, and what is learned of them. */
+/** What the section `providers` may refer to, and what parsing it collects. */
 interface ProviderContext {
   readonly problems: Problems
-  /** Gets the providers that are off, each with the variables it lacks. */
+  /** Receives the providers that are off, each with its missing variables. */
   readonly off: string[]
   readonly egressNames: readonly string[]
-  /** Variables that credentials named and the environment lacks, by provider. */
+  /** By provider, the environment variables that its credentials name and that are not set. */
   readonly missingVariables: ReadonlyMap<string, readonly string[]>
 }
 
 const providerName = /^[a-z0-9][a-z0-9._-]*$/
 const defaultTimeouts = { connectMs: 5_000, firstByteMs: 600_000, silenceMs: 600_000 }
-/** Statuses with which providers turn requests away before they have worked on them. */
+/** Statuses with which providers reject a request before any work on it. */
 const defaultFailover = { on: [429, 503, 529], attemptsMax: 4 }
 const defaultLimits = { connectionsMax: 2048, waitingMax: 1024, waitMs: 10_000 }
-/** First path segments that mean something else, so no provider may have them as its name. */
+/** First path segments with another meaning; a provider cannot have one as its name. */
 const reservedProviderNames: readonly string[] = 'v1 v1beta upload download ws gateway api'.split(' ')
 const dialectNames: readonly DialectName[] = ['openai', 'anthropic', 'google']
 
-/** A credential whose variable is missing has become undefined; it is no error, only not there. */
+/** Removes credentials whose variable is not set; that is not an error, the credential is just absent. */
 function dropMissingCredentials(value: unknown): unknown {
   if (!isMapping(value) || !Array.isArray(value['credentials'])) return value
   return { ...value, credentials: value['credentials'].map(trimmed).filter(item => item !== undefined) }
 }
 
-/** Secrets read from files often end with a line feed, which no header may hold. */
+/** Secrets read from files often end with a line feed, which is invalid in a header. */
 function trimmed(credential: unknown): unknown {
   if (typeof credential === 'string') return credential.trim()
   if (!isMapping(credential) || !('value' in credential)) return credential
@@ -42,9 +42,9 @@ function trimmed(credential: unknown): unknown {
 }
 
 /**
- * The credentials of a provider, by their names where they have any, else numbered as written, so that a name
- * stays when another credential's variable goes missing.
- * @param written the provider's entry before the missing ones were dropped from it
+ * The credentials of a provider. One without a name is numbered by its position in the config, so that its name does
+ * not change when another credential's variable goes missing.
+ * @param written the provider's entry, including the credentials whose variables are missing
  */
 function buildCredentials(
   provider: string,
@@ -70,18 +70,18 @@ function buildCredentials(
 
 interface CredentialContext {
   readonly input: ProviderInput
-  /** The provider's, under those of its credentials. */
+  /** The provider's timeouts, as defaults for its credentials. */
   readonly timeouts: ProviderTimeouts
   readonly problems: Problems
 }
 
-/** Defaults under the values that are given. */
+/** The defaults, overridden by the values that are set. */
 function laidOver<T extends object>(defaults: T, given: { [K in keyof T]?: T[K] | undefined } = {}): T {
   const values = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...defaults, ...Object.fromEntries(values) }
 }
 
-/** Parses `providers` and lays its values over the built-in defaults of known names. */
+/** Parses `providers`, with the built-in values of known names as defaults. */
 export function buildProviders(section: unknown, context: ProviderContext): Map<string, ProviderConfig> {
   const providers = new Map<string, ProviderConfig>()
   if (!isMapping(section)) return providers
@@ -115,8 +115,8 @@ interface EgressContext {
 const direct: readonly EgressChoice[] = [{ name: 'direct', weight: 1 }]
 
 /**
- * A provider's ways out. With proxies at the top level each provider says its own, so that none goes out
- * directly by an oversight; the sandbox never leaves the process.
+ * A provider's egress routes. With proxies at the top level, each provider must name its own, so that none connects
+ * directly by oversight. The sandbox never leaves the process.
  */
 function buildEgress(
   name: string,
@@ -154,7 +154,7 @@ function buildEgress(
   return choices
 }
 
-/** Through a proxy the key of the provider would pass in the clear. */
+/** Whether a base URL is plain http: through a proxy it would expose the provider's key. */
 function isPlain(dialects: ProviderConfig['dialects']): boolean {
   return Object.values(dialects).some(({ baseUrl }) => baseUrl.protocol === 'http:')
 }
@@ -176,7 +176,7 @@ function buildProvider(
   return {
     name,
     kind: input.like ?? name,
-    // It plays at being a provider: nobody is bought from.
+    // The sandbox imitates a provider: no company supplies it.
     isPublic: input.public || (input.like ?? name) === 'sandbox',
     credentials,
     isOff,
@@ -184,7 +184,7 @@ function buildProvider(
     egress: buildEgress(name, input, { isOff, dialects }, context),
     streamUsage: input.streamUsage ?? base?.streamUsage ?? 'as-sent',
     takesResponsesSocket: input.responsesWebSocket ?? base?.responsesWebSocket ?? false,
-    // No provider says in its documents that it bills nothing of what a client leaves.
+    // No provider documents that an aborted response is free of charge.
     onClientLeft: input.onClientLeft ?? 'drain',
     operations: input.operations ?? base?.operations ?? [],
     prompts: new Map(Object.entries(input.prompts ?? {})),
@@ -202,8 +202,8 @@ function buildDialects(
   problems: Problems,
 ): ProviderConfig['dialects'] {
   const dialects: { [D in DialectName]?: { baseUrl: URL } } = {}
-  // Another company's addresses are taken over from `like` only when the entry names none itself, so that
-  // a key cannot reach an address its owner did not write down.
+  // The addresses of `like` apply only when the entry has none of its own: a key must not reach an address that its
+  // owner did not configure.
   const defaults = input.dialects === undefined || knownProviders.has(name) ? base?.dialects : undefined
   for (const dialect of dialectNames) {
     const own = input.dialects?.[dialect]
@@ -212,7 +212,7 @@ function buildDialects(
     if (own !== undefined) dialects[dialect] = own
     else if (fallback !== undefined) dialects[dialect] = { baseUrl: new URL(fallback) }
   }
-  // Of a provider that `like` does not know nothing more is to be said.
+  // An unknown `like` is already reported; a missing dialect would only follow from it.
   const isLikeUnknown = input.like !== undefined && !knownProviders.has(input.like)
   if (Object.keys(dialects).length === 0 && !isLikeUnknown) {
     problems.add(

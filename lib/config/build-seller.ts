@@ -10,9 +10,9 @@ import { fileProblem, readProblem } from '../platform/file-problem.ts'
 const basisLengthMax = 120
 
 /**
- * The seller as documents have it; what could not be printed is a problem. An account whose check digit disagrees
- * with the bank is only noticed: a bank that took over another keeps accounts by the old code, and the seller has
- * no other way to name its own.
+ * Builds the seller that documents name, and reports values that cannot be printed. An account number whose check
+ * digit does not match the bank is only a notice: after a merger a bank keeps accounts under the old bank's code, and
+ * the seller has no other number to give.
  */
 export function buildSeller(
   settings: SellerSettings,
@@ -27,7 +27,7 @@ export function buildSeller(
     ...(kpp !== undefined && { kpp }),
     ...(ediId !== undefined && { ediId }),
   })
-  // Empty values are cleaned away, and a seller has all of them.
+  // Empty values are removed from `details`; a seller always has both.
   const { bank = rest.bank, signer = rest.signer } = details
   const image =
     facsimile === undefined ? undefined : facsimileUrl(resolve(dirname(file), facsimile), problems)
@@ -93,7 +93,7 @@ function checkTax(
   }
 }
 
-/** Signature and stamp at 300 dots an inch are far below. */
+/** A signature and stamp at 300 dpi are far smaller. */
 const facsimileBytesMax = 512 * 1024
 
 const pngHead = Buffer.from('89504e470d0a1a0a', 'hex')
@@ -102,9 +102,9 @@ const jpegHead = Buffer.from('ffd8ff', 'hex')
 const jpegEnd = Buffer.from('ffd9', 'hex')
 
 /**
- * An image of signature and stamp as a `data:` URL, read when the configuration is: what replaces the file later
- * changes nothing before the configuration is read again.
- * @returns what is wrong with it as `problem`
+ * Reads an image of signature and stamp as a `data:` URL. It is read with the configuration: replacing the file later
+ * has no effect until the configuration is read again.
+ * @returns `problem` when the image cannot be used
  */
 function readFacsimile(file: string): { readonly url: string } | { readonly problem: string } {
   const problem = readProblem(file)

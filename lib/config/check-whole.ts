@@ -2,7 +2,7 @@ import type { Config, Listen } from './config.ts'
 import type { Path } from './config-error.ts'
 import type { Problems } from './problems.ts'
 
-/** A setting that does not fit the others. */
+/** A setting that conflicts with others. */
 interface Misfit {
   readonly path: Path
   readonly message: string
@@ -15,7 +15,7 @@ function collide(left: Listen, right: Listen): boolean {
   return left.host === right.host || everyAddress.has(left.host) || everyAddress.has(right.host)
 }
 
-/** Listeners that would find their port taken by another one of the same gateway. */
+/** Listeners of this gateway that share one port. */
 function checkListens({
   listen,
   admin,
@@ -37,7 +37,7 @@ function checkListens({
   })
 }
 
-/** `unmetered: true` switches charging off; beside the plugin that charges one of the two is a mistake. */
+/** `unmetered: true` switches charging off; with usage-tap enabled, one of the two is a mistake. */
 function checkUnmetered({ unmetered, plugins }: Config): readonly Misfit[] {
   if (!unmetered || plugins.every(plugin => plugin.name !== 'usage-tap')) return []
   const message =
@@ -45,7 +45,7 @@ function checkUnmetered({ unmetered, plugins }: Config): readonly Misfit[] {
   return [{ path: ['unmetered'], message }]
 }
 
-/** Where several workers cannot keep to what the config says, with the reason to give. */
+/** Settings that do not work with several workers, with the reason. */
 function checkWorkers({ workers, providers }: Config): readonly Misfit[] {
   return [...providers.values()]
     .filter(provider => !provider.isOff && provider.limits.connectionsMax < workers)
@@ -55,14 +55,14 @@ function checkWorkers({ workers, providers }: Config): readonly Misfit[] {
     }))
 }
 
-/** What a feed names must be there. */
+/** The egress of the rate feed must exist. */
 function checkRates({ rates, egress }: Config): readonly Misfit[] {
   if (rates?.egress === undefined || rates.egress === 'direct' || egress.has(rates.egress)) return []
   const names = ['direct', ...egress.keys()]
   return [{ path: ['prices', 'usdRub', 'egress'], message: `is no egress; there are ${names.join(', ')}` }]
 }
 
-/** @throws ConfigError where settings that are right by themselves do not fit each other */
+/** @throws ConfigError where settings that are valid alone conflict with each other */
 export function checkWhole(config: Config, problems: Problems): void {
   const found = [
     ...checkListens(config),

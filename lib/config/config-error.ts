@@ -1,18 +1,18 @@
-/** One thing that is wrong in a config file, said so that it can be put right. */
+/** One error in a config file, with what is needed to fix it. */
 export interface ConfigProblem {
   /** Absolute path of the file that holds the value. */
   readonly file: string
-  /** Where in the file: `providers.openai.streamUsage`, `plugins[2]`; empty for the file as a whole. */
+  /** Path in the file: `providers.openai.streamUsage`, `plugins[2]`; empty for the file as a whole. */
   readonly path: string
   readonly message: string
-  /** The valid name most like the one that was found. */
+  /** The valid name closest to the one found. */
   readonly nearest?: string
-  /** From 1; absent where the YAML parser gives no place. */
+  /** From 1; absent where the YAML parser reports no position. */
   readonly line?: number
   readonly column?: number
 }
 
-/** A configuration that cannot be used, with everything that is wrong in it, not only the first. */
+/** An invalid configuration, with every problem in it, not only the first. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
 
@@ -32,10 +32,10 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${place}${path}: ${problem.message}${hint}`
 }
 
-/** Where a value stands in a config, from the top. */
+/** The path of a value in a config, from the top. */
 export type Path = readonly (string | number)[]
 
-/** Joins a path as people write it; keys that are not plain words are quoted. */
+/** Formats a path in config syntax; keys that are not plain words are quoted. */
 export function formatPath(path: Path): string {
   let text = ''
   for (const part of path) {

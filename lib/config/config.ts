@@ -5,7 +5,7 @@ import type { ListPricing, OwnPricing } from '../money/pricing.ts'
 import type { RateFeed } from './pricing-schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
 
-/** As a value is once it is read: nothing of it changes. */
+/** Makes a parsed value read-only, deeply. */
 type Frozen<T> = T extends URL
   ? T
   : T extends ReadonlyMap<infer K, infer V>
@@ -14,12 +14,12 @@ type Frozen<T> = T extends URL
       ? { readonly [K in keyof T]: Frozen<T[K]> }
       : T
 
-/** A section as its schema reads it. */
+/** A section as its schema parses it. */
 type Section<K extends ConfigKey> = Frozen<NonNullable<Settings[K]>>
 
-/** An address and port to listen on; port 0 is any that is free. */
+/** An address and port to listen on; port 0 takes any free port. */
 export type Listen = Section<'listen'>
-/** Bounds on what clients may send and on what is open; sizes in bytes, times in milliseconds. */
+/** Limits on what clients may send and on open connections; sizes in bytes, times in milliseconds. */
 export type Limits = Section<'limits'>
 /** The web pages for customers. */
 export type AccountAreaConfig = Section<'accountArea'>
@@ -27,57 +27,57 @@ export type AccountAreaConfig = Section<'accountArea'>
 export type OperatorAreaConfig = Section<'operatorArea'>
 /** How customers pay. Amounts in micro-roubles, times in milliseconds since the epoch. */
 export type PaymentsConfig = Section<'payments'>
-/** Where messages about alarms are posted, and by which secret they are signed. */
+/** Where alarm messages are posted, and the secret that signs them. */
 export type AlarmWebhook = Section<'alarms'>['webhooks'][string]
 
-/** How long a provider may take: to be connected, to begin its answer, and to say nothing in the middle of it. */
+/** How long a provider may take to connect, to begin its response, and to stay silent within it. */
 export interface ProviderTimeouts {
   readonly connectMs: number
   readonly firstByteMs: number
   readonly silenceMs: number
 }
 
-/** A key of a provider, and how much of its requests it takes. */
+/** A provider's key, with its share of the requests. */
 export interface Credential {
-  /** `anthropic#1`, or `anthropic#NAME`: names it in logs and the database; the value never appears there. */
+  /** `anthropic#1`, or `anthropic#NAME`: its name in logs and the database, where the value never appears. */
   readonly name: string
   readonly value: string
-  /** Its share of the requests beside the provider's others; 1 unless said. */
+  /** Its share of the requests among the provider's credentials; 1 by default. */
   readonly weight?: number
-  /** Its own, all of them, where it has any. */
+  /** Its own timeouts, complete, if it has any. */
   readonly timeouts?: ProviderTimeouts
 }
 
-/** One way out for a provider: `direct`, or a proxy of the top-level `egress`. */
+/** One egress route of a provider: `direct`, or a proxy of the top-level `egress`. */
 export interface EgressChoice {
   readonly name: string
-  /** Its share of the requests beside the provider's others. */
+  /** Its share of the requests among the provider's routes. */
   readonly weight: number
 }
 
-/** When a request that a provider refused may be sent again elsewhere. */
+/** When a request that a provider rejected may be retried elsewhere. */
 interface Failover {
-  /** Statuses with which a provider says that it has done nothing. */
+  /** Statuses that mean that the provider did no work. */
   readonly on: readonly number[]
-  /** How often one request is tried at most, over all credentials, proxies and providers. */
+  /** Most attempts for one request, over all credentials, proxies and providers. */
   readonly attemptsMax: number
 }
 
-/** How much is sent to a provider at once, for each credential. */
+/** How many requests may be in flight to a provider, for each credential. */
 export interface ProviderLimits {
   readonly connectionsMax: number
-  /** Requests that may wait for a connection; more are refused at once. */
+  /** Requests that may wait for a connection; further ones are refused at once. */
   readonly waitingMax: number
   readonly waitMs: number
 }
 
-/** A provider as requests meet it: where it is, with what keys, and how it behaves. */
+/** A provider as the request path sees it: its addresses, its keys and its behaviour. */
 export interface ProviderConfig {
   readonly name: string
-  /** Whose peculiarities it has: another provider's name, or its own. */
+  /** The provider whose quirks it shares: another provider's name, or its own. */
   readonly kind: string
   readonly credentials: readonly Credential[]
-  /** Off when every credential's variable is missing; said once at start. */
+  /** Off when every credential's variable is missing; reported once at start. */
   readonly isOff: boolean
   readonly dialects: Readonly<{ [D in DialectName]?: { readonly baseUrl: URL } }>
   readonly egress: readonly EgressChoice[]
@@ -85,59 +85,59 @@ export interface ProviderConfig {
   /** `/responses` can be upgraded to a WebSocket. */
   readonly takesResponsesSocket: boolean
   readonly onClientLeft: 'abort' | 'drain'
-  /** Paths below its base URLs that no dialect knows and that are forwarded all the same. */
+  /** Paths below its base URLs that are forwarded although no dialect knows them. */
   readonly operations: readonly string[]
-  /** Prompts that it keeps, by their ids, and whose responses may use them. */
+  /** Prompts stored at the provider, by id, with the accounts whose responses may use them. */
   readonly prompts: ReadonlyMap<string, StoredPrompt>
   readonly timeouts: ProviderTimeouts
   readonly failover: Failover
   readonly limits: ProviderLimits
-  /** Customers are told its name. */
+  /** Whether customers see its name. */
   readonly isPublic: boolean
-  /** What its models' list prices are multiplied by, where it differs from the section `prices`. */
+  /** The multipliers of its models' list prices, where they differ from the section `prices`. */
   readonly pricing: OwnPricing
 }
 
-/** A prompt that was written at a provider. */
+/** A prompt stored at a provider. */
 interface StoredPrompt {
-  /** Ids of accounts; `*` stands for every one. */
+  /** Ids of accounts; `*` means all. */
   readonly accounts: readonly string[]
-  /** It may bring tools that the provider runs; true unless said. */
+  /** Whether it may bring tools that the provider runs; true by default. */
   readonly tools?: boolean | undefined
 }
 
-/** A model or a pattern of names, who has it, and what it costs. */
+/** A model or a pattern of names, with its providers and prices. */
 export interface ModelConfig {
   /** A name, a pattern with `*`, or `<provider>/<model>` for the provider path. */
   readonly name: string
   /** Providers in order of preference. */
   readonly providers: readonly string[]
-  /** The name the provider knows it by, where that differs. */
+  /** The provider's name for it, where that differs. */
   readonly upstreamModel?: string
-  /** Of a pattern: names that it is known to cover, which are listed. */
+  /** For a pattern: names that it is known to cover; these are listed. */
   readonly names?: readonly string[]
   /** The context window: the most tokens that one request reads and writes together. */
   readonly contextTokensMax?: number
-  /** The most tokens that one response has. */
+  /** The most tokens that one response contains. */
   readonly outputTokensMax?: number
   readonly modalities?: { readonly input: readonly string[]; readonly output: readonly string[] }
   readonly capabilities?: readonly string[]
-  /** Versions, oldest first; empty: unpriced, so refused. */
+  /** Versions, oldest first; empty means unpriced, and therefore refused. */
   readonly prices: readonly Price[]
-  /** What a price in dollars is made of. */
+  /** The list price and the factors of a price in dollars. */
   readonly list?: ListPricing
 }
 
-/** An enabled plugin with its options, which have passed its schema. */
+/** An enabled plugin with its validated options. */
 export interface PluginConfig {
-  /** As it is written: a shipped plugin's name, a path or a package. */
+  /** As written in the config: a shipped plugin's name, a path or a package. */
   readonly name: string
-  /** Of a plugin from outside: the address of its file, which changes with its content. */
+  /** For an external plugin: the URL of its file, which changes with the file's content. */
   readonly module?: string
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** Who is told of alarms. */
+/** Who is notified of alarms. */
 export interface AlarmsConfig {
   readonly email?: {
     readonly to: readonly string[]
@@ -145,11 +145,11 @@ export interface AlarmsConfig {
   }
   /** By name. */
   readonly webhooks: Readonly<Record<string, AlarmWebhook>>
-  /** Codes of which nobody is told. */
+  /** Codes of alarms that are not sent. */
   readonly except: readonly string[]
 }
 
-/** Sections that are put together with others, or with what they name. */
+/** Sections that are built from several sections, or from what they refer to. */
 type BuiltSection =
   | 'publicUrl'
   | 'accountArea'
@@ -166,60 +166,60 @@ type BuiltSection =
 
 /** The whole configuration: validated once, then frozen. */
 export interface Config extends Frozen<Omit<Settings, BuiltSection>> {
-  /** Absolute path of the main file; relative paths in it were resolved against its folder. */
+  /** Absolute path of the main file; relative paths are resolved against the folder of the file that has them. */
   readonly file: string
   readonly publicUrl: URL
   readonly accountArea?: AccountAreaConfig
-  /** Absent: nobody is told. */
+  /** Absent: no notifications. */
   readonly alarms?: AlarmsConfig
   readonly store:
     { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
   /** Enabled plugins in pipeline order. */
   readonly plugins: readonly PluginConfig[]
   readonly providers: ReadonlyMap<string, ProviderConfig>
-  /** By name. Aliases and patterns are apart. */
+  /** By name, without aliases and patterns. */
   readonly models: ReadonlyMap<string, ModelConfig>
-  /** To the name of a model, or a name that a pattern covers; never to another alias. */
+  /** Alias to the name of a model, or to a name that a pattern covers; never to another alias. */
   readonly aliases: ReadonlyMap<string, string>
-  /** The most specific first: the first that covers a name is the one. */
+  /** Most specific first: the first pattern that covers a name applies. */
   readonly modelPatterns: readonly ModelConfig[]
-  /** Names and patterns that were taken off sale, whatever a wider pattern covers. */
+  /** Names and patterns that are off sale, whatever a wider pattern covers. */
   readonly offSale: readonly string[]
-  /** Absent: only the operator books money in. */
+  /** Absent: only operators credit money. */
   readonly payments?: PaymentsConfig
-  /** Who sells to companies; absent: invoices and closing documents are off. */
+  /** The company that sells; absent: invoices and closing documents are off. */
   readonly seller?: Seller
-  /** Where rates are from that prices follow; absent: every price is known from the config. */
+  /** The source of the exchange rates that prices follow; absent: all prices come from the config alone. */
   readonly rates?: RateFeed
   readonly tls: { readonly cert: string; readonly key: string } | undefined
 }
 
-/** What models are called. */
+/** The names of models. */
 export type ModelNames = Pick<Config, 'models' | 'aliases' | 'modelPatterns' | 'offSale'>
 
-/** What stands for the key of a server that needs none: `credentials: []`. It is sent as no header at all. */
+/** Placeholder for the key of a server that needs none (`credentials: []`). No header is sent for it. */
 export function keylessCredential(provider: Pick<ProviderConfig, 'name'>): Credential {
   return { name: `${provider.name}#0`, value: '' }
 }
 
 type Shown = Pick<ProviderConfig, 'name' | 'isPublic'>
 
-/** The name of a provider as customers see it; undefined where the provider is not public. */
+/** The name of a provider as customers see it; undefined for a provider that is not public. */
 export function shownProvider(config: Pick<Config, 'providers'>, name: string): string | undefined {
   return config.providers.get(name)?.isPublic === true ? name : undefined
 }
 
-/** What a sentence for customers calls a provider: `openai`, or `the provider`. */
+/** How messages to customers name a provider: `openai`, or `the provider`. */
 export function toldProvider({ name, isPublic }: Shown): string {
   return isPublic ? name : 'the provider'
 }
 
-/** The same at the beginning of a sentence. */
+/** The same, to begin a sentence. */
 export function toldProviderFirst({ name, isPublic }: Shown): string {
   return isPublic ? name : 'The provider'
 }
 
-/** Whether a pattern covers a name; `*` stands for any letters, none included. */
+/** Whether a pattern covers a name; `*` matches any characters, or none. */
 export function matchesPattern(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()

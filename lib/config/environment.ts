@@ -12,16 +12,16 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 interface Substitution {
   readonly value: unknown
-  /** Strings that name a variable which is not set, or is empty. */
+  /** Strings that name a variable which is unset or empty. */
   readonly missing: readonly { readonly path: Path; readonly name: string }[]
-  /** `${` with something else than a name in it. */
+  /** `${` followed by something that is not a name. */
   readonly malformed: readonly { readonly path: Path; readonly text: string }[]
 }
 
 /**
- * Puts the environment's values in place of `${NAME}` in every string; `$${NAME}` stays as `${NAME}`. A
- * string with a missing variable becomes undefined. Empty counts as missing: compose files and CI systems
- * pass unset secrets on as empty strings.
+ * Replaces `${NAME}` in every string with the value from the environment; `$${NAME}` becomes `${NAME}`. A string with
+ * a missing variable becomes undefined. An empty variable counts as missing, because compose files and CI systems
+ * pass unset secrets as empty strings.
  */
 export function substitute(value: unknown, env: Environment): Substitution {
   const missing: { path: Path; name: string }[] = []
@@ -55,12 +55,12 @@ export function substitute(value: unknown, env: Environment): Substitution {
   return { value: walk(value, []), missing, malformed }
 }
 
-/** How a reader of a message runs the command: in a checkout only npm finds it. */
+/** The command as the user of this process types it: in a checkout only npm finds it. */
 export function commandName(env: Environment = process.env): string {
   return env['npm_command'] === undefined ? 'gateway' : 'npx gateway'
 }
 
-/** Puts variables in their places. Those of credentials may be missing: their providers are off. */
+/** Replaces variables by their values. Those of credentials may be missing: their providers are off then. */
 export function resolveVariables(merged: unknown, env: Environment, problems: Problems) {
   const { value, missing, malformed } = substitute(merged, env)
   const missingVariables = new Map<string, string[]>()
@@ -77,7 +77,7 @@ export function resolveVariables(merged: unknown, env: Environment, problems: Pr
   return { value: isMapping(value) ? value : {}, missingVariables }
 }
 
-/** The provider whose credential a path is: `providers.NAME.credentials[0]`. */
+/** The provider whose credential a path points at: `providers.NAME.credentials[0]`. */
 function credentialOwner([section, provider, key, index]: Path): string | undefined {
   return section === 'providers' && key === 'credentials' && index !== undefined
     ? String(provider)
@@ -87,8 +87,8 @@ function credentialOwner([section, provider, key, index]: Path): string | undefi
 const relativeDefault = join('config', 'gateway.yaml')
 
 /**
- * The config file to use: the one that is named, else `GATEWAY_CONFIG`, else `config/gateway.yaml` here,
- * else the one that came with the gateway.
+ * The config file to use: `named`, else `GATEWAY_CONFIG`, else `config/gateway.yaml` in the working directory, else
+ * the shipped one.
  */
 export function findConfig(named: string | undefined, env: Environment = process.env): string {
   const chosen = named ?? env['GATEWAY_CONFIG']
@@ -97,12 +97,12 @@ export function findConfig(named: string | undefined, env: Environment = process
   return existsSync(here) ? here : shippedConfig()
 }
 
-/** The config file that came with the gateway. */
+/** The config file that is shipped with the gateway. */
 export function shippedConfig(): string {
   return join(packageRoot(), relativeDefault)
 }
 
-/** Two folders up in the source; one more where it was compiled into `dist`. */
+/** Two folders up in the source; three in the compiled `dist`. */
 function packageRoot(): string {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   return existsSync(join(root, relativeDefault)) ? root : join(root, '..')

@@ -13,7 +13,7 @@ export const accountAreaSchema = z
   .strictObject({
     listen,
     publicUrl: publicUrl.optional().meta({
-      description: 'Where customers find it, for links in emails; its own address unless said.',
+      description: 'The URL for customers, used in links of emails; its listen address by default.',
     }),
     name: z.string().min(1).max(60).default('Gateway').meta({ description: 'The name that pages show.' }),
     mail: mailServer.optional().meta({
@@ -22,12 +22,12 @@ export const accountAreaSchema = z
     support: z
       .email('must be an address such as support@example.org')
       .optional()
-      .meta({ description: 'Where customers write: shown on pages and in emails, and where replies go.' }),
+      .meta({ description: 'The support address: shown on pages and in emails, and used for replies.' }),
     secret: z
       .string()
       .min(32, 'must be 32 characters or more')
       .optional()
-      .meta({ description: 'Signs cookies and emails; the store keeps one of its own unless said.' }),
+      .meta({ description: 'Signs cookies and emails; by default a generated one in the store.' }),
     documents: z
       .strictObject({ offer: document.optional(), personalData: document.optional() })
       .default({})
@@ -49,14 +49,14 @@ export const operatorAreaSchema = z
   .strictObject({
     listen,
     publicUrl: publicUrl.optional().meta({
-      description: 'Where operators find it; its own address unless said.',
+      description: 'The URL for operators; its listen address by default.',
     }),
     name: z.string().min(1).max(60).default('Gateway').meta({ description: 'The name that pages show.' }),
     secret: z
       .string()
       .min(32, 'must be 32 characters or more')
       .optional()
-      .meta({ description: 'Signs cookies; the store keeps one of its own unless said.' }),
+      .meta({ description: 'Signs cookies; by default a generated one in the store.' }),
   })
   .superRefine((area, context) => checkPagesUrl(area, context, 'forms are taken from there alone'))
   .nullish()
@@ -65,7 +65,7 @@ export const operatorAreaSchema = z
     description: 'The web pages for operators; absent or null: off. gateway operator add makes the first.',
   })
 
-/** Where signed messages are posted. It may hold a token and is never shown. */
+/** Where signed messages are posted. The URL may contain a token and is never shown. */
 const webhookUrl = safeUrl(
   'https://hooks.example.org/gateway',
   ['username', 'password', 'hash'],
@@ -80,9 +80,9 @@ const webhook = z.strictObject({
       /^whsec_(?:[A-Za-z0-9+/]{4}){8,21}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
       'must be whsec_ and 24 to 64 random bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
     )
-    .meta({ description: 'Signs its messages, as Standard Webhooks has it.' }),
+    .meta({ description: 'Signs its messages according to Standard Webhooks.' }),
   egress: z.string().optional().meta({
-    description: 'direct, or the name of an egress; the first of the top-level egress unless said.',
+    description: 'direct, or the name of an egress; the first of the top-level egress by default.',
   }),
 })
 
@@ -92,22 +92,22 @@ export const alarmsSchema = z
     email: z
       .strictObject({
         to: z.array(z.email('must be an address such as ops@example.org')).min(1).max(20),
-        mail: mailServer.optional().meta({ description: "The mail server; the account area's unless said." }),
+        mail: mailServer.optional().meta({ description: "The mail server; the account area's by default." }),
       })
       .optional(),
     webhooks: z
       .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a short name such as pager'), webhook)
       .default({}),
     except: z.array(z.enum(alarmCodes)).default([]).meta({
-      description: 'Alarms that nobody is told of; they stay in gateway alarms and in the metrics.',
+      description: 'Alarms that are not sent; gateway alarms and the metrics still show them.',
     }),
   })
   .nullish()
   .transform(section => section ?? undefined)
-  .meta({ description: 'Who is told when an alarm opens and when it is closed; absent or null: nobody.' })
+  .meta({ description: 'Who is notified when an alarm opens and closes; absent or null: nobody.' })
 
 const number = z.string({
-  // Of what is absent the usual message says more.
+  // For an absent value the default message is clearer.
   error: ({ input }) =>
     input === undefined ? undefined : 'must be digits in quotes: numbers without quotes lose their zeros',
 })
@@ -137,7 +137,10 @@ export const sellerSchema = z
     bank: z.strictObject({ name: z.string(), bic: number, account: number, correspondentAccount: number }),
     signer: z.strictObject({ name: z.string(), position: z.string() }),
     accountant: z.string().optional().meta({ description: 'The chief accountant, where there is one.' }),
-    tax: z.array(taxPeriod).min(1).meta({ description: 'Each from the first day of a month on.' }),
+    tax: z
+      .array(taxPeriod)
+      .min(1)
+      .meta({ description: 'Tax rates, each valid from the first day of a month.' }),
     ediId: z.string().optional().meta({
       description:
         'The id at an operator of electronic documents, such as 2BM-7707083893-773601001-20260101.',
@@ -153,7 +156,7 @@ export const sellerSchema = z
       })
       .partial()
       .default({})
-      .meta({ description: 'What stands before the number of the year.' }),
+      .meta({ description: 'The prefix of the number within the year.' }),
     payWithinDays: integer(1, 60).default(5).meta({ description: 'Working days to pay an invoice within.' }),
     facsimile: z
       .string()

@@ -6,7 +6,7 @@ import { parseJson, parseYaml, type YamlDocument } from './yaml-document.ts'
 import type { ConfigKey } from './schema.ts'
 import { fileProblem } from '../platform/file-problem.ts'
 
-/** A file of the configuration, as read; `include` is taken out of the value. */
+/** One file of the configuration, without its `include`. */
 export interface Layer {
   readonly file: string
   readonly document: YamlDocument
@@ -14,8 +14,8 @@ export interface Layer {
 }
 
 /**
- * Reads a config file and the files it includes, weakest first: an included file before the one that
- * includes it, an earlier include before a later one. What cannot be read is added to the problems.
+ * Reads a config file and the files it includes, lowest precedence first: an included file before the one that
+ * includes it, an earlier include before a later one. Unreadable files are added to the problems.
  */
 export function readLayers(
   file: string,
@@ -29,7 +29,7 @@ export function readLayers(
 
 interface ReadContext {
   readonly problems: Problems
-  /** Texts in place of what files have. */
+  /** Texts that replace the content of files. */
   readonly instead: ReadonlyMap<string, string>
 }
 
@@ -57,7 +57,7 @@ function readInto(layers: Layer[], file: string, includedBy: readonly string[], 
     problems.addAt(file, '', 'must be a map of settings')
     return
   }
-  // JSON has no comments; a list of prices says in one where it is from.
+  // JSON has no comments; a price list names its source in `$comment`.
   const { include, $comment: _comment, ...rest } = value
   const chain = [...includedBy, file]
   for (const [index, target] of includesOf(include, file, document, problems).entries()) {
@@ -83,7 +83,7 @@ function includesOf(
   return []
 }
 
-/** Maps are merged deeply, everything else is replaced. */
+/** Merges maps deeply; every other value is replaced. */
 export function mergeLayers(layers: readonly Layer[]): Record<string, unknown> {
   let merged: Record<string, unknown> = {}
   for (const layer of layers) merged = merge(merged, layer.value)
@@ -102,7 +102,7 @@ function merge(
   return merged
 }
 
-/** The strongest file that has the path or the longest part of it, and where in that file it stands. */
+/** The highest-precedence file that has the path, or its longest prefix, and the position in that file. */
 export function locate(layers: readonly Layer[], path: Path) {
   for (let length = path.length; length > 0; length--) {
     const part = path.slice(0, length)
@@ -114,13 +114,13 @@ export function locate(layers: readonly Layer[], path: Path) {
   return { file: layers.at(-1)?.file, place: undefined }
 }
 
-/** A setting of an included file that the main file says otherwise. */
+/** A setting of an included file that the main file overrides. */
 export interface Overridden {
   readonly path: string
   readonly file: string
 }
 
-/** What the strongest layer, the main file, replaces of those below it. */
+/** The settings of lower layers that the main file, the highest layer, overrides. */
 export function overriddenSettings(layers: readonly Layer[]): readonly Overridden[] {
   const main = layers.at(-1)
   if (main === undefined) return []
@@ -137,7 +137,7 @@ function leaves(value: Readonly<Record<string, unknown>>, path: Path): readonly 
   )
 }
 
-/** The value that stands at a path; undefined where there is none. */
+/** The value at a path; undefined where there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
   let current = value
   for (const part of path) {
@@ -147,23 +147,23 @@ export function valueAt(value: unknown, path: Path): unknown {
   return current
 }
 
-/** What of a config is not read, by what it is read for: its secrets need not be set. */
+/** By use of a config, the sections that are not parsed; their secrets need not be set. */
 const sections = {
-  /** Who sells, how money comes in, which pages there are. */
+  /** The seller, payments and the web pages. */
   house: ['providers', 'models', 'defaultProvider', 'egress', 'alarms', 'plugins'],
-  /** What models cost. */
+  /** The prices of models. */
   prices: ['egress', 'alarms', 'plugins', 'accountArea', 'operatorArea', 'payments', 'seller'],
 } as const satisfies Record<string, readonly ConfigKey[]>
 
-/** What a config is read for, where that is not to serve. */
+/** What a config is read for, other than serving. */
 export type ConfigUse = keyof typeof sections
 
-/** Nobody is written to. */
+/** A mail server that is never used. */
 const noMail = { url: 'smtp://localhost', from: 'nobody@localhost' }
 
 type Mapping = Readonly<Record<string, unknown>>
 
-/** A merged config without what a use of it does not read, and without what refers to that. */
+/** A merged config without the sections that a use does not need, and without references to them. */
 export function withoutPassedOver(merged: Mapping, use: ConfigUse): Mapping {
   const left: Record<string, unknown> = { ...merged }
   for (const key of sections[use]) delete left[key]

@@ -25,7 +25,10 @@ import { checkWhole } from './check-whole.ts'
 import { configSchema, type ConfigKey, type Settings } from './schema.ts'
 import { isMapping } from './config-error.ts'
 
-/** The account area with its texts found: paths are from the folder of the file that names them. */
+/**
+ * The account area with absolute paths of its legal texts; relative paths start at the folder of the file that has
+ * them.
+ */
 function withLegalTexts(settings: AccountAreaConfig, file: string, problems: Problems): AccountAreaConfig {
   const { offer, personalData } = settings.documents
   const found = Object.entries({ offer, personalData }).flatMap(([kind, document]) => {
@@ -41,43 +44,43 @@ function withLegalTexts(settings: AccountAreaConfig, file: string, problems: Pro
   return { ...settings, documents: Object.fromEntries(found) as AccountAreaConfig['documents'] }
 }
 
-/** What a config is read with; as the process has it unless said. */
+/** Options for reading a config; the environment defaults to that of the process. */
 export interface LoadConfigOptions {
   readonly env?: Environment
-  /** The shipped plugins, with the schemas of their options; absent: the list of plugins is not checked. */
+  /** The shipped plugins with the schemas of their options; absent: the list of plugins is not checked. */
   readonly plugins?: KnownPlugins
-  /** Texts in place of what files have, by their absolute paths: what a config would be, before it is written. */
+  /** Texts that replace the content of files, by absolute path: to validate a config before it is written. */
   readonly instead?: ReadonlyMap<string, string>
-  /** For what is not to serve: what it does not read is passed over, and secrets of that need not be set. */
+  /** A use other than serving: sections that it does not need are skipped, and their secrets need not be set. */
   readonly use?: ConfigUse | undefined
 }
 
-/** A config that is in order. */
+/** A valid config. */
 export interface LoadedConfig {
   readonly config: Config
-  /** What it was read from, the main file last. */
+  /** The files it was read from, the main file last. */
   readonly files: readonly string[]
-  /** What an operator should know and that is no error, such as a provider that is off. */
+  /** Remarks for the operator that are not errors, such as a provider that is off. */
   readonly notices: readonly string[]
-  /** What the main file replaces of those that it includes. */
+  /** Settings of included files that the main file overrides. */
   readonly overridden: readonly Overridden[]
-  /** Prices that are put together from several files. */
+  /** Prices that are combined from several files. */
   readonly mixedPrices: readonly MixedPrice[]
-  /** Models of which other files than lists of prices say something. */
+  /** Models that are set in files other than price lists. */
   readonly ownModels: ReadonlySet<string>
   readonly priceOrigins: ReadonlyMap<string, PriceOrigin>
 }
 
-/** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
+/** Sections that are parsed entry by entry, so that one invalid entry does not hide the others. */
 const builtApart = new Set<ConfigKey>(['providers', 'models', 'plugins', 'include'])
 
-/** Freezes a value and all it holds. Maps refuse to change; a URL's own setters cannot be frozen. */
+/** Freezes a value deeply. Maps throw on changes; a URL's own setters cannot be frozen. */
 function deepFreeze<T>(value: T): T {
   freezeInto(value, new Set())
   return value
 }
 
-/** What is frozen already may hold what is not, so only what was visited is passed over. */
+/** A frozen value may contain unfrozen ones, so only visited values are skipped. */
 function freezeInto(value: unknown, visited: Set<unknown>): void {
   if (typeof value !== 'object' || value === null || visited.has(value)) return
   visited.add(value)
@@ -96,7 +99,7 @@ const refusal: PropertyDescriptor = {
   },
 }
 
-/** Who is told of alarms: emails have a server, and messages a way out. */
+/** Builds `alarms`: emails need a mail server, and webhooks an egress route. */
 function buildAlarms(
   { email, webhooks, except }: NonNullable<Settings['alarms']>,
   { accountArea, egress }: Pick<Settings, 'accountArea' | 'egress'>,
@@ -169,7 +172,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   return deepFreeze({ config, notices, ...readFrom(problems.layers) })
 }
 
-/** What is known of a config by the files that it was read from. */
+/** What the layers say about the config: files, overrides and origins of prices. */
 function readFrom(layers: readonly Layer[]): Omit<LoadedConfig, 'config' | 'notices'> {
   return {
     files: layers.map(({ file }) => file),
@@ -224,7 +227,7 @@ function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: P
   return resolved
 }
 
-/** How money comes in: with nothing said and nothing real to buy, by the sandbox. */
+/** How customers pay: without the section and without a real provider's models on sale, through the sandbox. */
 function paidBy(
   { payments, accountArea }: Settings,
   providers: Config['providers'],
@@ -241,7 +244,7 @@ function paidBy(
   return said ? { payments: said } : {}
 }
 
-/** A store in the folder of an installed package goes with it when the next release is installed. */
+/** A store in the folder of an installed package is deleted when the next release is installed. */
 function passingStore(store: Config['store']): string[] {
   if (store.kind !== 'sqlite' || !store.file.split(sep).includes('node_modules')) return []
   return [

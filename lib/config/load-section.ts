@@ -9,14 +9,14 @@ import { Problems } from './problems.ts'
 import { configSchema, type ConfigKey, type Settings } from './schema.ts'
 import { isMapping } from './config-error.ts'
 
-/** For models whose prices do not matter. */
+/** Pricing for models whose prices are not used. */
 export const anyPricing: Pricing = { usdRub: '1', coefficient: '1', round: 'half-up' }
 
 /**
- * A section of a config that may be wrong in any other place: revoking a leaked key must not wait until a typo among the
+ * One section of a config that may be invalid elsewhere: revoking a leaked key must not wait until a typo among the
  * models is found.
  *
- * @throws ConfigError when the file cannot be read or the section is wrong
+ * @throws ConfigError when the file cannot be read or the section is invalid
  */
 export function loadSection<K extends ConfigKey>(
   file: string,
@@ -27,9 +27,9 @@ export function loadSection<K extends ConfigKey>(
 }
 
 /**
- * Where the store is, read the same way.
+ * The store setting, read in the same way.
  *
- * @throws ConfigError when the file cannot be read or the store is not named rightly
+ * @throws ConfigError when the file cannot be read or `store` is invalid
  */
 export function loadStoreSetting(file: string, env: Environment = process.env): Config['store'] {
   const { section, problems } = readSection(file, 'store', env)
@@ -37,9 +37,9 @@ export function loadStoreSetting(file: string, env: Environment = process.env): 
 }
 
 /**
- * The names that models go by, by a config that may be wrong in any other place.
+ * The names of models, from a config that may be invalid elsewhere.
  *
- * @throws ConfigError when the file cannot be read or a model is wrong
+ * @throws ConfigError when the file cannot be read or a model is invalid
  */
 export function loadModelNames(file: string, env: Environment = process.env): ModelNames {
   const { problems, written } = readWritten(file)
@@ -57,7 +57,7 @@ export function loadModelNames(file: string, env: Environment = process.env): Mo
 }
 
 /**
- * The names of providers, by a config that may be wrong in any other place, and whose secrets need not be set.
+ * The names of providers, from a config that may be invalid elsewhere and whose secrets need not be set.
  *
  * @throws ConfigError when the file cannot be read
  */
@@ -78,7 +78,7 @@ function readSection<K extends ConfigKey>(
   return { section: section as Settings[K], problems }
 }
 
-/** What a config says, unchecked. */
+/** The merged config, not validated. */
 function readWritten(file: string): { problems: Problems; written: Readonly<Record<string, unknown>> } {
   const problems = new Problems(resolve(file))
   problems.layers = readLayers(problems.file, problems)
@@ -86,7 +86,7 @@ function readWritten(file: string): { problems: Problems; written: Readonly<Reco
   return { problems, written: isMapping(written) ? written : {} }
 }
 
-/** A file of SQLite is named from the folder of the file that names it. */
+/** The path of a SQLite file is relative to the config file that has it. */
 export function resolveStore(store: string, file: string): Config['store'] {
   if (!store.startsWith('sqlite:')) return { kind: 'postgres', url: store }
   return { kind: 'sqlite', file: resolve(dirname(file), store.slice('sqlite:'.length)) }

@@ -3,17 +3,20 @@ import { metersWithFallback } from '../money/price.ts'
 import { priceKeys } from './model-schema.ts'
 import { isMapping } from './config-error.ts'
 
-/** A price that is not all of one piece: what an operator wrote, over what an included file says. */
+/** A price that combines what an operator wrote with what an included file has. */
 export interface MixedPrice {
   readonly model: string
-  /** Meters of a price of one's own that an included file prices, with that file. */
+  /** Meters that the operator's price lacks and an included file prices, with that file. */
   readonly inherited: readonly { readonly meter: string; readonly file: string }[]
-  /** Meters of the list price that a price in roubles lacks: nothing is charged for them. */
+  /** Meters of the list price that the price in roubles lacks: they are not charged. */
   readonly lacking: readonly string[]
 }
 
 const tables = ['rubPerMillion', 'rubPerUnit', 'usdPerMillion', 'usdPerUnit'] as const
-/** The models whose price is said in more than one file, or in roubles for a part of what the list prices. */
+/**
+ * Models whose price comes from more than one file, or whose price in roubles covers only some meters of the list
+ * price.
+ */
 export function mixedPrices(layers: readonly Layer[]): readonly MixedPrice[] {
   const found: MixedPrice[] = []
   const names = new Set(layers.slice(1).flatMap(layer => Object.keys(modelsOf(layer))))
@@ -31,17 +34,17 @@ export function mixedPrices(layers: readonly Layer[]): readonly MixedPrice[] {
   return found
 }
 
-/** The models that an operator's files say something of: lists of prices are JSON. */
+/** The models that an operator's files set. Files in JSON are price lists, the others are the operator's. */
 export function ownModels(layers: readonly Layer[]): ReadonlySet<string> {
   return new Set(
     layers.filter(({ file }) => !file.endsWith('.json')).flatMap(layer => Object.keys(modelsOf(layer))),
   )
 }
 
-/** Whose the price of a model is: a list's, the operator's, or that of the model that it is like. */
+/** The origin of a model's price: a price list, the operator, or the model that `like` names. */
 export type PriceOrigin = 'list' | 'own' | 'like'
 
-/** By model. An operator's price is one that a file says which is no list. */
+/** By model. A price is the operator's when it is set in a file that is not a price list. */
 export function priceOrigins(layers: readonly Layer[]): ReadonlyMap<string, PriceOrigin> {
   const origins = new Map<string, PriceOrigin>()
   for (const layer of layers) {
@@ -76,7 +79,7 @@ function metersOf(entry: Entry, table: string): readonly string[] {
   return isMapping(meters) ? Object.keys(meters) : []
 }
 
-/** Of tables that the strongest file has a part of. */
+/** Meters of tables that the highest-precedence file sets in part. */
 function inheritedMeters(entries: readonly WrittenEntry[]): MixedPrice['inherited'] {
   const own = entries.at(-1)?.entry ?? {}
   const below = entries.slice(0, -1).toReversed()

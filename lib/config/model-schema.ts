@@ -32,7 +32,8 @@ const priceShape = {
     .partialRecord(z.enum(['batch', 'flex', 'priority', 'fast', 'us']), decimal)
     .optional()
     .meta({
-      description: 'Multipliers by the tier that was served; us: for answers that stay in the United States.',
+      description:
+        'Multipliers by the tier that was served; us: for inference that stays in the United States.',
     }),
 }
 
@@ -42,20 +43,20 @@ const priceSchema = z.strictObject({
       error: 'must be a date such as 2026-01-31, or a time with its zone such as 2026-01-31T00:00:00+03:00',
     })
     .optional()
-    .meta({ description: 'From when it holds; a date begins at midnight UTC.' }),
+    .meta({ description: 'When it takes effect; a date means midnight UTC.' }),
   ...priceShape,
 })
 
-/** A version of a price as it is written. */
+/** A version of a price as written in the config. */
 export type PriceInput = z.output<typeof priceSchema>
 
-/** What models read and make. An embedding is a vector, a ranking an order of documents. */
+/** What models read and produce. An embedding is a vector, a ranking an order of documents. */
 const modalities = ['text', 'image', 'audio', 'video', 'document', 'embedding', 'ranking'] as const
 
-/** What a model can do. */
+/** What a model supports. */
 const capabilities = ['tools', 'reasoning', 'structuredOutput', 'promptCaching', 'webSearch'] as const
 
-/** One entry of `models`: an alias, or providers and prices, or another model's. */
+/** One entry of `models`: an alias, providers with prices, or another model by `like`. */
 export const modelSchema = z.strictObject({
   alias: z.string().min(1).optional(),
   provider: z
@@ -63,34 +64,37 @@ export const modelSchema = z.strictObject({
     .optional(),
   upstreamModel: z.string().min(1).optional(),
   names: z.array(z.string().min(1)).optional().meta({
-    description: 'Of a pattern: the names that it is known to cover; they are listed among the models.',
+    description: 'For a pattern: names that it is known to cover; they are listed among the models.',
   }),
   contextTokensMax: integer(1, 100_000_000).optional().meta({
     description: 'The context window: the most tokens that one request reads and writes together.',
   }),
   outputTokensMax: integer(1, 100_000_000).optional().meta({
-    description: 'The most tokens that one response has.',
+    description: 'The most tokens that one response contains.',
   }),
   modalities: z
     .strictObject({ input: z.array(z.enum(modalities)), output: z.array(z.enum(modalities)) })
     .optional()
-    .meta({ description: 'What the model reads and what it makes.' }),
-  capabilities: z.array(z.enum(capabilities)).optional().meta({ description: 'What it can do beyond that.' }),
+    .meta({ description: 'What the model reads and what it produces.' }),
+  capabilities: z
+    .array(z.enum(capabilities))
+    .optional()
+    .meta({ description: 'Other features of the model.' }),
   like: z.string().min(1).optional().meta({
-    description:
-      'Another model, by its name here: what is not said of this one is as it is there, its price too.',
+    description: 'The name of another model here, whose settings this one inherits, its price too.',
   }),
   ...priceShape,
   ...ownPricing,
   prices: z.array(priceSchema).optional().meta({
-    description: 'Versions of the price, each from its date or time on; without one from the beginning.',
+    description:
+      'Versions of the price, each from its date or time on; one without a date applies from the beginning.',
   }),
 })
 
-/** A model or an alias as it is written. */
+/** A model or an alias as written in the config. */
 export type ModelInput = z.output<typeof modelSchema>
 
-/** What says a price. */
+/** The keys that set a price. */
 export const priceKeys = [
   'rubPerMillion',
   'rubPerUnit',
@@ -101,16 +105,16 @@ export const priceKeys = [
 ] as const
 
 interface LikeContext {
-  /** `models` as it is written. */
+  /** `models` as written in the config. */
   readonly section: Readonly<Record<string, unknown>>
-  /** Gets the entries whose model is off sale. */
+  /** Receives the entries whose `like` names a model that is off sale. */
   readonly offSale: string[]
   readonly problems: Problems
 }
 
 /**
- * The entries with what they take from others by `like` filled in: all but the names that belong to the other entry
- * alone. What stands for a model that is not sold is not sold either.
+ * The entries with `like` resolved: each inherits all settings of the other entry but its names. An entry like a
+ * model that is off sale is off sale too.
  */
 export function resolveLikes(
   inputs: ReadonlyMap<string, ModelInput>,
@@ -124,7 +128,7 @@ export function resolveLikes(
   return resolved
 }
 
-/** Undefined where the model is off sale, or there is none of the name. */
+/** Undefined where the model is off sale or does not exist. */
 function withLike(
   name: string,
   input: ModelInput,
@@ -155,7 +159,10 @@ function withLike(
   return whole
 }
 
-/** Of an entry with a price of its own no part of another price, so that the two are never mixed. */
+/**
+ * The inherited settings. An entry with a price of its own inherits no part of a price, so that two prices are never
+ * mixed.
+ */
 function takenFrom(other: ModelInput, own: ModelInput): ModelInput {
   const { upstreamModel: _upstreamModel, names: _names, ...taken } = other
   const isPriced = priceKeys.some(key => own[key] !== undefined)

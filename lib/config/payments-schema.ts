@@ -5,7 +5,7 @@ import { addressRange, baseUrl, integer, roubles } from './scalars.ts'
 
 const kopecks = roubles.refine(text => parseRoubles(text) % microsPerKopeck === 0, 'has a part of a kopeck')
 
-/** Where YooKassa's notifications come from, as its documentation lists them. */
+/** The addresses of YooKassa's notifications, as its documentation lists them. */
 const yookassaAddresses = [
   '185.71.76.0/27',
   '185.71.77.0/27',
@@ -25,7 +25,7 @@ const yookassa = z.strictObject({
   notificationAddresses: z
     .array(addressRange)
     .default(yookassaAddresses)
-    .meta({ description: 'Who may notify; checked where trustedProxies says whose addresses are believed.' }),
+    .meta({ description: 'Addresses that may send notifications; checked when trustedProxies is set.' }),
 })
 
 const receiptFields = {
@@ -58,7 +58,7 @@ const topUpSchema = z.strictObject({
 })
 type TopUp = z.output<typeof topUpSchema>
 
-/** The most that one payment can be: a card's limit is half of what SBP takes. */
+/** The most that one payment can be: a card's limit is half of SBP's. */
 const methodMaxMicros = { bank_card: 350_000_000_000, sbp: 700_000_000_000 }
 const leastMicros = 1_000_000
 
@@ -98,10 +98,10 @@ function checkShop({ provider, yookassa: shop }: Shop, context: z.core.$Refineme
   }
 }
 
-/** What a fiscal receipt says beside its amount. */
+/** The content of a fiscal receipt beside its amount. */
 export type ReceiptSettings = Readonly<z.output<typeof receipt>>
 
-/** By the period that begins with each, the oldest first; empty: no receipts are made. */
+/** Oldest first; empty: no receipts are made. */
 function receiptPeriods(
   receipts: ReceiptSettings | readonly z.output<typeof datedReceipt>[] | undefined,
 ): (ReceiptSettings & { readonly from: number })[] {
@@ -109,7 +109,7 @@ function receiptPeriods(
   const list = 'length' in receipts ? receipts : [{ ...receipts, from: '1970-01-01' }]
   return (
     list
-      // A period begins with its day in Moscow.
+      // A period begins at midnight in Moscow.
       .map(({ from, ...said }) => ({ ...said, from: Date.parse(`${from}T00:00:00+03:00`) }))
       .toSorted((one, other) => one.from - other.from)
   )
@@ -143,7 +143,7 @@ export const paymentsSchema = z
       'How customers pay. Absent: the sandbox while only sandbox models are served, else nobody can; null: nobody can.',
   })
 
-/** Payments as a newcomer meets them. */
+/** The payments of an installation that configures none. */
 export const trialPayments = paymentsSchema.parse({ provider: 'sandbox', receipts: { vatCode: 1 } })
 
 /** The section `startingCredit`. */

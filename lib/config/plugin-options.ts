@@ -10,12 +10,12 @@ export const modelRouterOptions = z.strictObject({
   }),
 })
 
-/** What clients may do that nobody is charged for. */
+/** Calls that clients may make although they are not charged. */
 export type ModelRouterOptions = z.output<typeof modelRouterOptions>
 
 const most = integer(1, 1_000_000_000).optional()
 
-/** What one key may do. Absent means no limit. */
+/** Limits of one key. An absent one means no limit. */
 const keyLimits = z.strictObject({
   requestsPerMinute: most,
   /** Input and output together, cached input included. */
@@ -23,7 +23,7 @@ const keyLimits = z.strictObject({
   concurrentRequests: most,
 })
 
-/** The options of the plugin rate-limit: the limits of every key, and of single ones by their id. */
+/** The options of the plugin rate-limit: the limits of every key, and those of single keys by id. */
 export const rateLimitOptions = z
   .strictObject({ ...keyLimits.shape, keys: z.record(z.string(), keyLimits).prefault({}) })
   .refine(
@@ -36,31 +36,34 @@ const seconds = integer(0, 1_000_000)
 const pages = integer(0, 1_000_000)
 const sidePixels = integer(1, 1_000_000)
 
-/** What one request may carry; of a batch, each request in it. Absent means no limit of ours. */
+/** Limits of one request, or of each request in a batch. An absent one means no limit of the gateway. */
 const mediaLimits = z.strictObject({
   requestBytesMax: bytes.optional(),
-  /** In place of `requestBytesMax`, of a batch that holds its requests itself. */
+  /** Replaces `requestBytesMax` for a batch whose requests are inline. */
   batchBytesMax: bytes.optional(),
   imagesMax: integer(0, 100_000).optional(),
   /** Of one image, decoded from base64. */
   imageBytesMax: bytes.optional(),
   imageTypes: z.array(imageType).min(1).optional(),
-  /** An image of another type than it is called: refused, or sent with `x-gateway-warning` in the answer. */
+  /**
+   * An image whose type differs from its declared media type: refused, or sent with `x-gateway-warning` in the
+   * response.
+   */
   imageLabels: z.enum(['refuse', 'warn']).optional(),
   /** The longer side of an image, in pixels. */
   imageSideMax: sidePixels.optional(),
   /** Width times height. */
   imagePixelsMax: integer(1, 1_000_000_000_000).optional(),
-  /** A lower `imageSideMax` of requests with more images than so many. */
+  /** A lower `imageSideMax` for requests with more than `above` images. */
   manyImages: z.strictObject({ above: integer(0, 100_000), imageSideMax: sidePixels }).optional(),
   videosMax: integer(0, 100_000).optional(),
   /** All videos of a request together. */
   videoSecondsMax: seconds.optional(),
   /** All audio of a request together. */
   audioSecondsMax: seconds.optional(),
-  /** From here on the answer says in `x-gateway-warning` that accuracy suffers. */
+  /** From this length on the response warns in `x-gateway-warning` that accuracy suffers. */
   audioSecondsWarn: seconds.optional(),
-  /** Of one PDF, and of all of a request together. */
+  /** Of one PDF; `pdfBytesTotalMax` is for all PDFs of a request together. */
   pdfBytesMax: bytes.optional(),
   pdfBytesTotalMax: bytes.optional(),
   pdfPagesMax: pages.optional(),
@@ -68,21 +71,21 @@ const mediaLimits = z.strictObject({
 })
 
 const dialectLimits = mediaLimits.extend({
-  /** Other limits for models by their name, `*` for any letters; later ones win over earlier. */
+  /** Other limits for models by name, where `*` matches any characters; later entries win. */
   models: z.array(mediaLimits.extend({ names: z.array(z.string().min(1)).min(1) })).optional(),
 })
 
-/** What one request may carry at most; sizes in bytes, absent means no limit. */
+/** Limits of one request; sizes in bytes, absent means no limit. */
 export type MediaLimits = z.infer<typeof mediaLimits>
-/** The limits of one dialect, with those of classes of models. */
+/** The limits of one dialect, with overrides for groups of models. */
 type DialectLimits = z.infer<typeof dialectLimits>
 
 const megabyte = 1_048_576
 const commonTypes: MediaLimits['imageTypes'] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
-/** Where Pillow, which providers decode with, takes an image for a decompression bomb. */
+/** Where Pillow, the decoder of providers, rejects an image as a decompression bomb. */
 const bombPixels = 178_956_970
 
-/** Of the service's specification for messages; of the providers' documentation for the others. */
+/** For messages from the specification of the service, for the others from the providers' documentation. */
 const defaults: Readonly<Record<DialectName, DialectLimits>> = {
   anthropic: {
     requestBytesMax: 32 * megabyte,
@@ -90,14 +93,14 @@ const defaults: Readonly<Record<DialectName, DialectLimits>> = {
     imagesMax: 100,
     imageBytesMax: 5 * megabyte,
     imageTypes: commonTypes,
-    // "Image does not match the provided media type"; the others decode what they find.
+    // The provider rejects it: "Image does not match the provided media type"; the others decode whatever they find.
     imageLabels: 'refuse',
     imageSideMax: 8000,
     imagePixelsMax: bombPixels,
     manyImages: { above: 20, imageSideMax: 2000 },
     pdfBytesMax: 32 * megabyte,
     pdfPagesTotalMax: 600,
-    // Models that read 200,000 tokens and no more.
+    // Models whose context window is 200,000 tokens.
     models: [
       { names: ['claude-3*', '*haiku*', 'claude-opus-4-0*', 'claude-opus-4-1*'], pdfPagesTotalMax: 100 },
     ],
@@ -116,7 +119,7 @@ const defaults: Readonly<Record<DialectName, DialectLimits>> = {
     imageTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/heic', 'image/heif'],
     imagePixelsMax: bombPixels,
     videosMax: 10,
-    // Three hours at low resolution, in models that read a million tokens.
+    // Three hours at low resolution, in models with a window of a million tokens.
     videoSecondsMax: 10_800,
     audioSecondsMax: 34_200,
     audioSecondsWarn: 570,
@@ -126,7 +129,7 @@ const defaults: Readonly<Record<DialectName, DialectLimits>> = {
   },
 }
 
-/** The options of the plugin size-limit, by dialect; what is left out keeps its default. */
+/** The options of the plugin size-limit, by dialect; an absent option keeps its default. */
 export const sizeLimitOptions = z
   .strictObject({
     openai: dialectLimits.prefault({}),
@@ -139,7 +142,7 @@ export const sizeLimitOptions = z
     google: { ...defaults.google, ...given.google },
   }))
 
-/** The limits for a model that is called by one of these names. */
+/** The limits for a model with one of these names. */
 export function limitsFor(
   { models = [], ...limits }: DialectLimits,
   modelNames: readonly string[],
@@ -152,7 +155,7 @@ export function limitsFor(
 
 /** The options of the plugin telemetry. */
 export const telemetryOptions = z.strictObject({
-  /** A collector that takes OTLP over HTTP, as JSON; `/v1/traces` and `/v1/metrics` are put behind it. */
+  /** A collector of OTLP over HTTP, as JSON; `/v1/traces` and `/v1/metrics` are appended. */
   url: z
     .string()
     .refine(
@@ -162,19 +165,19 @@ export const telemetryOptions = z.strictObject({
     .default('http://127.0.0.1:4318'),
   headers: z.record(z.string(), z.string()).default({}),
   serviceName: z.string().min(1).default('gateway'),
-  /** The part of requests that are traced, where the client does not decide. */
+  /** The fraction of requests that are traced, where the client does not decide. */
   sampleRatio: z.number().min(0).max(1).default(1),
-  /** honour: a span of ours belongs to the trace that the client names in `traceparent`. */
+  /** honour: the gateway's spans join the trace that the client names in `traceparent`. */
   clientTrace: z.enum(['honour', 'ignore']).default('ignore'),
-  /** Providers get a `traceparent` of ours; without it they get none, the client's neither. */
+  /** Providers receive the gateway's `traceparent`; without it they receive none, not even the client's. */
   sendTrace: z.boolean().default(false),
   exportMs: milliseconds.default(10_000),
 })
 
-/** The options of the plugin telemetry as they are parsed. */
+/** The parsed options of the plugin telemetry. */
 export type TelemetryOptions = z.output<typeof telemetryOptions>
 
-/** How often the gateway asks after jobs: first after `pollMs`, then ever more seldom. */
+/** How often the gateway polls jobs: first after `pollMs`, then at growing intervals. */
 export const usageTapOptions = z.strictObject({
   pollMs: milliseconds.default(5000),
   pollMsMax: milliseconds.default(300_000),

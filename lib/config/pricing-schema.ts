@@ -11,7 +11,10 @@ function isPositive(text: string): boolean {
   return parseDecimal(text) > 0n
 }
 
-/** Percent: a number, or a decimal in quotes. A YAML number is written again as it was, up to its sixth decimal. */
+/**
+ * Percent: a number, or a decimal in quotes. A YAML number is formatted back to the decimal as written, up to six
+ * decimals.
+ */
 const percent = z
   .union([z.number(), z.string()], { error: 'must be percent, such as 2 or "2.5"' })
   .transform(String)
@@ -47,17 +50,17 @@ const byFeed = {
   marginPercent: percent.default('0').meta({ description: 'Added to the rate.' }),
 }
 
-/** The rate of a provider or a model. */
+/** The rate of a single provider or model. */
 const ownRate = z
   .union([fixedRate, z.strictObject(byFeed)], { error: rateError })
   .optional()
-  .meta({ description: 'In place of prices.usdRub.' })
+  .meta({ description: 'Overrides prices.usdRub.' })
 
-/** What a provider or a model may set in place of the section `prices`. */
+/** Overrides of the section `prices` for a provider or a model. */
 export const ownPricing = {
   usdRub: ownRate,
-  coefficient: coefficient.optional().meta({ description: 'In place of prices.coefficient.' }),
-  round: round.optional().meta({ description: 'In place of prices.round.' }),
+  coefficient: coefficient.optional().meta({ description: 'Overrides prices.coefficient.' }),
+  round: round.optional().meta({ description: 'Overrides prices.round.' }),
 }
 
 const feed = {
@@ -66,7 +69,7 @@ const feed = {
   }),
   url: baseUrl.default(new URL(cbrUrl)),
   egress: z.string().optional().meta({
-    description: 'direct, or the name of an egress; the first that is configured unless said.',
+    description: 'direct, or the name of an egress; by default the first that is configured.',
   }),
 }
 
@@ -90,15 +93,15 @@ export const pricesSchema = z
   })
   .prefault({})
 
-/** Where rates that prices follow are from. */
+/** The source of the rates that prices follow. */
 const rateFeedSchema = z.strictObject(feed)
 
-/** Where the Central Bank's rates are from, and by how many percent one may differ from the one before. */
+/** The source of the Central Bank's rates, and the largest change in percent that is accepted automatically. */
 export type RateFeed = z.output<typeof rateFeedSchema>
 
 /**
- * The feed of rates, where any price follows it: as the section `prices` names it, or the usual one where only a provider
- * or a model follows the rate.
+ * The feed of rates, when any price follows it: the one that the section `prices` configures, or the default one when
+ * only a provider or a model follows the rate.
  */
 export function buildRates(
   { usdRub }: Settings['prices'],
@@ -113,7 +116,7 @@ export function buildRates(
   return { rates: { changePercentMax, url, ...(egress !== undefined && { egress }) } }
 }
 
-/** The config with the prices that follow from the Central Bank's rates; all else stays as it is. */
+/** The config with its prices recomputed by the Central Bank's rates; everything else is unchanged. */
 export function withRates(config: Config, rates: readonly DatedRate[]): Config {
   const priced = (model: ModelConfig): ModelConfig => {
     const { list } = model

@@ -6,12 +6,12 @@ import type { Place } from './yaml-document.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** Of more names than these a message says none. */
+/** A message lists the known names only up to this many. */
 const namesListedMax = 20
 
 type JsonSchema = z.core.JSONSchema.JSONSchema
 
-/** The keys that a schema allows at a path. Read from its JSON Schema, and only once something is wrong. */
+/** The keys that a schema allows at a path. Computed from its JSON Schema, and only after an error. */
 function validNamesAt(schema: z.ZodType, path: Path): readonly string[] {
   const names = new Set<string>()
   let level = branches(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
@@ -39,7 +39,7 @@ function branches(schema: JsonSchema | boolean | undefined): JsonSchema[] {
   return options === undefined ? [schema] : options.flatMap(option => branches(option))
 }
 
-/** Gathers everything that is wrong, so that one run of `gateway check` shows it all. */
+/** Collects all problems, so that one run of `gateway check` reports every one. */
 export class Problems {
   readonly #found: ConfigProblem[] = []
   /** The main file. */
@@ -59,7 +59,7 @@ export class Problems {
     this.#found.push({ file, path, message, ...place })
   }
 
-  /** A value at a path of the merged configuration; the file and line are those it came from. */
+  /** Adds a problem at a path of the merged configuration, with the file and line that the value came from. */
   add(path: Path, message: string, near?: string): void {
     const pathText = formatPath(path)
     if (this.#silenced.has(pathText)) return
@@ -68,17 +68,17 @@ export class Problems {
     this.#found.push({ file, path: pathText, message, ...hint, ...place })
   }
 
-  /** The file that says a top-level setting: its relative paths start there. */
+  /** The file that sets a top-level key: relative paths in it start at that file's folder. */
   fileOf(key: string): string {
     return locate(this.layers, [key]).file ?? this.file
   }
 
-  /** Says no more about a path: what is wrong with it has been said. */
+  /** Suppresses further problems at a path whose problem is already reported. */
   silence(path: Path): void {
     this.#silenced.add(formatPath(path))
   }
 
-  /** A name that is not among the known ones. */
+  /** Adds a name that is not among the known ones. */
   addUnknown(path: Path, kind: string, name: string, known: Iterable<string>): void {
     const names = [...known]
     const near = nearest(name, names)
@@ -141,7 +141,7 @@ export class Problems {
   }
 }
 
-/** Of several forms that a value may have, the one that it has but for what is wrong inside. */
+/** Of several forms that a value may take, the one that it matches apart from errors inside. */
 function branchMeant(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   const meant = branches.filter(issues =>
     issues.every(({ path, code }) => path.length > 0 || code !== 'invalid_type'),

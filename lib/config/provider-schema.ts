@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ownPricing } from './pricing-schema.ts'
 import { baseUrl, integer, milliseconds } from './scalars.ts'
 
-/** Words of paths by which providers let their customers' accounts be administered: people, keys, machines, bills. */
+/** Words in paths of providers' account administration: people, keys, machines, bills. */
 const words: ReadonlySet<string> = new Set(
   `admin billing certificate certificates credit credits deploy deployment deployments endpoint
     endpoints finetune finetunes finetuning invite invites invoice invoices key keys member members org
@@ -10,10 +10,10 @@ const words: ReadonlySet<string> = new Set(
     secrets tunes tuning user users workspace workspaces`.split(/\s+/),
 )
 
-/** Whether a path says a word of the provider's administration, in whatever case, and however often it is escaped. */
+/** Whether a path contains a word of the provider's administration, in any case and however often it is escaped. */
 export function isControlPlane(path: string): boolean {
   const plain = unescaped(path)
-  // `api_keys`, `fine-tuning` and `fineTuning` say it in a part of a segment.
+  // `api_keys`, `fine-tuning` and `fineTuning` contain the word as part of a segment.
   const parts = plain.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
   return parts.split(/[^a-z]+/).some(word => words.has(word))
 }
@@ -43,7 +43,7 @@ const operation = z
 const credentialText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
 const weight = integer(1, 1_000_000)
   .optional()
-  .meta({ description: 'Its share beside the others; 1 unless said.' })
+  .meta({ description: 'Its share of the requests relative to the others; 1 by default.' })
 const timeouts = z.strictObject({
   connectMs: milliseconds.optional(),
   firstByteMs: milliseconds.optional(),
@@ -72,7 +72,7 @@ const egressChoice = z.union([z.string(), z.strictObject({ name: z.string(), wei
   error: 'must be direct, the name of an egress, or { name, weight }',
 })
 
-/** One entry of `providers`. What is absent comes from the built-in defaults of a known name. */
+/** One entry of `providers`. Absent values come from the built-in defaults of a known name. */
 export const providerSchema = z.strictObject({
   like: z
     .string()
@@ -97,14 +97,14 @@ export const providerSchema = z.strictObject({
     .meta({ description: 'Names of the top-level egress, or direct; requests are shared by weight.' }),
   streamUsage: z.enum(['inject', 'as-sent']).optional().meta({
     description:
-      'inject: streams are asked for their usage (stream_options.include_usage) on behalf of clients.',
+      'inject: the gateway requests usage in streams (stream_options.include_usage) on behalf of clients.',
   }),
   responsesWebSocket: z.boolean().optional().meta({
-    description: 'Whether /responses may be upgraded to a WebSocket; true by itself for openai and xai.',
+    description: 'Whether /responses may be upgraded to a WebSocket; true by default for openai and xai.',
   }),
   onClientLeft: z.enum(['abort', 'drain']).optional().meta({
     description:
-      'drain, the default: what a client leaves is read on for its usage. abort: the provider is left too, and the charge is an estimate.',
+      'When a client disconnects: drain (default) reads the response to its end for the usage; abort closes the upstream request too, and the charge is an estimate.',
   }),
   operations: z.array(operation).optional().meta({
     description:
@@ -120,14 +120,14 @@ export const providerSchema = z.strictObject({
           .meta({ description: 'Ids of accounts; "*" for every one.' }),
         tools: z.boolean().optional().meta({
           description:
-            'Whether it may bring tools that the provider runs; true unless said, and then held for.',
+            'Whether it may bring tools that the provider runs; true by default; the hold then includes them.',
         }),
       }),
     )
     .optional()
     .meta({
       description:
-        'Prompts stored at OpenAI, by their ids, and the accounts whose responses may use them. They are where its first credential is.',
+        'Prompts stored at OpenAI, by their ids, and the accounts whose responses may use them. They must belong to its first credential.',
     }),
   timeouts: timeouts.optional(),
   failover: z
@@ -141,13 +141,13 @@ export const providerSchema = z.strictObject({
       waitMs: milliseconds.optional(),
     })
     .optional()
-    .meta({ description: 'What is sent at once, for each credential.' }),
+    .meta({ description: 'Limits on concurrent requests, for each credential.' }),
   ...ownPricing,
   public: z.boolean().default(false).meta({
     description:
-      'Whether customers are told its name, in charges, lists of models and errors; operators always are.',
+      'Whether customers see its name in charges, lists of models and errors; operators always do.',
   }),
 })
 
-/** A provider as it is written. */
+/** A provider as written in the config. */
 export type ProviderInput = z.output<typeof providerSchema>

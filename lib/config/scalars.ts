@@ -28,7 +28,7 @@ export const bytes = z
   .union([z.int(sizeError).min(1, sizeError), sizeText], { error: sizeError })
   .meta({ description: 'Bytes: a number, or a size such as 5MB (1 MB is 1,048,576 bytes).' })
 
-/** A whole number; as text too, so that it may come from a variable: `port: "${PORT}"`. */
+/** A whole number, also as text, so that it may come from a variable: `port: "${PORT}"`. */
 export function integer(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`
   const text = z
@@ -54,7 +54,7 @@ export const roubles = z
   .string({ error: 'must be roubles in quotes, such as "3.50"' })
   .regex(/^\d{1,9}(\.\d{1,6})?$/, { error: 'must be roubles with at most 6 decimals, such as "3.50"' })
 
-/** A factor as text. What an account has paid times the largest of them is still counted exactly. */
+/** A factor as text, at most 100: its product with an account's lifetime payments is still an exact integer. */
 export const riskFactor = z
   .string({ error: 'must be a factor in quotes, such as "1.0"' })
   .regex(/^(?:100(?:\.0{1,6})?|\d{1,2}(?:\.\d{1,6})?)$/, {
@@ -63,7 +63,7 @@ export const riskFactor = z
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** Whether a URL leads to this machine. */
+/** Whether a URL points to this machine. */
 export function isLoopback(url: URL): boolean {
   return loopback.test(url.hostname)
 }
@@ -73,8 +73,8 @@ function parseUrl(text: string): URL | undefined {
 }
 
 /**
- * An address of https, or of http on this machine.
- * @param without which parts it must not have, and how a message calls them
+ * An https address, or an http address on this machine.
+ * @param without the URL parts that must be empty, and their name in the message
  */
 export function safeUrl(
   example: string,
@@ -91,7 +91,7 @@ export function safeUrl(
   })
 }
 
-/** Where requests go: https, or http on this machine, without user, query and fragment. */
+/** A base URL for requests: https, or http on this machine, without user, query and fragment. */
 export const baseUrl = safeUrl(
   'https://api.openai.com/v1',
   ['username', 'password', 'search', 'hash'],
@@ -107,7 +107,7 @@ export const publicUrl = z
   )
   .transform(text => new URL(text))
 
-/** A proxy, spoken to by HTTP CONNECT or SOCKS5. Its value may hold a password and is never shown. */
+/** A proxy, reached by HTTP CONNECT or SOCKS5. The URL may contain a password and is never shown. */
 export const egressUrl = z
   .string()
   .refine(
@@ -116,7 +116,7 @@ export const egressUrl = z
   )
   .transform(text => {
     const url = new URL(text)
-    // Only http: and https: have it done by URL.
+    // The URL class does this only for http: and https:.
     url.hostname = asciiName(url.hostname)
     return url
   })
@@ -132,12 +132,12 @@ function isProxyAddress(text: string): boolean {
     url.hash === '' &&
     [url.username, url.password, url.hostname].every(isDecodable) &&
     asciiName(url.hostname) !== '' &&
-    // RFC 7617: a user ends at the first colon.
+    // RFC 7617: the user name ends at the first colon.
     (url.protocol.startsWith('socks5') || !decodeURIComponent(url.username).includes(':'))
   )
 }
 
-/** A name as DNS knows it; empty when it is none. */
+/** A name in its DNS form; empty when it is invalid. */
 function asciiName(hostname: string): string {
   return domainToASCII(decodeURIComponent(hostname))
 }
@@ -195,7 +195,7 @@ export const listen = z.strictObject({
 
 const mailUrlError = 'must be a mail server such as smtps://user:password@mail.example.org'
 
-/** A mail server, and who emails are from. The URL may hold a password and is never shown. */
+/** A mail server, and the sender of emails. The URL may contain a password and is never shown. */
 export const mailServer = z.strictObject({
   url: z
     .string()
@@ -204,7 +204,7 @@ export const mailServer = z.strictObject({
   from: z.string().min(3),
 })
 
-/** Where pages are served: others than this machine need an address of theirs, and none over plain http. */
+/** Pages that other machines can reach need a URL of their own, and it must not be plain http. */
 export function checkPagesUrl(
   {
     listen: { host },
@@ -217,14 +217,14 @@ export function checkPagesUrl(
     context.addIssue({
       code: 'custom',
       path: ['publicUrl'],
-      message: 'must be https: over plain http anybody on the way reads the cookies',
+      message: 'must be https: over plain http the cookies can be read on the network',
     })
   }
   if (url === undefined && !/^(localhost|127\..*|::1)$/.test(host)) {
     context.addIssue({
       code: 'custom',
       path: ['publicUrl'],
-      message: `is needed where others than this machine can reach it: ${unlessSaid}`,
+      message: `is required when other machines can reach the pages: ${unlessSaid}`,
     })
   }
 }

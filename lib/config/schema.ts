@@ -29,7 +29,7 @@ export const pluginEntrySchema = z.union(
   { error: 'must be a name, or a name with its options: { size-limit: { ... } }' },
 )
 
-/** Every top-level key of the config. Defaults here are those of a file that does not say. */
+/** Every top-level key of the config, with its default. */
 export const configSchema = z.strictObject({
   listen: listen.extend({ port: listen.shape.port.default(8080) }).prefault({}),
   publicUrl: publicUrl.optional(),
@@ -46,7 +46,8 @@ export const configSchema = z.strictObject({
         )
         .optional()
         .meta({
-          description: 'Accounts whose requests are counted together in the metrics; all else are others.',
+          description:
+            'Accounts whose requests are counted together in the metrics; all other accounts are counted as others.',
         }),
     })
     .nullish()
@@ -65,8 +66,7 @@ export const configSchema = z.strictObject({
     .refine(isTimeZone, { error: 'is no time zone such as Europe/Moscow' })
     .default('Europe/Moscow')
     .meta({
-      description:
-        'Where a day begins that is named by its date, and in which the command line prints times.',
+      description: 'The zone of days given by their date, and of times that the command line prints.',
     }),
   durability: z.enum(['strict', 'relaxed']).default('strict'),
   workers: z
@@ -108,25 +108,30 @@ export const configSchema = z.strictObject({
       exchangesMax: integer(1, 1_000_000).optional(),
       memoryBytesMax: bytes.optional(),
       loopDelayMsMax: milliseconds.default(500).meta({
-        description: 'Timers late by this: new requests are turned away; at a fifth of it unknown keys are.',
+        description:
+          'When timers are late by this, new requests are refused; at a fifth of it, unknown keys are.',
       }),
-      // The writer takes about 50,000 a second; the ledger refuses by itself when as many wait.
+      // The writer commits about 50,000 a second; the ledger itself refuses when that many wait.
       writesWaitingMax: integer(1, 50_000).default(30_000).meta({
-        description: 'What waits for the ledger: the same, unknown keys at a third of it.',
+        description:
+          'Writes that wait for the ledger: new requests are refused at this number, unknown keys at a third of it.',
       }),
       freeRequestsPerMinute: integer(1, 1_000_000).default(3000).meta({
         description:
-          'Of an account: lists, retrievals, uploads, counts of tokens, own endpoints; for each worker.',
+          'For each account and worker: lists, retrievals, uploads, token counts, own endpoints of the gateway.',
       }),
       headersMs: milliseconds.default(10_000),
       bodyMs: milliseconds.default(300_000),
       answerMs: milliseconds.default(10_800_000).meta({
-        description: 'An answer without an announced length that goes on for longer is cut.',
+        description: 'A response of unannounced length is cut off after this time.',
       }),
       answerBytesMax: bytes.default(2 * 1024 ** 3),
       stallMs: milliseconds
         .default(600_000)
-        .meta({ description: 'A client that takes nothing of its answer for so long counts as gone.' }),
+        .meta({
+          description:
+            'A client that reads nothing of its response for this long is treated as disconnected.',
+        }),
       session: z
         .strictObject({
           sessionMs: milliseconds.default(3_600_000),
@@ -134,7 +139,7 @@ export const configSchema = z.strictObject({
           messageBytesMax: bytes.default(16 * 1024 ** 2),
         })
         .prefault({})
-        .meta({ description: 'WebSocket sessions: how long, how long silent, and the longest message.' }),
+        .meta({ description: 'WebSocket sessions: duration, idle time and message size.' }),
     })
     .prefault({}),
   hold: z
@@ -144,13 +149,13 @@ export const configSchema = z.strictObject({
         .default({}),
       likelyOutputTokens: integer(1, 100_000_000)
         .default(4096)
-        .meta({ description: 'Output that is expected of an account and model without history.' }),
+        .meta({ description: 'Expected output for an account and model without history.' }),
       riskRub: roubles.default('30').meta({
         description: 'How far worst cases may go beyond the money of an account that has paid anything.',
       }),
       riskOfPaid: riskFactor
         .default('1.0')
-        .meta({ description: 'So many times what the account has paid in its life is added to riskRub.' }),
+        .meta({ description: 'This multiple of the lifetime payments of the account is added to riskRub.' }),
       riskRubMax: roubles
         .default('5000')
         .meta({ description: 'The most that one account may cost beyond its money.' }),
@@ -171,8 +176,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .meta({
-      description:
-        'What one account may have at providers of the files that it has uploaded, until it deletes some.',
+      description: 'The uploaded files that one account may keep at providers; deleted files do not count.',
     }),
   startingCredit: startingCreditSchema,
   payments: paymentsSchema,
@@ -184,7 +188,7 @@ export const configSchema = z.strictObject({
     .default(null)
     .transform(dns => dns ?? undefined)
     .meta({
-      description: "Who is asked for the addresses of providers and proxies; null: the system's own.",
+      description: "DNS servers for the names of providers and proxies; null: the system's.",
     }),
   trustedProxies: z.array(addressRange).default([]),
   cors: z.strictObject({ origins: z.array(origin).default([]) }).prefault({}),
@@ -194,7 +198,7 @@ export const configSchema = z.strictObject({
       level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
       clientAddress: z.enum(['full', 'truncated', 'none']).default('truncated').meta({
         description:
-          'How lines name the address of a client: whole, its network (203.0.113.0, 2001:db8:1::), or not.',
+          'How log lines show client addresses: in full, as its network (203.0.113.0, 2001:db8:1::), or not at all.',
       }),
     })
     .prefault({}),
@@ -202,5 +206,5 @@ export const configSchema = z.strictObject({
 })
 
 export type ConfigKey = keyof typeof configSchema.shape
-/** The sections as they are parsed; those of many entries are parsed entry by entry elsewhere. */
+/** The parsed sections; those with many entries are parsed entry by entry elsewhere. */
 export type Settings = z.output<typeof configSchema>

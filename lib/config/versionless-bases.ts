@@ -1,12 +1,12 @@
 import { knownProviders } from '../providers/known-providers.ts'
 import type { Config, ProviderConfig } from './config.ts'
 
-/** `/v1`, `/v1beta`, `/api/v4`: what stands in nearly every base URL. */
+/** `/v1`, `/v1beta`, `/api/v4`: nearly every base URL contains a version. */
 const version = /\/v\d+[a-z]*(?:\/|$)/
 
 /**
- * The base URLs of a provider that have no version in their path, by dialect. Those that are built in are as their
- * provider has them.
+ * The base URLs of a provider whose path has no version, by dialect. Built-in URLs are the provider's own and are
+ * skipped.
  */
 export function versionlessBases({ name, dialects }: ProviderConfig): readonly (readonly [string, URL])[] {
   const own = Object.entries(dialects).map(([dialect, { baseUrl }]) => [dialect, baseUrl] as const)
@@ -18,7 +18,7 @@ export function versionlessBases({ name, dialects }: ProviderConfig): readonly (
   )
 }
 
-/** What `gateway check` says of them. */
+/** The notices of `gateway check` about them. */
 export function versionlessNotices({ providers }: Pick<Config, 'providers'>): readonly string[] {
   return [...providers.values()]
     .filter(({ isOff }) => !isOff)

@@ -3,15 +3,15 @@ import { z } from 'zod'
 import { configSchema } from './schema.ts'
 
 const lineLengthMax = 110
-/** A list of plain values over several lines, with what stands before it on its first line. */
+/** A list of plain values over several lines, with the prefix of its first line. */
 const plainList = /^( *.*)\[\n([^[\]{}]*)\n *\](,?)$/gm
 
-/** The JSON Schema of a config file, by which editors complete and check the YAML. */
+/** The JSON Schema of a config file, with which editors complete and check the YAML. */
 export function configJsonSchema(): string {
-  // What the file says, before `2MB` becomes a number and a text a URL.
+  // The input side: before `2MB` becomes a number and a text a URL.
   const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' })
   const text = JSON.stringify({ title: 'Gateway configuration', ...schema }, null, 2)
-  // Laid out as the formatter does it, so that writing the file anew changes nothing but what changed.
+  // Formatted as prettier does it, so that regenerating the file changes only what differs.
   return `${text.replace(plainList, onOneLine)}\n`
 }
 

@@ -1,24 +1,24 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 import type { Path } from './config-error.ts'
 
-/** Where something stands in a file, from 1. */
+/** A position in a file, from 1. */
 export interface Place {
   readonly line: number
   readonly column: number
 }
 
-/** One YAML file, read: its value, what is wrong with its syntax, and where in the text each value stands. */
+/** One parsed YAML file: its value, its syntax errors, and the position of each value in the text. */
 export interface YamlDocument {
   readonly value: unknown
   readonly syntaxErrors: readonly (Partial<Place> & { readonly message: string })[]
-  /** Where the key or item of a path stands; undefined when the file has no such path. */
+  /** The position of the key or item at a path; undefined when the file has no such path. */
   locate(path: Path): Place | undefined
 }
 
-/** Aliases may repeat a value this often, so that a few nested anchors cannot fill the memory. */
+/** A limit on repeated aliases, so that a few nested anchors cannot fill the memory. */
 const aliasesMax = 100
 
-/** Parses YAML 1.2. Keys that stand twice in a map are errors, and so is everything the parser warns about. */
+/** Parses YAML 1.2. Duplicate keys in a map are errors, and so are all warnings of the parser. */
 export function parseYaml(text: string): YamlDocument {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
@@ -52,34 +52,34 @@ export function parseYaml(text: string): YamlDocument {
 }
 
 /**
- * Parses JSON, a hundred times faster than the same text as YAML: for long files that no hand writes. Where
- * something stands is worked out when something is wrong.
+ * Parses JSON, a hundred times faster than the same text as YAML: for long generated files. Positions are computed
+ * only when there is an error.
  */
 export function parseJson(text: string): YamlDocument {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    // What is wrong, and where, the other parser says better.
+    // The YAML parser reports the error and its position better.
     return parseYaml(text)
   }
   let document: YamlDocument | undefined
   return { value, syntaxErrors: [], locate: path => (document ??= parseYaml(text)).locate(path) }
 }
 
-/** Errors behind which the parser has lost the structure, and takes what is right for wrong. */
+/** Errors after which the parser has lost the structure and reports valid lines as errors. */
 const derailing: ReadonlySet<string> = new Set(
   `BAD_INDENT BLOCK_AS_IMPLICIT_KEY BLOCK_IN_FLOW MISSING_CHAR
     MULTILINE_IMPLICIT_KEY UNEXPECTED_TOKEN`.split(/\s+/),
 )
 
-/** One comma or bracket that is missing is told once: what is told of the structure after it may be its echo. */
+/** Reports a missing comma or bracket once: later structural errors may be its consequence. */
 function withoutEchoes(errors: Document.Parsed['errors']): Document.Parsed['errors'] {
   const first = errors.find(({ code }) => derailing.has(code))
   return errors.filter(error => error === first || !derailing.has(error.code))
 }
 
-/** A key as it is written: the rest of its line up to the colon. */
+/** A key as written: the rest of its line up to the colon. */
 function keyAt(text: string, offset: number): string {
   return /^(?:"[^"\n]*"|'[^'\n]*'|[^\s,{}]+?(?=:\s|:?$))/m.exec(text.slice(offset))?.[0] ?? 'a key'
 }
@@ -111,9 +111,9 @@ function startOf(node: unknown): number | undefined {
 }
 
 /**
- * The text of a configuration that includes one more file, after those that it includes already. Nothing else of the
- * text changes: its comments and its order are its author's.
- * @returns undefined where `include` is written in a way that this cannot add to
+ * Adds one more file to a configuration's `include`, after those already there. The rest of the text, with its
+ * comments and order, is unchanged.
+ * @returns undefined where `include` is written in a form that this function cannot extend
  */
 export function withInclude(text: string, file: string): string | undefined {
   const document = parseDocument(text)
@@ -133,7 +133,7 @@ export function withInclude(text: string, file: string): string | undefined {
   const start = text.lastIndexOf('\n', last.range[0]) + 1
   const indent = /^\s*-\s*/.exec(text.slice(start, last.range[0]))?.[0]
   if (indent === undefined) return undefined
-  // A comment behind the last one stays behind it.
+  // A comment after the last item stays after it.
   const lineEnd = text.indexOf('\n', end)
   const at = lineEnd === -1 ? text.length : lineEnd
   return `${text.slice(0, at)}\n${indent}${name}${text.slice(at)}`
