@@ -7,10 +7,10 @@ import type { Payment } from './payment-reader.ts'
 export type SavedCard = SavedCardRow
 export type AutoTopUp = AutoTopUpRow
 
-/** Why an attempt was given up whose card was unlinked before it was sent. */
+/** The failure of an attempt whose card was unlinked before the charge was sent. */
 export const unlinked = 'merchant/unlinked'
 
-/** What a notice tells of. */
+/** Kinds of notices to the owner. */
 type NoticeKind = 'auto-paid' | 'auto-failed' | 'auto-limit' | 'auto-on' | 'auto-off' | 'card-unlinked'
 
 /** Saved cards and automatic top-ups as they are stored. */
@@ -49,7 +49,7 @@ export class AutoTopUpRows {
     return dueAutoTopUps(this.#records, now, limit)
   }
 
-  /** What automatic top-ups have taken since a time, or are about to. */
+  /** The sum of automatic top-ups since a time, open ones included. */
   async takenSince(accountId: string, since: number): Promise<Micros> {
     const [sum] = await this.#records.all(
       this.#build
@@ -64,8 +64,8 @@ export class AutoTopUpRows {
   }
 
   /**
-   * Begins an attempt, or puts it off: of several nodes one does, and only by the setting that it has read. An account
-   * may have been blocked since it was read.
+   * Starts an attempt, or postpones it. Of several nodes one succeeds, and only with the revision of the setting that
+   * it read. The account may have been blocked after that read.
    */
   take({ account_id, revision }: AutoTopUp, nextAt: number): RecordStep {
     const write = this.#build
@@ -86,7 +86,7 @@ export class AutoTopUpRows {
     return { write, rows: 1 }
   }
 
-  /** What an automatic top-up that ended changes beside its payment; `failure` is why it was canceled. */
+  /** The steps to write with the payment of an ended automatic top-up; `failure` is why it was canceled. */
   ended(payment: Payment, now: number, failure?: string): readonly RecordStep[] {
     if (payment.origin !== 'automatic') return []
     const { account_id: accountId, id, saved_method_id: cardId } = payment
@@ -116,7 +116,7 @@ export class AutoTopUpRows {
     return { write: this.#build.insertInto('saved_cards').values(card), rows: 1 }
   }
 
-  /** Forgets a card at once: what was to be charged by it is off. */
+  /** Forgets a card at once, which switches off its automatic top-up. */
   unlink({ id, account_id: accountId, title }: SavedCard, now: number): readonly RecordStep[] {
     return [
       { ...this.#forget(id, 'owner', now), rows: 1 },
@@ -125,7 +125,7 @@ export class AutoTopUpRows {
     ]
   }
 
-  /** Forgets all cards of an account that is given up; there may be none. */
+  /** Forgets all cards of an account that is closed; there may be none. */
   unlinkAll(accountId: string, now: number): readonly RecordStep[] {
     const forget = this.#build
       .updateTable('saved_cards')
@@ -135,7 +135,7 @@ export class AutoTopUpRows {
     return [{ write: forget }, { write: this.#off(accountId, now) }]
   }
 
-  /** Switches it on with these settings, whatever it was before. */
+  /** Switches automatic top-up on with these settings, whatever its state was. */
   switchOn(setting: {
     readonly accountId: string
     readonly cardId: string
@@ -167,7 +167,7 @@ export class AutoTopUpRows {
     return { write, rows: 1 }
   }
 
-  /** Switches it off; finds no row when it was off. */
+  /** Switches it off; matches no row when it is already off. */
   switchOff(accountId: string, now: number): RecordStep {
     return { write: this.#off(accountId, now), rows: 1 }
   }
@@ -193,7 +193,7 @@ export class AutoTopUpRows {
     await this.#records.write(steps)
   }
 
-  /** One more failure; so many switch it off. */
+  /** Counts a failure; at `failuresMax` it is switched off. */
   #failed(
     { account_id: accountId, saved_method_id: cardId }: Payment,
     nextAt: number,
@@ -218,7 +218,7 @@ export class AutoTopUpRows {
           .end(),
       }))
       .where('account_id', '=', accountId)
-      // Another card, chosen meanwhile, has not failed.
+      // A different card, chosen meanwhile, has not failed.
       .where('card_id', '=', cardId ?? '')
     return { write }
   }

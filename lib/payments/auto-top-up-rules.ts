@@ -6,14 +6,14 @@ import type { RecordReader } from '../stores/records/records.ts'
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/** Between two attempts for an account, so that a balance that falls fast is not charged for in a burst. */
+/** The minimum between two attempts for an account, so that a rapidly falling balance causes no burst of charges. */
 export const pauseMs = minute
-/** After an attempt that failed: banks count attempts, and money on a card comes by the day. */
+/** The wait after a failed attempt: banks count attempts, and a card is rarely topped up within a day. */
 export const retryMs = day
-/** So many attempts that failed in a row switch it off. */
+/** This many failed attempts in a row switch it off. */
 export const failuresMax = 3
 
-/** Reasons by which a card will never pay again. */
+/** Reasons after which a card will never pay again. */
 const finalReasons: ReadonlySet<string> = new Set(
   `permission_revoked card_expired invalid_card_number payment_method_restricted country_forbidden
     identification_required`.split(/\s+/),
@@ -21,9 +21,9 @@ const finalReasons: ReadonlySet<string> = new Set(
 
 /** What a failed attempt means for the next one. */
 interface FailureMeaning {
-  /** The owner took the permission back at the bank or the provider: the card is charged never again. */
+  /** The owner revoked the permission at the bank or the provider: the card must never be charged again. */
   readonly forgetsCard: boolean
-  /** There is no use in a next attempt. */
+  /** Another attempt would fail too. */
   readonly isFinal: boolean
 }
 
@@ -32,18 +32,18 @@ export function failureMeaning(failure: string): FailureMeaning {
   const [party, reason = ''] = failure.split('/')
   return {
     forgetsCard: reason === 'permission_revoked',
-    // What our own request was refused for, or an unlinked card, does not mend itself.
+    // A rejected request of our own, or an unlinked card, will not succeed later.
     isFinal: finalReasons.has(reason) || party === 'merchant',
   }
 }
 
-/** When a calendar month begins in Moscow, this one or one after it. */
+/** The start of a calendar month in Moscow, the current one or a later one. */
 export function monthStart(at: number, monthsLater = 0): number {
   const date = new Date(budgetDay(at) * day)
   return dayStart(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1) / day)
 }
 
-/** Whether one more top-up would go beyond what the owner allows a month. */
+/** Whether one more top-up would exceed the owner's monthly limit. */
 export function isBeyondMonth(
   { amountMicros, monthMaxMicros }: { readonly amountMicros: Micros; readonly monthMaxMicros: Micros },
   takenMicros: Micros,
@@ -51,7 +51,7 @@ export function isBeyondMonth(
   return takenMicros + amountMicros > monthMaxMicros
 }
 
-/** Settings whose account has less available than their bound, and may be charged for now. */
+/** Settings whose account has less available than their threshold and may be charged now. */
 export function dueAutoTopUps(
   records: RecordReader,
   now: number,

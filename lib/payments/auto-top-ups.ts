@@ -9,11 +9,13 @@ interface AutoTopUpsOptions extends PaymentContext {
   readonly reports: Pick<Reports, 'account'>
 }
 
-/** Attempts that one look makes at most; the next look is a moment later. */
+/** The most attempts of one run; the next run follows a moment later. */
 const attemptsMax = 20
 const day = 86_400_000
 
-/** Top-ups by saved cards, of accounts whose owners wished for them: one attempt of an account at a time. */
+/**
+ * Automatic top-ups by saved cards, for accounts whose owners switched them on: one attempt per account at a time.
+ */
 export class AutoTopUps {
   readonly #options: AutoTopUpsOptions
 
@@ -21,7 +23,7 @@ export class AutoTopUps {
     this.#options = options
   }
 
-  /** Charges the cards of accounts that have less than their bound. */
+  /** Charges the cards of accounts that have less than their threshold. */
   async run(): Promise<void> {
     const { settings, auto, clock } = this.#options
     if (!settings().autoTopUp) return
@@ -29,7 +31,7 @@ export class AutoTopUps {
       try {
         await this.#attempt(setting)
       } catch (error) {
-        // Another node was faster, or the owner has changed it meanwhile.
+        // Another node was faster, or the owner has changed the setting.
         if (!(error instanceof RecordConflictError)) throw error
       }
     }
@@ -48,7 +50,7 @@ export class AutoTopUps {
     await payments.createAutomatic({ accountId, amountMicros, email: account.email, card, steps })
   }
 
-  /** A card that another provider has saved cannot be charged by this one. */
+  /** A card saved at another provider cannot be charged by this one. */
   #isUsable(card: SavedCard): boolean {
     return card.method_id !== null && card.provider === this.#options.provider.name
   }
@@ -59,7 +61,7 @@ export class AutoTopUps {
     await auto.write([auto.take(setting, now + day)])
   }
 
-  /** The month is used up: its owner is told once, and it goes on with the next. */
+  /** The monthly limit is reached: notifies the owner once and waits for the next month. */
   async #wait(setting: AutoTopUp, now: number): Promise<void> {
     const { auto } = this.#options
     const { account_id: accountId, revision } = setting

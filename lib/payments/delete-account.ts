@@ -8,16 +8,16 @@ import { RecordConflictError, type RecordReader, type Records } from '../stores/
 import { paidParts } from '../stores/records/document-tables.ts'
 import { AutoTopUpRows } from './auto-top-up-rows.ts'
 
-/** What keeps an account from being deleted, each with how much or how many: micro-roubles, kopecks, or a count. */
+/** What prevents the deletion of an account, each as micro-roubles, kopecks or a count. */
 export interface DeletionBlockers {
   readonly balanceMicros: number
   readonly debtMicros: number
   readonly openHolds: number
-  /** Payments and refunds that are not over. */
+  /** Payments and refunds that are not final. */
   readonly openPayments: number
-  /** Invoices that nobody has paid or cancelled. */
+  /** Invoices that are neither paid nor cancelled. */
   readonly openInvoices: number
-  /** What no closing document says yet. */
+  /** Charges that are in no closing document yet. */
   readonly undocumentedKopecks: number
 }
 
@@ -37,8 +37,8 @@ const sentences: Readonly<Record<keyof DeletionBlockers, string>> = {
 }
 
 /**
- * What keeps an account from being deleted now.
- * @throws AccountError account_not_found, and account_deleted when it was deleted before
+ * What prevents the deletion of an account now.
+ * @throws AccountError account_not_found; account_deleted when it is already deleted
  */
 export async function deletionBlockers(
   records: RecordReader,
@@ -116,10 +116,10 @@ async function countOpen(
 }
 
 /**
- * Closes an account for good: its keys are revoked, saved cards forgotten, its owner can sign in no more, and what is
- * personal about both is removed. Ledger, charges, payments with their receipts, documents with the company that they
- * name, consents and the log stay, as the law and the books need them.
- * @throws AccountError account_not_found, account_deleted, and deletion_refused that says what is in the way
+ * Closes an account permanently: revokes its keys, forgets saved cards, ends its owner's access, and removes personal
+ * data of both. Ledger, charges, payments with receipts, documents with the company they name, consents and the
+ * operator log stay, because law and accounting require them.
+ * @throws AccountError account_not_found, account_deleted, and deletion_refused with the reasons
  */
 export async function deleteAccount(
   { records, accounts }: { readonly records: Records; readonly accounts: Accounts },
@@ -132,7 +132,7 @@ export async function deleteAccount(
     build.selectFrom('accounts').select('blocked_at').where('id', '=', accountId),
   )
   const block = { accountId, reason, operator }
-  // From here on nothing new begins; what began a moment ago is seen by what is read next.
+  // No new request starts from here on; the reads below see those that started before.
   await accounts.setBlocked({ ...block, isBlocked: true })
   try {
     requireNone(await deletionBlockers(records, accountId, now))
@@ -183,7 +183,7 @@ async function forget(
     .where('id', '=', accountId)
     .where('balance_micros', '=', 0)
     .where('debt_micros', '=', 0)
-    // One that is begun in this moment would be paid to nobody.
+    // A payment created at this moment would be credited to a deleted account.
     .where(one =>
       one.not(
         one.exists(
@@ -197,7 +197,7 @@ async function forget(
     )
   try {
     await records.write([
-      // Whatever moved money meanwhile has the account kept.
+      // If money moved meanwhile, the account is kept.
       { write: isEmpty, rows: 1 },
       ...without.flatMap(one => forgetUserSteps(records, one.user_id)),
       ...forgetAccountSteps(records, accountId),

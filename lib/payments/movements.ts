@@ -3,7 +3,7 @@ import type { Micros } from '../money/amount.ts'
 import { isMovement } from '../stores/records/ledger-entries.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 
-/** Something that moved a balance and was no charge. */
+/** A change of a balance other than a charge. */
 export interface Movement {
   /** `payment:…`, `refund:…`, `credit:…`. */
   readonly id: string
@@ -11,11 +11,11 @@ export interface Movement {
   readonly at: number
   readonly amountMicros: Micros
   readonly reason: string | null
-  /** The balance right after it. */
+  /** The balance directly after it. */
   readonly balanceMicros: Micros
 }
 
-/** The place of a movement: several may be of one moment. */
+/** The position of a movement in the list: several may have the same time. */
 export type MovementPlace = Pick<Movement, 'at' | 'id'>
 
 interface MovementPage {
@@ -24,10 +24,10 @@ interface MovementPage {
   readonly offset?: number
 }
 
-/** How many sums one query asks for; databases bound the columns of an answer. */
+/** The most sums in one query: databases limit the columns of a result. */
 const timesMax = 100
 
-/** Reads what moved balances, without reading charges one by one. */
+/** Reads movements of balances, without reading single charges. */
 export class Movements {
   readonly #records: RecordReader
 
@@ -35,7 +35,7 @@ export class Movements {
     this.#records = records
   }
 
-  /** The newest first, those before a place, or behind so many. */
+  /** The newest first: those before a position, or after `offset` newer ones. */
   async page(accountId: string, { before, limit, offset = 0 }: MovementPage): Promise<readonly Movement[]> {
     let query = this.#entries(accountId)
       .select(['exchange_id', 'kind', 'at', 'amount_micros', 'reason'])
@@ -66,7 +66,7 @@ export class Movements {
     return build.selectFrom('entries').where('account_id', '=', accountId).where(isMovement(sql))
   }
 
-  /** All that moved the balance up to a place, that included. */
+  /** The sum of all movements up to a position, inclusive. */
   async #movedUntil(accountId: string, { at, id }: MovementPlace): Promise<Micros> {
     const [sum] = await this.#records.all(
       this.#entries(accountId)
@@ -77,7 +77,7 @@ export class Movements {
     return Number(sum?.micros ?? 0)
   }
 
-  /** What charges came to by each of some times: whole days by their sums, the begun ones by one look at each. */
+  /** The sum of charges up to each of some times: complete days by their totals, partial days by a query each. */
   async #chargedUntil(accountId: string, times: readonly number[]): Promise<ReadonlyMap<number, Micros>> {
     const days = await this.#records.all(
       this.#records.build
@@ -105,7 +105,7 @@ export class Movements {
     return charged
   }
 
-  /** What charges of a day, which lie between two ids, came to by each of some times. */
+  /** The sum of a day's charges, between two ids, up to each of some times. */
   async #spentOn(
     accountId: string,
     { first, last }: { readonly first: number; readonly last: number },

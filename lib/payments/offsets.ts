@@ -8,7 +8,7 @@ import { chargedUntil, isMovement } from '../stores/records/ledger-entries.ts'
 import type { PaymentContext } from './payments.ts'
 import { isPrepayment, receiptBody, receiptSettings } from './payment-request.ts'
 
-/** Something that moved a balance and was no charge, in the order in which it came. */
+/** A change of a balance other than a charge, in chronological order. */
 export interface MoneyMoved {
   /** `payment:<id>`, `refund:<id>`, `credit:<key>`. */
   readonly id: string
@@ -16,7 +16,7 @@ export interface MoneyMoved {
   readonly amountMicros: Micros
 }
 
-/** A payment as far as it is still the customer's: what was not returned. */
+/** A payment less what was refunded of it. */
 interface PaidLot {
   readonly id: string
   readonly netMicros: Micros
@@ -24,7 +24,7 @@ interface PaidLot {
 
 const paymentPrefix = 'payment:'
 
-/** What of payments is used and what is not, worked out from the ledger. */
+/** Computes from the ledger how much of each payment is used. */
 export class PaymentUse {
   readonly #records: RecordReader
   readonly #reports: Pick<Reports, 'balance'>
@@ -34,10 +34,10 @@ export class PaymentUse {
     this.#reports = reports
   }
 
-  /** What of a payment can be sent back now: what is neither used nor held, nor in a receipt of use. */
+  /** How much of a payment can be refunded now: neither used, nor held, nor in a receipt of use. */
   async unspent(payment: Payment): Promise<Micros> {
     const { id, account_id: accountId, amount_micros: amountMicros } = payment
-    // First what there is: what is spent meanwhile makes it less, and never more.
+    // The balance is read first: spending after that only lowers the result.
     const balance = await this.#reports.balance(accountId)
     if (balance === undefined) return 0
     const moved = await this.#moved(accountId, Number.MAX_SAFE_INTEGER)
@@ -48,7 +48,7 @@ export class PaymentUse {
     return Math.max(0, Math.min(free, balance.availableMicros))
   }
 
-  /** What of each payment of an account was used by a time, given what was paid for usage by then. */
+  /** How much of each payment of an account was used by a time, given the usage paid for by then. */
   async usedUntil(
     accountId: string,
     until: number,
@@ -89,20 +89,20 @@ export class PaymentUse {
   }
 }
 
-/** A repayment is usage that was paid late, a correction usage that was paid and is not to be. */
+/** A repayment is usage that was paid late; a correction is usage whose charge was reduced. */
 function isUsage({ kind }: Pick<MoneyMoved, 'kind'>): boolean {
   return kind === 'repayment' || kind === 'correction'
 }
 
-/** A refund is a part of its payment. */
+/** A refund belongs to its payment and is no separate lot. */
 function isNoLot({ id, kind }: MoneyMoved): boolean {
   return isUsage({ kind }) || id.startsWith('refund:') || id.startsWith('refund-canceled:')
 }
 
 /**
- * How much of each payment is used: money is spent in the order in which it came in. What the operator took out again
- * is taken from what did not come by payments first, the oldest first, and is no usage.
- * @param chargedMicros what was paid for usage
+ * How much of each payment is used: money is spent in the order it came in. Operators' debits are no usage; they
+ * reduce credits other than payments, the oldest first.
+ * @param chargedMicros the amount paid for usage
  */
 export function usedByPayment(
   moved: readonly MoneyMoved[],
@@ -127,7 +127,7 @@ export function usedByPayment(
   return used
 }
 
-/** What is charged in the last moments of a month is written some moments later. */
+/** Charges at the end of a month are written somewhat later. */
 const settledMs = 3 * 3_600_000
 
 interface OffsetsOptions extends Pick<PaymentContext, 'rows' | 'clock' | 'log' | 'settings'> {
@@ -136,26 +136,27 @@ interface OffsetsOptions extends Pick<PaymentContext, 'rows' | 'clock' | 'log' |
 }
 
 /**
- * Receipts of the use of what was paid before: one for each payment and month, of what was spent of it by the month's
- * end and is in no receipt yet. So kopecks never drift, and a month in which the gateway did not run is in the next.
+ * Receipts for the use of prepayments: one for each payment and month, for what was spent of it by the month's end
+ * and is in no receipt yet. This avoids drift in kopecks, and the next month includes a month in which the gateway
+ * did not run.
  */
 export class Offsets {
   readonly #options: OffsetsOptions
-  /** The month that this process has gone through. */
+  /** The last month that this process has completed. */
   #done: string | undefined
 
   constructor(options: OffsetsOptions) {
     this.#options = options
   }
 
-  /** Makes the receipts of the last month that is over; answers how many. Run again, it makes none. */
+  /** Makes the receipts of the last complete month and returns their number. A second run makes none. */
   async closeLastMonth(): Promise<number> {
     const { clock, settings, log } = this.#options
     const month = shiftMonth(moscowDay(clock.now() - settledMs).slice(0, 7), -1)
     if (month === this.#done) return 0
     const end = dayEnd(lastDay(month))
     let made = 0
-    // What was paid ahead is used later, whatever receipts of payments say by then.
+    // A prepayment is used later, whatever receipts of payments say by then.
     if (receiptSettings(settings(), end - 1) !== undefined) {
       const charged = await chargedUntil(this.#options.records, {
         accountsOf: 'payments',
@@ -190,7 +191,7 @@ export class Offsets {
     return made
   }
 
-  /** False when somebody else made it, or a refund came between: it is in the next month's then. */
+  /** False when another node made it, or a refund was booked meanwhile: the next month's receipt includes it then. */
   async #make(
     payment: Payment,
     {
@@ -202,7 +203,7 @@ export class Offsets {
     const { rows, clock, settings } = this.#options
     const { id, account_id, provider_id, receipt_email: email, created_at: paidAt } = payment
     const said = receiptSettings(settings(), end - 1)
-    // What was paid without a receipt, or with one of full payment, needs none at its use.
+    // A payment without a receipt, or with one of full payment, needs none when it is used.
     const paidBy = receiptSettings(settings(), paidAt)
     if (provider_id === null || said === undefined || paidBy === undefined || !isPrepayment(paidBy))
       return false

@@ -20,16 +20,16 @@ interface PaymentsOptions {
   readonly alarm: RaiseAlarm
 }
 
-/** The path below the account area's address to which the provider sends notifications. */
+/** The path, below the account area's URL, to which the provider posts notifications. */
 export const notificationsPath = '/payments/yookassa/notifications'
 
-/** Payments, as they run. */
+/** Running payments. */
 export interface OpenPayments {
   readonly service: PaymentService
-  /** What an operator can do with them. */
+  /** The actions of operators. */
   readonly actions: PaymentActions
   readonly metrics: PaymentMetrics
-  /** Says where customers find the account area: payments return there, and the sandbox notifies it. */
+  /** Sets the URL of the account area: payments return there, and the sandbox posts its notifications there. */
   setSite(url: URL): void
   reload(config: Config): void
   close(): Promise<void>
@@ -41,7 +41,7 @@ interface Shop {
   close(): Promise<void>
 }
 
-/** What an operator watches of payments. States are read when somebody asks. */
+/** Metrics of payments for operators; states are read on each scrape. */
 class PaymentMetrics {
   readonly #registry = new Registry()
   readonly #reader: Pick<PaymentReader, 'summary'>
@@ -67,7 +67,7 @@ class PaymentMetrics {
     this.#clock = clock
   }
 
-  /** In Prometheus' form. */
+  /** In the Prometheus text format. */
   async text(): Promise<string> {
     const { payments, refunds, receipts, oldestOpenAt, differences } = await this.#reader.summary()
     for (const [gauge, counts] of [
@@ -93,7 +93,7 @@ async function openShop({ provider, yookassa }: PaymentsConfig, clock: Clock): P
     const client = yookassaClient({ name: provider, clock, ...yookassa })
     return { provider: client, notifyTo: () => undefined, close: () => Promise.resolve() }
   }
-  // Loaded only to try payments out.
+  // Loaded only when the sandbox is configured.
   const { startPaymentSandbox } = await import('../sandbox/payments/payment-sandbox.ts')
   const sandbox = await startPaymentSandbox({ clock })
   const baseUrl = new URL(`${sandbox.origin}/v3`)
@@ -126,7 +126,7 @@ export async function openPayments(options: PaymentsOptions): Promise<OpenPaymen
     settings: () => current.settings,
     returnUrl: id => new URL(`/balance/payments/${id}`, current.site).href,
   })
-  // Said at the start, and not when the first customer wants to pay.
+  // Reported at start, rather than when the first customer wants to pay.
   void checkShop(shop.provider, clock.now()).then(({ state, error }) => {
     if (state === 'known') log.info({ provider: shop.provider.name }, 'the payment provider knows the shop')
     else if (state === 'refused') alarm('provider_credentials', { error })

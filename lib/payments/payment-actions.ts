@@ -10,7 +10,7 @@ import type { Payment } from './payment-reader.ts'
 import type { PaymentContext, Payments } from './payments.ts'
 import { returnedElsewhere } from './refunds.ts'
 
-/** A payment that an operator made. */
+/** A payment that an operator created. */
 interface CreatedPayment {
   readonly id: string
   readonly providerId: string | null
@@ -18,7 +18,7 @@ interface CreatedPayment {
   readonly confirmationUrl: string | null
 }
 
-/** A refund that an operator asked for; the amount is in roubles. */
+/** A refund that an operator requested; the amount is in roubles. */
 interface CreatedRefund {
   readonly id: string
   readonly payment: string
@@ -26,7 +26,7 @@ interface CreatedRefund {
   readonly amount: string
 }
 
-/** What an operator can do with payments. */
+/** Operators' actions on payments. */
 export interface PaymentActions {
   createPayment(payment: {
     readonly accountId: string
@@ -44,7 +44,7 @@ export interface PaymentActions {
 
 const day = 86_400_000
 
-/** The actions of a gateway whose payments run here. */
+/** The actions of a gateway that runs payments itself. */
 export function paymentActions(
   service: PaymentService,
   reports: Pick<Reports, 'account'>,
@@ -83,19 +83,19 @@ export function paymentActions(
   }
 }
 
-/** What a comparison with the provider's list found. */
+/** The result of a comparison with the provider's list. */
 export interface Reconciliation {
-  /** Payments of the provider that were compared. */
+  /** The number of the provider's payments that were compared. */
   readonly compared: number
-  /** Credited now: the provider had them as paid, and nobody had told. */
+  /** Credited now: paid at the provider, but no notification arrived. */
   readonly settled: readonly string[]
-  /** Where both sides differ: nothing was changed for these. */
+  /** Differences between both sides; nothing was changed for these. */
   readonly differences: readonly Difference[]
 }
 
-/** What is not the same here and there. */
+/** A difference between the gateway and the provider. */
 interface Difference {
-  /** Our payment; null where only the provider has one. */
+  /** The gateway's payment; null where only the provider has one. */
   readonly payment: string | null
   readonly providerId: string | null
   readonly difference: string
@@ -103,7 +103,7 @@ interface Difference {
 
 const hour = 3_600_000
 
-/** Compares payments of a time with the provider's own list; what is paid and not credited is credited. */
+/** Compares payments of a period with the provider's list; payments that are paid and not credited are credited. */
 export async function reconcile(
   { rows, provider, log, alarm }: PaymentContext,
   payments: Payments,
@@ -113,13 +113,13 @@ export async function reconcile(
   const settled: string[] = []
   const differences: Difference[] = []
   const seen = new Set<string>()
-  // Both sides note the creation, not at the same moment.
+  // Both sides record the creation, at slightly different times.
   for await (const found of provider.payments(from - hour, until + hour)) {
     seen.add(found.id)
     const known =
       (await rows.paymentOf(provider.name, found.id)) ?? (await rows.payment(found.paymentId ?? ''))
     if (known === undefined) {
-      // A shop may sell elsewhere, too. A payment that names an account of ours should be known.
+      // A shop may also sell elsewhere. A payment with an account id of this gateway should be known here.
       if (found.accountId !== undefined)
         differences.push({
           payment: null,
@@ -146,7 +146,7 @@ export async function reconcile(
   return found
 }
 
-/** What the provider has returned beyond what was asked for here: a chargeback, or somebody in its own pages. */
+/** Refunds at the provider beyond those requested here: chargebacks, or refunds made in the provider's own pages. */
 async function compareReturned(
   payments: Payments,
   known: Payment,

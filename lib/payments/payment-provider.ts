@@ -1,23 +1,23 @@
 import type { Micros } from '../money/amount.ts'
 
-/** How a payment, refund or receipt stands with its provider. The last two are final. */
+/** The state of a payment, refund or receipt at its provider. The last two are final. */
 export type ProviderState = 'pending' | 'succeeded' | 'canceled'
 
-/** A payment as its provider tells it. */
+/** A payment as the provider reports it. */
 export interface ProviderPayment {
   readonly id: string
   readonly state: ProviderState
   readonly amountMicros: Micros
   readonly currency: string
   readonly isTest: boolean
-  /** Our own ids, as we sent them with the payment; absent for a payment that is not ours. */
+  /** The gateway's ids, as sent with the payment; absent for a payment created elsewhere. */
   readonly paymentId?: string
   readonly accountId?: string
-  /** Where the customer pays: a page, or for SBP the link that a QR code holds. */
+  /** Where the customer pays: a page, or for SBP the link of the QR code. */
   readonly confirmationUrl?: string
-  /** What refunds of it have returned, whoever made them. */
+  /** The total of its refunds, including those made elsewhere. */
   readonly refundedMicros?: Micros
-  /** By which the card can be charged again; absent where it was not saved. */
+  /** The id for charging the card again; absent where the card was not saved. */
   readonly savedMethodId?: string
   /** The card or bank, such as `Bank card *4477`. */
   readonly methodTitle?: string
@@ -25,25 +25,25 @@ export interface ProviderPayment {
   readonly failure?: string
 }
 
-/** A refund as its provider tells it. */
+/** A refund as the provider reports it. */
 export interface ProviderRefund {
   readonly id: string
   readonly state: ProviderState
   readonly providerPaymentId: string
   readonly amountMicros: Micros
   readonly currency: string
-  /** Our own id, as we sent it; absent for a refund that is not ours. */
+  /** The gateway's id, as sent; absent for a refund created elsewhere. */
   readonly refundId?: string
   readonly failure?: string
 }
 
-/** A fiscal receipt as its provider tells it. */
+/** A fiscal receipt as the provider reports it. */
 export interface ProviderReceipt {
   readonly id: string
   readonly type: 'payment' | 'refund'
-  /** Whether it is of the use of what was paid before. */
+  /** Whether it is for the use of a prepayment. */
   readonly isOffset: boolean
-  /** What it settles; absent where the provider does not say. */
+  /** The settled amount; absent where the provider does not report it. */
   readonly amountMicros?: Micros
   readonly state: ProviderState
   readonly documentNumber?: string
@@ -51,23 +51,23 @@ export interface ProviderReceipt {
   readonly attribute?: string
 }
 
-/** What becomes of a body that creates something, which is sent under one key however often. */
+/** A request that creates an object; it may be repeated under one idempotence key. */
 export interface CreateRequest {
-  /** The exact body, as it was saved before it was sent first. */
+  /** The exact body, stored before the first attempt. */
   readonly body: string
   readonly idempotenceKey: string
 }
 
-/** A company that takes payments. Each call throws ProviderError when it is not answered as asked. */
+/** A payment provider. Each call throws ProviderError when it fails or its response is invalid. */
 export interface PaymentProvider {
   readonly name: string
   /** Whether no real money moves. */
   readonly isTest: boolean
-  /** Since when it has left calls unanswered; undefined while it answers. */
+  /** Since when calls have failed without a response; undefined while the provider responds. */
   unansweredSince(): number | undefined
   createPayment(request: CreateRequest): Promise<ProviderPayment>
   payment(id: string): Promise<ProviderPayment>
-  /** Payments created in a time, all of them, read as they are taken. */
+  /** All payments created in a period, fetched page by page as they are read. */
   payments(createdFrom: number, createdUntil: number): AsyncIterable<ProviderPayment>
   createRefund(request: CreateRequest): Promise<ProviderRefund>
   refund(id: string): Promise<ProviderRefund>
@@ -81,15 +81,15 @@ export interface PaymentProvider {
 }
 
 /**
- * What a failed call means. `refused`: nothing was done, and the same again changes nothing. `not_found`: there is
- * no such object. `credentials`: the shop's id or key is wrong. `unknown`: it may have been done or not.
+ * The meaning of a failed call. `refused`: nothing was done, and a retry would not help. `not_found`: no such object.
+ * `credentials`: the shop's id or key is wrong. `unknown`: the call may or may not have taken effect.
  */
 export type ProviderFailure = 'refused' | 'not_found' | 'credentials' | 'unknown'
 
-/** The provider did not do, or may not have done, what it was asked. The message holds nothing secret. */
+/** The provider failed a request, or its result is unknown. The message contains no secrets. */
 export class ProviderError extends Error {
   readonly failure: ProviderFailure
-  /** The member of the request that was wrong, where the provider names it. */
+  /** The invalid member of the request, where the provider names it. */
   readonly parameter: string | undefined
 
   constructor(
@@ -104,10 +104,10 @@ export class ProviderError extends Error {
   }
 }
 
-/** What a provider says of the shop that the config names. `unreachable`: it did not answer. */
+/** Whether the provider accepts the configured shop. `unreachable`: no response. */
 type ShopState = 'known' | 'refused' | 'unreachable'
 
-/** Asks a provider for next to nothing, to see whether it takes the shop's id and key. */
+/** Makes a minimal call to check that the provider accepts the shop's id and key. */
 export async function checkShop(
   provider: Pick<PaymentProvider, 'payments'>,
   now: number,

@@ -6,24 +6,24 @@ export type Payment = PaymentRow
 export type Refund = RefundRow
 export type Receipt = ReceiptRow
 
-/** Which payments are asked for; absent means all. */
+/** Selects payments; an absent condition matches all. */
 interface PaymentFilter {
   readonly accountId?: string
   readonly state?: Payment['state']
   /** Milliseconds since the epoch. */
   readonly createdFrom?: number
   readonly createdUntil?: number
-  /** Only those of which the provider says something else. */
+  /** Only those that differ at the provider. */
   readonly isDifferent?: boolean
-  /** By time unless said. */
+  /** By time unless set. */
   readonly sort?: 'amount'
-  /** The latest, or largest, first unless said. */
+  /** Descending unless set: the latest, or largest, first. */
   readonly isAscending?: boolean
   readonly limit?: number
   readonly offset?: number
 }
 
-/** Reads payments and what belongs to them. */
+/** Reads payments and their refunds and receipts. */
 export class PaymentReader {
   readonly #records: RecordReader
   readonly #build: RecordReader['build']
@@ -42,7 +42,7 @@ export class PaymentReader {
     return this.#first(ofProvider.where('provider_id', '=', providerId))
   }
 
-  /** The newest first, unless said. */
+  /** The newest first unless the filter says otherwise. */
   payments(filter: PaymentFilter): Promise<readonly Payment[]> {
     const { accountId, state, createdFrom, createdUntil, isDifferent = false, limit } = filter
     const order = filter.isAscending === true ? 'asc' : 'desc'
@@ -57,20 +57,20 @@ export class PaymentReader {
     return this.#records.all(limit === undefined ? query : query.limit(limit).offset(filter.offset ?? 0))
   }
 
-  /** Which of some payments were made by a saved card, with nobody to ask. */
+  /** Those among some payments that were charged automatically to a saved card. */
   async automaticAmong(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return []
     const among = this.#build.selectFrom('payments').select('id').where('id', 'in', ids)
     return (await this.#records.all(among.where('origin', '=', 'automatic'))).map(({ id }) => id)
   }
 
-  /** Payments whose provider is to be asked by now. */
+  /** Payments due for a poll of the provider. */
   duePayments(now: number, limit: number): Promise<readonly Payment[]> {
     const due = this.#build.selectFrom('payments').selectAll().where('next_poll_at', '<=', now)
     return this.#records.all(due.orderBy('next_poll_at').limit(limit))
   }
 
-  /** Payments credited before a time of which something is neither returned nor in a receipt of use. */
+  /** Payments credited before a time that are neither fully refunded nor fully in receipts of use. */
   unusedPayments(accountId: string, creditedBefore: number): Promise<readonly Payment[]> {
     return this.#records.all(
       this.#build
@@ -98,7 +98,7 @@ export class PaymentReader {
     return this.#records.all(due.orderBy('next_poll_at').limit(limit))
   }
 
-  /** The newest first, those before one where one is named. */
+  /** The newest first; with `before`, only older ones than that. */
   receipts(accountId: string, limit: number, before?: string): Promise<readonly Receipt[]> {
     const own = this.#build.selectFrom('receipts').selectAll().where('account_id', '=', accountId)
     const newest = own.orderBy('id', 'desc').limit(limit)
@@ -109,7 +109,7 @@ export class PaymentReader {
     return this.#first(this.#build.selectFrom('receipts').selectAll().where('id', '=', id))
   }
 
-  /** Whether a receipt of the provider is one of ours. */
+  /** Whether the gateway has a receipt with this id of the provider. */
   async hasReceipt(providerId: string): Promise<boolean> {
     const query = this.#build.selectFrom('receipts').select('id').where('provider_id', '=', providerId)
     return (await this.#first(query)) !== undefined
@@ -132,7 +132,7 @@ export class PaymentReader {
     return this.#records.all(due.orderBy('next_poll_at').limit(limit))
   }
 
-  /** How many are in each state, and when the oldest open one was made. */
+  /** Counts by state, and the creation time of the oldest open payment or refund. */
   async summary(): Promise<PaymentSummary> {
     const build = this.#build
     const count = async (table: 'payments' | 'refunds' | 'receipts') => {
@@ -173,7 +173,7 @@ export class PaymentReader {
   }
 }
 
-/** What an operator watches. */
+/** Figures for the metrics. */
 interface PaymentSummary {
   readonly payments: ReadonlyMap<string, number>
   readonly refunds: ReadonlyMap<string, number>

@@ -3,22 +3,22 @@ import type { ReceiptSettings } from '../config/payments-schema.ts'
 import type { Micros } from '../money/amount.ts'
 import { formatWholeKopecks } from '../money/kopecks.ts'
 
-/** An amount as the API writes it. */
+/** An amount in the API's format. */
 function apiAmount(amountMicros: Micros): object {
   return { value: formatWholeKopecks(amountMicros), currency: 'RUB' }
 }
 
-/** What receipts say at a time; undefined where none are made. */
+/** The settings of receipts at a time; undefined where no receipts are made. */
 export function receiptSettings({ receipts }: PaymentsConfig, at: number): ReceiptSettings | undefined {
   return receipts.findLast(({ from }) => from <= at)
 }
 
-/** Whether what was paid is used later, and then takes a receipt of its own (54-FZ art. 1.2). */
+/** Whether the payment is used later, and then needs a receipt of its own (54-FZ art. 1.2). */
 export function isPrepayment({ paymentMode }: ReceiptSettings): boolean {
   return /prepayment$|^advance$/.test(paymentMode)
 }
 
-/** Rates of VAT and, of each, the calculated one that an advance takes (Tax Code art. 164 p. 4): 22 % and 22/122. */
+/** Codes of VAT rates, each with the calculated rate for advances (Tax Code art. 164 p. 4): 22 % and 22/122. */
 const calculatedRates = [
   [3, 5],
   [4, 6],
@@ -27,7 +27,7 @@ const calculatedRates = [
   [11, 12],
 ] as const
 
-/** The code of the rate as a receipt needs it: the calculated one while nothing was delivered. */
+/** The code of the rate for a receipt: the calculated rate as long as nothing was delivered. */
 function vatCodeFor(code: number, isAdvance: boolean): number {
   const rates = calculatedRates.find(pair => pair.some(one => one === code))
   return rates?.[isAdvance ? 1 : 0] ?? code
@@ -60,7 +60,7 @@ function receipt(settings: ReceiptSettings, { email, amountMicros }: ReceiptCont
   }
 }
 
-/** A receipt as it goes with a payment or refund; nothing where none are made. */
+/** The receipt sent with a payment or refund; empty where no receipts are made. */
 function enclosedReceipt(
   settings: ReceiptSettings | undefined,
   content: ReceiptContent,
@@ -68,7 +68,7 @@ function enclosedReceipt(
   return settings === undefined ? {} : { receipt: receipt(settings, content, false) }
 }
 
-/** The body of a receipt that stands by itself: for what was paid before and is used now, or for one that failed. */
+/** The body of a separate receipt: for the use of a prepayment, or to replace a failed one. */
 export function receiptBody(
   kind: 'payment' | 'refund' | 'offset',
   object: { readonly payment: string } | { readonly refund: string },
@@ -85,13 +85,16 @@ export function receiptBody(
   })
 }
 
-/** Who pays how: on a page or in a bank's app, which return to us, or by a saved card, with nobody to ask. */
+/**
+ * How the customer pays: on a page or in a bank's app that returns to the gateway, or by a saved card without
+ * confirmation.
+ */
 export type PaymentWay =
   | {
       readonly method: 'bank_card' | 'sbp' | null
       readonly returnUrl: string
       readonly language: 'ru' | 'en'
-      /** Whether the card is kept for automatic top-ups, as its owner agreed. */
+      /** Whether to save the card for automatic top-ups, with its owner's consent. */
       readonly savesCard?: boolean
       readonly address?: string
     }
@@ -105,7 +108,7 @@ interface PaymentRequest {
   readonly way: PaymentWay
 }
 
-/** SBP is asked for as the text of a QR code: a page shows it, a phone opens it. */
+/** For SBP the API returns the text of a QR code: a page shows it, a phone opens it. */
 function wayMembers(way: PaymentWay): object {
   if ('savedMethodId' in way) return { payment_method_id: way.savedMethodId }
   const { method, returnUrl, language, address, savesCard = false } = way
@@ -124,7 +127,7 @@ export function paymentBody(request: PaymentRequest, settings: ReceiptSettings |
   const what = 'savedMethodId' in way ? 'Автопополнение' : 'Пополнение'
   return JSON.stringify({
     amount: apiAmount(amountMicros),
-    // Absent is false, which would hold the money for a second step that never comes.
+    // The default, false, would only authorise the amount and wait for a capture that never comes.
     capture: true,
     ...wayMembers(way),
     description: `${what} баланса, лицевой счёт ${accountId}`,
@@ -134,7 +137,7 @@ export function paymentBody(request: PaymentRequest, settings: ReceiptSettings |
   })
 }
 
-/** The body that sends money back. */
+/** The body that creates a refund. */
 export function refundBody(
   refund: {
     readonly id: string

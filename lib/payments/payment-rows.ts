@@ -6,14 +6,14 @@ import type { AutoTopUpRows } from './auto-top-up-rows.ts'
 import type { ProviderPayment } from './payment-provider.ts'
 import type { PaymentDecision } from './payment-rules.ts'
 
-/** A receipt as it begins; one with a request is made by it, others came with their payment or refund. */
+/** A new receipt. One with a request is sent by itself; others are part of their payment or refund. */
 type NewReceipt = Pick<
   Receipt,
   'kind' | 'account_id' | 'payment_id' | 'refund_id' | 'state' | 'amount_micros'
 > &
   Partial<Pick<Receipt, 'month' | 'request'>> & { readonly now: number }
 
-/** Reads and changes payments; each change takes the row in the state that it was read in. */
+/** Reads and changes payments; each change requires the row to be in the state that was read. */
 export class PaymentRows extends PaymentReader {
   readonly #records: Records
   readonly #build: Records['build']
@@ -24,7 +24,7 @@ export class PaymentRows extends PaymentReader {
     this.#build = records.build
   }
 
-  /** @throws RecordConflictError when a row was not as a step expected it */
+  /** @throws RecordConflictError when a row differs from what a step expects */
   async write(steps: readonly RecordStep[]): Promise<void> {
     await this.#records.write(steps)
   }
@@ -38,7 +38,7 @@ export class PaymentRows extends PaymentReader {
     return { write: own.where('state', '=', state), rows: 1 }
   }
 
-  /** Says when the provider is asked next; of several nodes one gets to ask now. */
+  /** Sets the time of the next poll; of several nodes only one succeeds and polls now. */
   postponePayment({ id, next_poll_at }: Payment, until: number): RecordStep {
     const write = this.#build
       .updateTable('payments')
@@ -48,14 +48,14 @@ export class PaymentRows extends PaymentReader {
     return { write, rows: 1 }
   }
 
-  /** Counts money of a payment as given back, or no longer so; at most what it has. */
+  /** Adds to, or subtracts from, the refunded amount of a payment, within its amount. */
   addRefunded(paymentId: string, amountMicros: number): RecordStep {
     const write = this.#build
       .updateTable('payments')
       .set(row => ({ refunded_micros: row('refunded_micros', '+', amountMicros) }))
       .where('id', '=', paymentId)
       .where('state', '=', 'succeeded')
-      // What a receipt says is used cannot be returned.
+      // An amount in a receipt of use cannot be refunded.
       .where(row =>
         row(
           row('refunded_micros', '+', amountMicros),
@@ -66,7 +66,9 @@ export class PaymentRows extends PaymentReader {
     return { write, rows: 1 }
   }
 
-  /** Counts money of a payment as in a receipt of its use; at most what is neither returned nor counted yet. */
+  /**
+   * Adds to the amount of a payment that is in receipts of use, at most up to what is neither refunded nor in one.
+   */
   addOffset({ id, offset_micros }: Pick<Payment, 'id' | 'offset_micros'>, amountMicros: number): RecordStep {
     const write = this.#build
       .updateTable('payments')
@@ -101,7 +103,7 @@ export class PaymentRows extends PaymentReader {
     return { write, rows: 1 }
   }
 
-  /** A receipt that nobody has answered for yet. */
+  /** A receipt that the provider has not confirmed yet. */
   addReceipt({ now, ...receipt }: NewReceipt): RecordStep {
     const write = this.#build.insertInto('receipts').values({
       id: newId(),
@@ -118,7 +120,7 @@ export class PaymentRows extends PaymentReader {
     return { write: own.where('next_poll_at', '=', next_poll_at), rows: 1 }
   }
 
-  /** As the others; the age of its key begins with the first time it is sent. */
+  /** As for the others; the age of its key counts from the first time it is sent. */
   postponeReceipt(receipt: Receipt, until: number, now: number): RecordStep {
     return this.changeReceipt(receipt, { next_poll_at: until, requested_at: receipt.requested_at ?? now })
   }
@@ -128,7 +130,10 @@ type Origin =
   | { readonly kind: 'payment'; readonly payment: Payment; readonly now: number }
   | { readonly kind: 'refund'; readonly refund: Refund; readonly now: number }
 
-/** The row of a receipt that came with its payment or refund, and is being registered; none where it had none. */
+/**
+ * The row of the receipt sent with a payment or refund, while it is being registered; none where there was no
+ * receipt.
+ */
 export function registeredReceipt(rows: PaymentRows, origin: Origin): readonly RecordStep[] {
   const { kind, now } = origin
   const of = kind === 'payment' ? origin.payment : origin.refund
@@ -152,7 +157,7 @@ interface Settlement {
   readonly now: number
 }
 
-/** What a decision writes: the payment, its receipt, its card and its money, in one transaction. */
+/** The steps of a decision: payment, receipt, card and money, in one transaction. */
 export function settlementSteps(
   { rows, auto }: { readonly rows: PaymentRows; readonly auto: AutoTopUpRows },
   payment: Payment,
@@ -189,7 +194,7 @@ export function settlementSteps(
   ]
 }
 
-/** The card that was saved with its payment, where its owner asked for that. */
+/** The card saved with its payment, when its owner requested that. */
 function savedCard(
   auto: AutoTopUpRows,
   { id, account_id, provider, request }: Payment,

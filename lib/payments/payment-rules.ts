@@ -5,7 +5,7 @@ import type { Payment } from './payment-reader.ts'
 import { AccountError } from '../accounts/accounts.ts'
 import type { PaymentsConfig } from '../config/config.ts'
 
-/** What our row says of a payment, as far as the rules need it. */
+/** The fields of a payment's row that the rules need. */
 interface KnownPayment {
   readonly id: string
   readonly accountId: string
@@ -15,7 +15,7 @@ interface KnownPayment {
   readonly isTest: boolean
 }
 
-/** Of a row what the rules need. */
+/** Extracts from a row what the rules need. */
 export function knownPayment(payment: Payment): KnownPayment {
   return {
     id: payment.id,
@@ -27,16 +27,16 @@ export function knownPayment(payment: Payment): KnownPayment {
   }
 }
 
-/** What is to become of a row after its provider was asked. */
+/** What to do with a row after a poll of the provider. */
 export type PaymentDecision =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'pend' }
   | { readonly kind: 'credit' }
   | { readonly kind: 'cancel'; readonly failure: string }
-  /** Nothing is credited, and somebody has to look. */
+  /** Nothing is credited, and an operator must look into it. */
   | { readonly kind: 'alarm'; readonly difference: string }
 
-/** What the provider says differently, as a sentence; undefined when it agrees with the row. */
+/** The first difference between the provider's object and the row, as a sentence; undefined when they agree. */
 function differenceOf(known: KnownPayment, found: ProviderPayment): string | undefined {
   if (found.currency !== 'RUB') return `the currency is ${found.currency}, not RUB`
   if (found.amountMicros !== known.amountMicros) {
@@ -51,8 +51,9 @@ function differenceOf(known: KnownPayment, found: ProviderPayment): string | und
 }
 
 /**
- * Decides what an answer of the provider means for a payment. Credited is what the provider itself says was paid,
- * and what agrees with the row in everything. A payment that was given up here and is paid after all is credited.
+ * Decides what the provider's response means for a payment. A payment is credited only when the provider itself
+ * reports it as paid and it agrees with the row in every field. A payment that was cancelled here but paid after all
+ * is credited.
  */
 export function decidePayment(known: KnownPayment, found: ProviderPayment): PaymentDecision {
   const difference = differenceOf(known, found)
@@ -68,10 +69,10 @@ export function decidePayment(known: KnownPayment, found: ProviderPayment): Paym
   return { kind: known.state === 'created' ? 'pend' : 'nothing' }
 }
 
-/** What is to become of a refund: what left the account has left, or comes back. */
+/** What to do with a refund; `give-back` credits the money to the account again. */
 type RefundDecision = 'nothing' | 'pend' | 'finish' | 'give-back' | 'alarm'
 
-/** Decides what an answer of the provider means for a refund. */
+/** Decides what the provider's response means for a refund. */
 export function decideRefund(
   known: {
     readonly state: 'created' | 'pending' | 'succeeded' | 'canceled'
@@ -95,24 +96,24 @@ export function decideRefund(
 const second = 1000
 const minute = 60 * second
 
-/** How long after its creation a payment can be paid, with what clocks may differ by. */
+/** How long after its creation a payment can be paid, with a margin for clock differences. */
 const payableMs = 70 * minute
 
-/** When a payment is asked after next: often while somebody waits for it, seldom once it is overdue. */
+/** The time of the next poll: often while the customer pays, rarely once the payment is overdue. */
 export function nextPollAt(now: number, createdAt: number, polls: number): number {
   if (now - createdAt > payableMs) return now + 60 * minute
   return now + Math.min(10 * second * 2 ** Math.min(polls, 10), 5 * minute)
 }
 
-/** The longest that one key may be used for one body: the provider forgets it after 24 hours. */
+/** The longest use of one idempotence key: the provider forgets it after 24 hours. */
 export const idempotenceMs = 23 * 60 * minute
 
-/** When a receipt is asked after next: fiscal registers answer in seconds, or take hours. */
+/** The time of a receipt's next poll: fiscal registers respond in seconds, or take hours. */
 export function nextReceiptPollAt(now: number, since: number): number {
   return now + Math.min(Math.max(10 * second, Math.floor((now - since) / 4)), 60 * minute)
 }
 
-/** When a receipt that failed so often is made again: within minutes at first, and then every day without an end. */
+/** When to retry a receipt after this many failures: within minutes at first, later daily without end. */
 export function nextReceiptTryAt(now: number, failures: number): number {
   return now + Math.min(minute * 2 ** Math.min(failures, 12), 24 * 60 * minute)
 }

@@ -14,7 +14,7 @@ import { Refunds } from './refunds.ts'
 interface ServiceOptions extends PaymentContext {
   readonly records: RecordReader
   readonly reports: Pick<Reports, 'balance' | 'account'>
-  /** How often open payments are looked for, in milliseconds. */
+  /** Milliseconds between polls of open payments. */
   readonly pollMs?: number
 }
 
@@ -26,22 +26,22 @@ const looksMax = 10_000
 const hour = 3_600_000
 const day = 24 * hour
 const downMs = 5000
-/** Objects of nobody here that are fetched in a minute because a notification names them. */
+/** The most unknown objects per minute that are fetched because a notification names them. */
 const strangersMax = 60
 
-/** What a notification must have for its object to be looked at; all else in it is not believed. */
+/** The members of a notification that are read; nothing else in it is trusted. */
 const notificationSchema = z.object({
   event: z.string().max(100),
   object: z.object({ id: z.string().min(1).max(64) }),
 })
 
 /**
- * What came of a notification. `unknown`: its object is not ours. `busy`: too many of unknown objects came at once;
- * the provider sends it again.
+ * The result of a notification. `unknown`: the gateway did not create its object. `busy`: too many unknown objects
+ * arrived at once; the provider sends the notification again.
  */
 type NotificationEnding = 'settled' | 'unknown' | 'busy'
 
-/** Everything that goes on with payments: whoever tells first, the provider is asked, and the ledger told once. */
+/** Runs payments: notifications and polls lead to a query of the provider, and each payment is credited once. */
 export class PaymentService {
   readonly payments: Payments
   readonly refunds: Refunds
@@ -52,7 +52,7 @@ export class PaymentService {
   readonly #autoTopUps: AutoTopUps
   readonly #stop = new AbortController()
   readonly #running: Promise<void>
-  /** When payments were asked after by who waits for them. */
+  /** When payments were last polled for a waiting customer. */
   readonly #looks = new Map<string, number>()
   #strangers = { minute: 0, count: 0 }
   #lastDay: number
@@ -70,7 +70,7 @@ export class PaymentService {
     this.#running = this.#run()
   }
 
-  /** The rows, for those who show them. */
+  /** The rows, for pages that show payments. */
   get rows(): PaymentContext['rows'] {
     return this.#options.rows
   }
@@ -83,20 +83,20 @@ export class PaymentService {
     return this.#options.settings
   }
 
-  /** The name of the provider that takes payments now. */
+  /** The name of the current payment provider. */
   get providerName(): string {
     return this.#options.provider.name
   }
 
-  /** Whether the provider has left questions unanswered for some time, so that customers should know. */
+  /** Whether the provider has not responded for so long that customers should know. */
   get isProviderDown(): boolean {
     const since = this.#options.provider.unansweredSince()
     return since !== undefined && this.#options.clock.now() - since >= downMs
   }
 
   /**
-   * Takes a notification as a hint: its object is fetched, and what is fetched counts.
-   * @throws ProviderError when the provider cannot be asked now
+   * Treats a notification as a hint: its object is fetched, and only the fetched state counts.
+   * @throws ProviderError when the provider cannot be queried now
    */
   async notified(body: unknown): Promise<NotificationEnding> {
     const { data } = notificationSchema.safeParse(body)
@@ -106,15 +106,15 @@ export class PaymentService {
     if (!isOfRefund && !event.startsWith('payment.')) return 'unknown'
     const { rows, provider } = this.#options
     const known = isOfRefund ? await rows.refundOf(object.id) : await rows.paymentOf(provider.name, object.id)
-    // What has come to its end is asked after by the nightly comparison only.
+    // Final payments are checked only by the nightly comparison.
     if (known?.state === 'succeeded') return 'settled'
-    // Anybody can send notifications, and each costs a question; the provider bounds how many we may ask.
+    // Anyone can post notifications, each costs a query, and the provider limits the rate of queries.
     if (known === undefined && !this.#mayFetchStranger()) return 'busy'
     const settler = isOfRefund ? this.refunds : this.payments
     return (await settler.settleById(object.id)) ? 'settled' : 'unknown'
   }
 
-  /** Asks after a payment that somebody waits for, unless that was done just now. */
+  /** Polls a payment for a waiting customer, unless that was done just now. */
   async look(payment: Payment): Promise<Payment> {
     const now = this.#options.clock.now()
     if (payment.next_poll_at === null || now - (this.#looks.get(payment.id) ?? 0) < lookMs) return payment
@@ -128,13 +128,13 @@ export class PaymentService {
     return reconcile(this.#options, this.payments, from, until)
   }
 
-  /** Asks after everything that is due. While the provider does not answer, one question a round is enough. */
+  /** Polls everything that is due. While the provider does not respond, each round makes only one query. */
   async pollDue(): Promise<void> {
     const { rows, clock, provider } = this.#options
     const now = clock.now()
     for (const payment of await rows.duePayments(now, dueMax)) {
       const until = nextPollAt(now, payment.created_at, payment.polls)
-      // Of several nodes one asks.
+      // Of several nodes only one polls.
       if (!(await tryWrite(rows, [rows.postponePayment(payment, until)]))) continue
       await this.payments.check(payment)
       if (provider.unansweredSince() !== undefined) return
@@ -153,17 +153,17 @@ export class PaymentService {
     }
   }
 
-  /** Charges saved cards where a balance is below its bound. */
+  /** Charges saved cards where a balance is below its threshold. */
   topUpDue(): Promise<void> {
     return this.#autoTopUps.run()
   }
 
-  /** Makes the receipts of use of the last month that is over; answers how many. */
+  /** Makes the receipts of use of the last complete month and returns their number. */
   closeLastMonth(): Promise<number> {
     return this.#offsets.closeLastMonth()
   }
 
-  /** Ends; what is being asked is waited for, for some seconds at most. */
+  /** Stops; waits some seconds at most for running queries. */
   async close(): Promise<void> {
     this.#stop.abort()
     await Promise.race([this.#running, delay(closeMs, undefined, { ref: false })])
@@ -192,11 +192,11 @@ export class PaymentService {
   }
 
   #today(): number {
-    // Midnight in UTC is three in the morning in Moscow.
+    // Midnight UTC is three in the morning in Moscow.
     return Math.floor(this.#options.clock.now() / day)
   }
 
-  /** Compares the last three days, once a night; whichever nodes do so find the same. */
+  /** Compares the last three days, once a night; several nodes that do so find the same. */
   async #reconcileNightly(): Promise<void> {
     const today = this.#today()
     if (today === this.#lastDay) return

@@ -14,7 +14,7 @@ import { paymentBody, receiptSettings, type PaymentWay } from './payment-request
 import type { Payment } from './payment-reader.ts'
 import { settlementSteps, type PaymentRows } from './payment-rows.ts'
 
-/** What payments, refunds and receipts work with. */
+/** Dependencies of payments, refunds and receipts. */
 export interface PaymentContext {
   readonly rows: PaymentRows
   readonly auto: AutoTopUpRows
@@ -22,23 +22,23 @@ export interface PaymentContext {
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly alarm: RaiseAlarm
-  /** As it is now: a reload changes it. */
+  /** The current settings: a reload changes them. */
   readonly settings: () => PaymentsConfig
-  /** The page that a payment returns to. */
+  /** The page to which a payment returns. */
   readonly returnUrl: (paymentId: string) => string
 }
 
-/** A payment that somebody wants to make. */
+/** A payment requested by a customer or operator. */
 interface NewPayment {
   readonly accountId: string
   readonly amountMicros: Micros
   /** Absent: the payment page offers a choice. */
   readonly method?: 'bank_card' | 'sbp' | undefined
-  /** Where the receipt goes. */
+  /** The recipient of the receipt. */
   readonly email: string
   readonly language: 'ru' | 'en'
   readonly origin: 'customer' | 'operator'
-  /** Whether the card is kept for automatic top-ups. */
+  /** Whether to save the card for automatic top-ups. */
   readonly savesCard?: boolean
   readonly address?: string
 }
@@ -49,7 +49,7 @@ interface AutomaticPayment {
   readonly amountMicros: Micros
   readonly email: string
   readonly card: SavedCard
-  /** Of the same transaction as the payment's row. */
+  /** Steps in the same transaction as the payment's row. */
   readonly steps: readonly RecordStep[]
 }
 
@@ -60,10 +60,10 @@ type SavedPayment = Pick<NewPayment, 'accountId' | 'amountMicros' | 'email'> &
   }
 
 const minute = 60_000
-/** How long a customer waits for the provider's answer before a page says that it is waited for. */
+/** How long a customer waits for the provider's response before a page reports that it is still pending. */
 const patienceMs = 6000
 
-/** Payments: made, asked after, and credited once when their provider says that they are paid. */
+/** Creates and polls payments, and credits each once when the provider reports it as paid. */
 export class Payments {
   readonly #context: PaymentContext
 
@@ -72,8 +72,8 @@ export class Payments {
   }
 
   /**
-   * Saves a payment, then makes it at the provider. What is answered may still be `created`: whether the provider has
-   * it is not known then, and found out later.
+   * Stores a payment, then creates it at the provider. The result may still be `created`: then it is unknown whether
+   * the provider has the payment, and a later poll finds out.
    * @throws AccountError payment_amount, payment_method
    */
   async create(payment: NewPayment): Promise<Payment> {
@@ -91,8 +91,8 @@ export class Payments {
   }
 
   /**
-   * Charges a saved card, with nobody to ask.
-   * @throws RecordConflictError when another attempt of the account is open, or a step found another row
+   * Charges a saved card without confirmation.
+   * @throws RecordConflictError when another attempt of the account is open, or a step finds a changed row
    */
   async createAutomatic({ card, ...rest }: AutomaticPayment): Promise<Payment> {
     const savedMethodId = card.method_id
@@ -102,7 +102,7 @@ export class Payments {
     return this.#make({ ...rest, ...fixed, way })
   }
 
-  /** Asks the provider how a payment stands, and acts by it. What cannot be found out now is asked again later. */
+  /** Queries a payment's state at the provider and applies it; after a failure it is polled again later. */
   async check(payment: Payment): Promise<void> {
     if (payment.next_poll_at === null) return
     const { log } = this.#context
@@ -117,7 +117,7 @@ export class Payments {
     }
   }
 
-  /** As `check`, for somebody who waits: a provider that is slow to answer is waited for behind them. */
+  /** As `check`, but returns after `patienceMs`; a slow query continues in the background. */
   async checkSoon(payment: Payment): Promise<void> {
     const checked = this.check(payment)
     checked.catch((error: unknown) => {
@@ -127,14 +127,14 @@ export class Payments {
   }
 
   /**
-   * Acts by what the provider says of one of its payments, whoever asked.
-   * @returns whether the payment is ours
-   * @throws ProviderError when the provider cannot be asked
+   * Applies the state of one of the provider's payments.
+   * @returns whether the gateway created the payment
+   * @throws ProviderError when the provider cannot be queried
    */
   async settleById(providerId: string): Promise<boolean> {
     const { rows, provider } = this.#context
     const known = await rows.paymentOf(provider.name, providerId)
-    // A notification may be sooner than the answer to the request that made the payment.
+    // A notification may arrive before the response that created the payment.
     const found = await provider.payment(providerId)
     const payment = known ?? (await rows.payment(found.paymentId ?? ''))
     if (payment === undefined) return false
@@ -142,14 +142,14 @@ export class Payments {
     return true
   }
 
-  /** Acts by what the provider says of a payment. Whatever comes twice, or late, changes nothing. */
+  /** Applies the provider's state of a payment; repeated or late reports change nothing. */
   async settle(payment: Payment, found: ProviderPayment): Promise<void> {
     for (let current = payment; ;) {
       try {
         await this.#settleOnce(current, found)
         return
       } catch (error) {
-        // Somebody else settled it meanwhile: decided anew by what stands there now.
+        // Another process settled it meanwhile: decides again from the current row.
         if (!(error instanceof RecordConflictError)) throw error
         const next = await this.#read(payment.id)
         if (next.state === current.state && next.provider_id === current.provider_id) throw error
@@ -158,7 +158,7 @@ export class Payments {
     }
   }
 
-  /** Notes that both sides differ; somebody has to look, and nothing is credited. */
+  /** Records that both sides differ and raises an alarm; nothing is credited. */
   async differs(payment: Payment, difference: string): Promise<void> {
     if (payment.difference === difference) return
     const { rows, alarm } = this.#context
@@ -166,7 +166,7 @@ export class Payments {
     await rows.write([rows.changePayment(payment, { difference })])
   }
 
-  /** Saves the row, then asks the provider for what it says. */
+  /** Stores the row, then sends its request to the provider. */
   async #make({ way, steps, ...payment }: SavedPayment): Promise<Payment> {
     const { rows, provider, clock, settings } = this.#context
     const { accountId, amountMicros, email, method, origin, saved_method_id } = payment
@@ -213,7 +213,7 @@ export class Payments {
     const { provider, clock } = this.#context
     const now = clock.now()
     if (payment.provider_id !== null) return this.#askById(payment, payment.provider_id)
-    // Later the provider no longer knows the key, and the same body would be a second payment.
+    // Later the provider no longer knows the key, and the same body would create a second payment.
     if (now - (payment.requested_at ?? now) > idempotenceMs)
       return this.#search(payment, 'merchant/not_created')
     if (await this.#isUnlinked(payment)) return this.#search(payment, unlinked)
@@ -227,7 +227,7 @@ export class Payments {
     }
   }
 
-  /** Nothing is sent again for a card whose owner has unlinked it. */
+  /** A charge is not retried after the owner unlinked the card. */
   async #isUnlinked({ saved_method_id: cardId }: Payment): Promise<boolean> {
     if (cardId === null) return false
     const card = await this.#context.auto.card(cardId)
@@ -240,13 +240,13 @@ export class Payments {
       await this.settle(payment, await provider.payment(providerId))
     } catch (error) {
       if (!(error instanceof ProviderError) || error.failure !== 'not_found') throw error
-      // The sandbox forgets its payments with its process.
+      // The sandbox loses its payments when the process ends.
       if (provider.isTest) await this.#giveUp(payment, 'yoo_money/expired_on_confirmation')
       else await this.differs(payment, 'its provider does not know it')
     }
   }
 
-  /** Looks for a payment whose creation was never answered, by our id in it. */
+  /** Looks for a payment whose creation got no response, by the gateway's id in it. */
   async #search(payment: Payment, failure: string): Promise<void> {
     const { provider } = this.#context
     const sentAt = payment.requested_at ?? payment.created_at
@@ -260,7 +260,7 @@ export class Payments {
     const { rows, auto, clock } = this.#context
     const now = clock.now()
     const change = { state: 'canceled', failure, ended_at: now, next_poll_at: null } as const
-    // One that was settled meanwhile is not given up.
+    // A payment settled meanwhile is not cancelled.
     await tryWrite(rows, [rows.changePayment(payment, change), ...auto.ended(payment, now, failure)])
   }
 

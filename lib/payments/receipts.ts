@@ -6,13 +6,13 @@ import { idempotenceMs, nextReceiptTryAt } from './payment-rules.ts'
 import { receiptBody, receiptSettings } from './payment-request.ts'
 import type { PaymentContext } from './payments.ts'
 
-/** How long a receipt that came with its payment or refund may be unknown to the provider. */
+/** How long a receipt sent with its payment or refund may be unknown to the provider. */
 const enclosedMs = 24 * 3_600_000
 
-/** Whose receipt it is, by the provider's id. */
+/** The payment or refund of a receipt, by the provider's id. */
 type ReceiptObject = { readonly payment: string } | { readonly refund: string }
 
-/** Fiscal receipts: asked after until they are registered, and made anew when they failed. */
+/** Fiscal receipts: polled until they are registered, and created again after a failure. */
 export class Receipts {
   readonly #context: PaymentContext
 
@@ -20,7 +20,7 @@ export class Receipts {
     this.#context = context
   }
 
-  /** Asks how a receipt stands, and acts by it. What cannot be found out now is asked again later. */
+  /** Queries a receipt's state and applies it; after a failure it is polled again later. */
   async check({ id }: Pick<Receipt, 'id'>): Promise<void> {
     const { rows, log } = this.#context
     const receipt = await rows.receipt(id)
@@ -47,7 +47,7 @@ export class Receipts {
     return id === undefined ? undefined : { refund: id }
   }
 
-  /** The receipt as the provider has it; `failed` when it must be made anew, undefined when that is not known yet. */
+  /** The receipt at the provider; `failed` when it must be created again, undefined while that is unknown. */
   async #find(receipt: Receipt, object: ReceiptObject): Promise<ProviderReceipt | 'failed' | undefined> {
     const { provider, clock } = this.#context
     if (receipt.provider_id !== null) return provider.receipt(receipt.provider_id)
@@ -56,7 +56,7 @@ export class Receipts {
       const found = await this.#listed(receipt, object)
       return found ?? (clock.now() - receipt.created_at > enclosedMs ? 'failed' : undefined)
     }
-    // Later the provider no longer knows the key, and the same body would be a second receipt.
+    // Later the provider no longer knows the key, and the same body would create a second receipt.
     if (clock.now() - (receipt.requested_at ?? 0) > idempotenceMs)
       return (await this.#listed(receipt, object)) ?? 'failed'
     try {
@@ -65,14 +65,16 @@ export class Receipts {
       const isRefused = error instanceof ProviderError && /^(?:refused|not_found)$/.test(error.failure)
       if (!isRefused) throw error
       this.#context.log.error({ error, receipt: receipt.id }, 'the payment provider refused a receipt')
-      // The sandbox forgets its payments with its process.
+      // The sandbox loses its payments when the process ends.
       if (provider.isTest && /^(?:payment|refund)_id$/.test(error.parameter ?? ''))
         return this.#forget(receipt)
       return 'failed'
     }
   }
 
-  /** What the provider has for the same thing, and no other row here; one that failed only where there is no other. */
+  /**
+   * The provider's receipt for the same object that no other row here has; a failed one only when there is no other.
+   */
   async #listed(receipt: Receipt, object: ReceiptObject): Promise<ProviderReceipt | undefined> {
     const { provider, rows } = this.#context
     const type = 'refund' in object ? 'refund' : 'payment'
@@ -105,7 +107,7 @@ export class Receipts {
     })
   }
 
-  /** Makes it again as a request of its own, under a new key, by the rates of its own time. */
+  /** Creates it again as a separate request, under a new key, with the rates of its original time. */
   async #fail(receipt: Receipt, payment: Payment, object: ReceiptObject): Promise<void> {
     const { settings, clock, alarm } = this.#context
     const failures = receipt.attempts + 1
@@ -131,7 +133,7 @@ export class Receipts {
     })
   }
 
-  /** There is nothing to make it of any more. */
+  /** The payment or refund no longer exists, so the receipt cannot be made. */
   async #forget(receipt: Receipt): Promise<undefined> {
     await this.#write(receipt, { state: 'canceled', next_poll_at: null })
     return undefined

@@ -12,19 +12,19 @@ import type { PaymentUse } from './offsets.ts'
 import type { PaymentContext, Payments } from './payments.ts'
 
 const day = 86_400_000
-/** How long after a payment its provider sends money back. */
+/** How long after a payment the provider accepts refunds. */
 const refundableMs = 3 * 365 * day
 
-/** Two refunds of one payment seldom come at once. */
+/** Concurrent refunds of one payment are rare. */
 const attemptsMax = 5
 
-/** A part of a payment that somebody wants to return. */
+/** A requested refund of a part of a payment. */
 interface WantedRefund {
   readonly paymentId: string
   readonly amountMicros: Micros
-  /** The customer sees it. */
+  /** Shown to the customer. */
   readonly reason: string
-  /** For the operators' log; undefined: an owner has it sent back. */
+  /** For the operator log; undefined when the account's owner requested the refund. */
   readonly operator?: string | undefined
 }
 
@@ -33,12 +33,12 @@ interface RefundsOptions extends PaymentContext {
   readonly payments: Pick<Payments, 'differs'>
 }
 
-/** What stands beside a payment of which the provider returned money that was not asked for here. */
+/** The difference recorded for a payment of which the provider refunded money that was not requested here. */
 export function returnedElsewhere(amount: string): string {
   return `${amount} roubles of it were returned there, and not from here`
 }
 
-/** Refunds: money leaves the balance before the provider is asked, and comes back when the provider cancels. */
+/** Refunds: the balance is debited before the provider is called, and credited again if the provider cancels. */
 export class Refunds {
   readonly #options: RefundsOptions
 
@@ -47,11 +47,11 @@ export class Refunds {
   }
 
   /**
-   * Sends back a part of a payment that is not spent.
+   * Refunds an unspent part of a payment.
    * @throws AccountError payment_not_found, refund_late, refund_amount, balance_insufficient
    */
   async create(wanted: WantedRefund): Promise<Refund> {
-    // Where another refund of the payment comes between, what is left is looked at again.
+    // After a concurrent refund of the same payment, the unspent amount is computed again.
     return retryConflicts(attemptsMax, async () => {
       const id = await this.#save(wanted)
       await this.check(await this.#read(id))
@@ -59,7 +59,7 @@ export class Refunds {
     })
   }
 
-  /** Asks the provider how a refund stands, and acts by it. What cannot be found out now is asked again later. */
+  /** Queries a refund's state and applies it; after a failure it is polled again later. */
   async check(refund: Refund): Promise<void> {
     if (refund.next_poll_at === null) return
     try {
@@ -74,8 +74,9 @@ export class Refunds {
   }
 
   /**
-   * Acts by what the provider says of a refund. Money that it returned by itself is not ours to book: somebody looks.
-   * @returns whether the refund, or its payment, is ours
+   * Applies the provider's state of a refund. A refund that the provider made by itself is not booked; it raises an
+   * alarm.
+   * @returns whether the gateway created the refund or its payment
    */
   async settleById(providerId: string): Promise<boolean> {
     const { rows, provider, alarm, payments } = this.#options
@@ -94,14 +95,14 @@ export class Refunds {
     return true
   }
 
-  /** Books the money out with the refund's row; the provider is asked after. */
+  /** Books the money out together with the refund's row; then the provider is polled. */
   async #save({ paymentId, amountMicros, reason, operator }: WantedRefund): Promise<string> {
     const { rows, clock, settings } = this.#options
     const now = clock.now()
     const payment = await this.#refundable({ paymentId, amountMicros }, now)
     const { account_id: accountId, receipt_email: email, providerPaymentId } = payment
     const id = newId()
-    // A receipt of return says what the receipt of the payment has said, whatever the rates are by now.
+    // A receipt of return repeats the receipt of the payment, whatever the current rates are.
     const receipt = receiptSettings(settings(), payment.created_at)
     await rows.write([
       rows.addRefunded(paymentId, amountMicros),
@@ -175,7 +176,7 @@ export class Refunds {
     }
   }
 
-  /** Looks for a refund whose creation was never answered, among those of its payment. */
+  /** Looks for a refund whose creation got no response, among those of its payment. */
   async #search(refund: Refund, providerPaymentId: string): Promise<void> {
     const { provider } = this.#options
     for (const found of await provider.refundsOf(providerPaymentId)) {
@@ -234,7 +235,7 @@ export class Refunds {
     ])
   }
 
-  /** What somebody else did meanwhile was decided by the same answer. */
+  /** A conflicting change came from the same state of the provider, so it is ignored. */
   async #write(steps: readonly RecordStep[]): Promise<void> {
     try {
       await this.#options.rows.write(steps)

@@ -6,7 +6,7 @@ import { budgetDay } from '../ledger/key-spending.ts'
 import type { Log } from '../platform/log.ts'
 import { tryWrite, type Records } from '../stores/records/records.ts'
 
-/** Domains of one mail service, by the one that stands for them. */
+/** Domains of one mail service, with the canonical one. */
 const sameService: Readonly<Record<string, string>> = {
   'googlemail.com': 'gmail.com',
   'ya.ru': 'yandex.ru',
@@ -16,7 +16,10 @@ const sameService: Readonly<Record<string, string>> = {
   'yandex.ua': 'yandex.ru',
 }
 
-/** An address as all spellings of its mailbox have it: tags, dots that Gmail ignores, and other names of a domain. */
+/**
+ * The canonical address of a mailbox: without tags, without dots where Gmail ignores them, with one name of its
+ * domain.
+ */
 export function normalEmail(email: string): string {
   const [name = '', domain = ''] = email
     .trim()
@@ -25,7 +28,7 @@ export function normalEmail(email: string): string {
   const service = sameService[domain] ?? domain
   const mailbox = name.split('+', 1)[0] ?? ''
   if (service === 'gmail.com') return `${mailbox.replaceAll('.', '')}@${service}`
-  // Yandex takes a dot and a hyphen for the same.
+  // Yandex treats a dot and a hyphen as the same.
   return `${service === 'yandex.ru' ? mailbox.replaceAll('-', '.') : mailbox}@${service}`
 }
 
@@ -38,7 +41,7 @@ interface StartingCreditsOptions {
 
 const attemptsMax = 5
 
-/** Money that a new account is given once its email is confirmed: once a person, and so many a day. */
+/** Credits a new account once its email is confirmed: once per person, and up to a number a day. */
 export class StartingCredits {
   readonly #options: StartingCreditsOptions
 
@@ -46,7 +49,7 @@ export class StartingCredits {
     this.#options = options
   }
 
-  /** Gives a user whose address was confirmed just now the starting credit of their account. */
+  /** Gives the starting credit to the account of a user whose address was just confirmed. */
   async welcome(users: Pick<UserRows, 'find' | 'memberships'>, email: string): Promise<void> {
     if (this.#options.settings() === undefined) return
     const [user] = await users.find('users', { where: [{ column: 'email', operator: '=', value: email }] })
@@ -54,7 +57,7 @@ export class StartingCredits {
     if (account?.role === 'owner') await this.grant(account.accountId, email)
   }
 
-  /** Answers whether the account was given it now. */
+  /** Returns whether the account was credited now. */
   async grant(accountId: string, email: string): Promise<boolean> {
     const setting = this.#options.settings()
     if (setting === undefined) return false
@@ -71,7 +74,7 @@ export class StartingCredits {
     return false
   }
 
-  /** The next place of today; undefined when this person has had one on any day. */
+  /** Today's next free number; undefined when this person has had a credit on any day. */
   async #freePlace(digest: string): Promise<number | undefined> {
     const { records, clock } = this.#options
     const { build } = records
@@ -88,7 +91,7 @@ export class StartingCredits {
     return last === undefined || last.place === null ? 0 : last.place + 1
   }
 
-  /** False when somebody else took the place, or the person has had one meanwhile. */
+  /** False when another account took the number, or the person has had a credit meanwhile. */
   async #book(accountId: string, digest: string, place: number, amountMicros: number): Promise<boolean> {
     const { records, clock } = this.#options
     const at = clock.now()

@@ -21,7 +21,7 @@ interface YookassaOptions {
   readonly baseUrl: URL
   readonly shopId: string
   readonly secretKey: string
-  /** Waits before the same body is sent again under its key, in milliseconds. */
+  /** Delays in milliseconds before the same body is sent again under its key. */
   readonly retriesMs?: readonly number[]
   readonly timeoutMs?: number
 }
@@ -37,12 +37,12 @@ const timeoutMsDefault = 20_000
 const responseBytesMax = 4 * 1024 * 1024
 const pageSize = 100
 
-/** Keys of test shops begin so. */
+/** The prefix of test shops' keys. */
 const testKey = /^test_/
 
 /**
- * YooKassa's API v3. A POST whose result is not known (500, 202, no answer) is sent again under the same key with
- * the same bytes, and then left to whoever asks for the object later.
+ * YooKassa's API v3. A POST with an unknown result (500, 202, no response) is sent again under the same key with the
+ * same bytes; if it is still unknown, a later query for the object decides.
  */
 export function yookassaClient(options: YookassaOptions): PaymentProvider {
   const { timeoutMs = timeoutMsDefault } = options
@@ -100,7 +100,7 @@ export function yookassaClient(options: YookassaOptions): PaymentProvider {
           : `refund_id=${encodeURIComponent(object.refund)}`
       return (await get(listSchema(receiptSchema), `/receipts?${of}&limit=${pageSize}`)).items.map(receiptOf)
     },
-    // A call that hangs must not keep the process from ending.
+    // A hanging call must not keep the process alive.
     close: () => agent.destroy(),
   }
 }
@@ -173,7 +173,7 @@ async function send(agent: Agent, url: string, sent: Sent): Promise<{ status: nu
   }
 }
 
-/** Undefined when the text is no JSON, which no schema here takes. */
+/** Undefined when the text is not JSON; every schema here rejects undefined. */
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -198,7 +198,7 @@ function failedCall(place: string, status: number, text: string): ProviderError 
 function failureOf(status: number, error: z.output<typeof errorSchema> | undefined): ProviderFailure {
   if (status === 401 || status === 403) return 'credentials'
   if (status === 404) return 'not_found'
-  // Something was done under this key, with another body than the one that we saved: it must be looked for.
+  // The key was used with a body other than the stored one, so an object may exist: it must be looked for.
   if (error?.parameter === 'Idempotence-Key') return 'unknown'
   const isRefused = status >= 400 && status < 500 && status !== 429
   return isRefused ? 'refused' : 'unknown'

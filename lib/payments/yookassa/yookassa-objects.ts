@@ -56,12 +56,12 @@ export const receiptSchema = z.object({
   fiscal_attribute: z.string().nullish(),
 })
 
-/** A page of a list. */
+/** One page of a list. */
 export function listSchema<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next_cursor: z.string().nullish() })
 }
 
-/** What the API says of a failure. */
+/** The API's description of a failure. */
 export const errorSchema = z.object({
   code: z.string().max(100),
   description: z.string().max(1000).optional(),
@@ -72,7 +72,7 @@ function failureOf(details: z.output<typeof canceled>): { failure?: string } {
   return details === undefined ? {} : { failure: `${details.party}/${details.reason}` }
 }
 
-/** A bank's or shop's page, and nothing else that a browser would run. */
+/** Whether a link leads to a web page; a browser would execute some other schemes. */
 function isLink(text: string | undefined): text is string {
   return text !== undefined && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }
@@ -80,7 +80,7 @@ function isLink(text: string | undefined): text is string {
 export function paymentOf(found: z.output<typeof paymentSchema>): ProviderPayment {
   const { confirmation, metadata, payment_method: method } = found
   const link = [confirmation?.confirmation_url, confirmation?.confirmation_data].find(isLink)
-  // Every payment is made to be captured at once, so that this state is passed through, if at all.
+  // Payments are captured at once, so this state is at most transient.
   const state: ProviderState = found.status === 'waiting_for_capture' ? 'pending' : found.status
   return {
     id: found.id,
