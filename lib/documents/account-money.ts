@@ -6,58 +6,58 @@ import { moscowDay } from '../ledger/moscow-days.ts'
 import { orderNumber, shortDay } from './print/printed-text.ts'
 
 /**
- * What the document of a month is for: all charges up to its end, rounded once, less all that was documented before.
- * So the documents never differ from the ledger by more than half a kopeck, however many months there were. Not above
- * zero: there is nothing to document, and the rest goes to the next month.
+ * The amount of a month's document: all charges up to its end, rounded once, less everything documented before. So
+ * the documents never differ from the ledger by more than half a kopeck, over any number of months. Zero or less:
+ * there is nothing to document, and the rest carries over to the next month.
  */
 export function monthAmount(chargedUntilEnd: Micros, documentedBefore: Kopecks): Kopecks {
   return roundToKopecks(chargedUntilEnd) - documentedBefore
 }
 
-/** The value added tax within an amount, rounded half up to the kopeck. */
+/** The value added tax included in an amount, rounded half up to the kopeck. */
 export function vatWithin(amount: Kopecks, rate: TaxRate): Kopecks {
   if (rate === 'none') return 0
   return Math.floor((2 * amount * rate + 100 + rate) / (2 * (100 + rate)))
 }
 
-/** Money that came to an account, or went out again without being a charge, in the order in which it did. */
+/** A change of an account's balance other than a charge, in chronological order. */
 export interface MoneyMoved {
   /** `transfer:<id>:<revision>`, `payment:<id>`, `refund:<id>`, `credit:<key>`. */
   readonly id: string
   readonly at: number
-  /** Negative: it went out. */
+  /** Negative for money that went out. */
   readonly amount: Kopecks
-  /** A starting credit was given, and not paid. */
+  /** A starting credit: granted, not paid. */
   readonly isGift: boolean
-  /** The money that went out again, where it is known which. */
+  /** For a refund, the money that it returns, if known. */
   readonly refundOf?: string
 }
 
-/** Money that came in, as far as it was not taken back. */
+/** Money that came in, less what was returned of it. */
 export interface Lot extends MoneyMoved {
-  /** What of it remained to be spent. */
+  /** The amount that remains to be spent. */
   readonly net: Kopecks
 }
 
-/** A transfer's entries have the number of its revision behind its id. */
+/** The ids of a transfer's entries end in the number of its revision. */
 function sourceOf(id: string): string {
   return id.startsWith('transfer:') ? id.slice(0, id.lastIndexOf(':')) : id
 }
 
-/** Money that came in, and what of each sum that went out had been given and not paid, by its id. */
+/** Money that came in and, by the id of each debit, the part of it that was granted rather than paid. */
 interface BookedMoney {
   readonly lots: readonly Lot[]
   readonly givenBack: ReadonlyMap<string, Kopecks>
 }
 
-/** Money that came in, the oldest first, as far as it was not taken back. */
+/** Money that came in, the oldest first, less what was returned. */
 export function lotsOf(moved: readonly MoneyMoved[]): readonly Lot[] {
   return bookMoney(moved).lots
 }
 
 /**
- * Money that came in, the oldest first. What was taken back is missing from what it was: of a transfer from the
- * transfer, of a payment from the payment, else from the newest money, since only what is not spent can be taken back.
+ * Money that came in, the oldest first. Each return reduces its source: a transfer's return the transfer, a refund
+ * the payment. Other debits reduce the newest money, since only unspent money can be returned.
  */
 export function bookMoney(moved: readonly MoneyMoved[]): BookedMoney {
   const lots: (MoneyMoved & { net: Kopecks })[] = []
@@ -79,7 +79,7 @@ export function bookMoney(moved: readonly MoneyMoved[]): BookedMoney {
   return { lots, givenBack }
 }
 
-/** What of each lot was spent between two sums of charges: money is spent in the order in which it came. */
+/** The part of each lot that was spent between two totals of charges: money is spent in the order it came in. */
 export function spentBetween(
   lots: readonly Lot[],
   from: Kopecks,
@@ -94,19 +94,19 @@ export function spentBetween(
   })
 }
 
-/** Money that came to an account or went back, as documents name it. */
+/** Money in or out, with its name in documents. */
 interface NamedMoney extends MoneyMoved {
   /** «Оплата (п/п № 42 от 11.11.2026)». */
   readonly name: string
-  /** The day in Moscow by the bank's books, where a bank brought it; else the day of the entry. */
+  /** The day in Moscow according to the bank for transfers; else the day of the entry. */
   readonly day: string
-  /** Paid, neither given nor set right; what a refund that failed brings back was paid before. */
+  /** Paid, neither granted nor an adjustment. Money that a failed refund brings back was already paid before. */
   readonly isPayment: boolean
-  /** The payment order, where it was one. */
+  /** The payment order, if there was one. */
   readonly order?: { readonly number: string; readonly date: string }
 }
 
-/** All that moved an account's balance before a moment and was no charge, the oldest first. */
+/** All changes of an account's balance before a time other than charges, the oldest first. */
 export async function readMoney(
   records: RecordReader,
   accountId: string,
@@ -130,7 +130,7 @@ export async function readMoney(
   return entries.map(({ exchange_id: id, amount_micros: micros, at, source, reason }) => {
     const order = orders.get(transferOf(id))
     const refundOf = refunds.get(partOf(id, 'refund:'))
-    // Parts of a kopeck that operators book are rounded with all before, so that they never drift from the balance.
+    // Operators may book fractions of a kopeck; rounding the running total keeps the sum equal to the balance.
     const amount = roundToKopecks(total + micros) - roundToKopecks(total)
     total += micros
     return {
@@ -157,7 +157,7 @@ function partOf(id: string, prefix: string): string {
   return id.startsWith(prefix) ? id.slice(prefix.length) : ''
 }
 
-/** Of `transfer:<id>:<revision>`. */
+/** The id in `transfer:<id>:<revision>`. */
 function transferOf(id: string): string {
   return partOf(id, 'transfer:').split(':')[0] ?? ''
 }
@@ -172,7 +172,7 @@ interface Naming {
 
 function nameOf(id: string, { isIncoming, source, reason, order, method }: Naming): string {
   if (source === 'starting') return 'Стартовый кредит'
-  // The customer sees the reason beside the balance, too.
+  // The customer also sees the reason beside the balance.
   if (source !== 'payment') return reason === null ? 'Корректировка' : `Корректировка (${reason})`
   if (order !== undefined) {
     const shown = `п/п № ${orderNumber(order)} от ${shortDay(order.date)}`
@@ -212,7 +212,7 @@ async function readMethods(
   return new Map(rows.map(({ id, method }) => [id, method]))
 }
 
-/** The ledger's ids of the payments that were refunded, by refund. */
+/** The ledger's ids of the refunded payments, by refund. */
 async function readRefunds(
   records: RecordReader,
   ids: readonly string[],

@@ -11,7 +11,7 @@ import { csvTable } from './csv-table.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay } from '../ledger/moscow-days.ts'
 import { shortDay } from './print/printed-text.ts'
 
-/** Money that a company paid ahead, for which a payer of value added tax owes an invoice within five days. */
+/** A prepayment of a company, for which a seller who pays value added tax must issue an invoice within five days. */
 export interface Advance {
   readonly accountId: string
   readonly buyer: CompanyDetails
@@ -19,15 +19,15 @@ export interface Advance {
   readonly date: string
   /** «Оплата (п/п № 42 от 11.11.2026)». */
   readonly name: string
-  /** Without what went back within the month. */
+  /** Less refunds within the month. */
   readonly amount: Kopecks
   readonly rate: Exclude<TaxRate, 'none'>
   readonly vat: Kopecks
-  /** What was not used at the end of the month. */
+  /** The part not used at the end of the month. */
   readonly left: Kopecks
 }
 
-/** What companies paid ahead in a month, by day; none of a time in which the seller owes no tax. */
+/** Companies' prepayments in a month, by day; none for periods in which the seller owes no tax. */
 export async function listAdvances(
   records: RecordReader,
   seller: Seller,
@@ -53,7 +53,7 @@ export async function listAdvances(
       if (money?.isPayment !== true || net === 0) continue
       const { day: date, name } = money
       const { rate = 'none' } = taxOn(seller.tax, date) ?? {}
-      // What was paid before the account was a company's was paid by a person.
+      // Payments before the account belonged to a company were made by a person.
       if (!date.startsWith(month) || date < moscowDay(first.since) || rate === 'none') continue
       const { details: buyer } =
         companies.findLast(one => one.accountId === accountId && moscowDay(one.createdAt) <= date) ?? first
@@ -77,7 +77,7 @@ const columns = [
   'НДС с остатка',
 ]
 
-/** Advances as a table for spreadsheets. */
+/** Advances as a CSV table. */
 export function advancesTable(advances: readonly Advance[]): string {
   const rows = advances.map(({ date, buyer, name, amount, rate, vat, left }) => [
     shortDay(date),
@@ -86,7 +86,7 @@ export function advancesTable(advances: readonly Advance[]): string {
     buyer.kpp ?? '',
     name,
     { number: formatKopecks(amount) },
-    // Art. 164, 4 of the tax code: the rate of what holds the tax within.
+    // Tax Code art. 164 p. 4: the calculated rate, for amounts that include the tax.
     `${rate}/${100 + rate}`,
     { number: formatKopecks(vat) },
     { number: formatKopecks(left) },

@@ -10,7 +10,7 @@ import { currentCompany, keepFacsimile } from './company-versions.ts'
 import { documentEmailStep } from './document-emails.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 
-/** A document of a month as it is stored. */
+/** A stored document of a month. */
 export interface StoredClosing {
   readonly id: string
   readonly accountId: string
@@ -19,12 +19,12 @@ export interface StoredClosing {
   readonly document: ClosingDocument
 }
 
-/** One of several: whether a later correction has taken its place. Its sums count no more then. */
+/** A document in a list. When a later correction replaces it, its amounts no longer count. */
 export interface ListedClosing extends StoredClosing {
   readonly isReplaced: boolean
 }
 
-/** A row as a document. */
+/** Converts a row to a document. */
 export function storedClosing(row: ClosingRow): StoredClosing {
   return {
     id: row.id,
@@ -58,7 +58,7 @@ export function closingRow(
   }
 }
 
-/** Which documents are asked for; absent means all. */
+/** Selects documents; an absent condition matches all. */
 interface ClosingFilter {
   readonly accountId?: string
   /** `2026-11`. */
@@ -66,7 +66,7 @@ interface ClosingFilter {
   readonly year?: number
 }
 
-/** Rows, each with how many later corrections of the same document there are. */
+/** Rows, each with the number of later corrections of the same document. */
 function listedRows({ build }: RecordReader) {
   return build
     .selectFrom('closing_documents')
@@ -111,7 +111,7 @@ interface ClosingSearch {
   readonly offset: number
 }
 
-/** Some of the documents of all accounts. */
+/** A page of documents of all accounts. */
 export async function searchClosing(
   records: RecordReader,
   { month, state, text, sort, isDescending, limit, offset }: ClosingSearch,
@@ -127,7 +127,7 @@ export async function searchClosing(
   return (await records.all(query)).map(listedClosing)
 }
 
-/** @throws DocumentError when there is none */
+/** @throws DocumentError when it does not exist */
 export async function findClosing(records: RecordReader, id: string): Promise<ClosingRow> {
   const [row] = await records.all(
     records.build.selectFrom('closing_documents').selectAll().where('id', '=', id),
@@ -147,7 +147,7 @@ interface MarkedClosing {
   readonly operator: string
 }
 
-/** Notes that a document was sent or signed. @throws DocumentError when there is none */
+/** Records that a document was sent or signed. @throws DocumentError when it does not exist */
 export async function markClosing(
   records: Records,
   { id, state, at, operator }: MarkedClosing,
@@ -172,10 +172,10 @@ interface ClosingCorrection {
 }
 
 /**
- * Issues a document anew with the company's details of today, under the same number: a correction (исправление). Its
- * sum stays; what was charged too much or too little is in the next month.
+ * Issues a document again under the same number with the company's current details: a correction (исправление). Its
+ * amount is unchanged; over- and undercharges go into the next month's document.
  *
- * @throws DocumentError when there is no such document, or the reason cannot be printed
+ * @throws DocumentError when the document does not exist, or the reason cannot be printed
  */
 export async function correctClosing(
   records: Records,
@@ -199,7 +199,7 @@ export async function correctClosing(
       account: row.account_id,
     })
   const issuer = await keepFacsimile(records, seller, at)
-  // Where another correction was made in the same moment, this one comes after it.
+  // After a concurrent correction, this one takes the next number.
   return retryConflicts(attemptsMax, async () => {
     const last = await lastIssued(records, row)
     const stored: StoredClosing = {
@@ -234,7 +234,7 @@ export async function correctClosing(
   })
 }
 
-/** The newest issue of a document. */
+/** The latest issue of a document. */
 async function lastIssued(
   records: RecordReader,
   { seller_inn, year, number }: Awaited<ReturnType<typeof findClosing>>,

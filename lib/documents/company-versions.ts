@@ -6,7 +6,7 @@ import { retryConflicts, type RecordReader, type Records } from '../stores/recor
 import { DocumentError, type PrintedDocument } from './document.ts'
 import type { Seller } from '../companies/seller.ts'
 
-/** Details of an account's company as they were from some time on. */
+/** An account's company details as of some time. */
 export interface CompanyVersion {
   readonly accountId: string
   readonly version: number
@@ -19,8 +19,8 @@ export interface CompanyVersion {
 const attemptsMax = 20
 
 /**
- * All that the companies of accounts are or were, by account and version; of one account, where it is named. Every change
- * is a version of its own, so that old documents keep what they said.
+ * All versions of company details, by account and version; with `accountId`, those of one account. Each change adds a
+ * version, so that old documents keep their details.
  */
 export async function companyVersions(
   records: RecordReader,
@@ -38,7 +38,7 @@ export async function companyVersions(
   }))
 }
 
-/** The newest details of an account, or undefined when it is no company's. */
+/** The latest details of an account; undefined when it does not belong to a company. */
 export async function currentCompany(
   records: RecordReader,
   accountId: string,
@@ -46,7 +46,7 @@ export async function currentCompany(
   return (await companyVersions(records, accountId)).at(-1)
 }
 
-/** Accounts whose company has an INN now, without those that were deleted. */
+/** Accounts whose company currently has this INN, without deleted ones. */
 export async function accountsByInn(records: RecordReader, inn: string): Promise<readonly string[]> {
   const rows = await records.all(
     records.build
@@ -62,8 +62,8 @@ export async function accountsByInn(records: RecordReader, inn: string): Promise
 }
 
 /**
- * Keeps an account's details as its newest version; the same details again change nothing.
- * @throws DocumentError that lists what is wrong with them
+ * Stores an account's details as a new version; unchanged details change nothing.
+ * @throws DocumentError that lists the errors in them
  */
 export async function setCompany(
   records: Records,
@@ -97,8 +97,8 @@ export async function setCompany(
 const prefix = 'sha256:'
 
 /**
- * The seller as documents are to keep it: its image is stored once by its bytes, and named by their hash. A file that is
- * replaced later changes no document that was issued before.
+ * The seller as documents store it: the image is stored once, and documents refer to it by the hash of its bytes.
+ * Replacing the file later changes no document issued before.
  */
 export async function keepFacsimile(records: Records, seller: Seller, at: number): Promise<Seller> {
   const image = seller.facsimile
@@ -117,8 +117,8 @@ export async function keepFacsimile(records: Records, seller: Seller, at: number
 }
 
 /**
- * The image that a document is printed with, as a `data:` URL.
- * @throws DocumentError when the store does not have it
+ * The signature image of a document, as a `data:` URL.
+ * @throws DocumentError when it is not in the store
  */
 export async function facsimileOf(
   records: RecordReader,

@@ -2,17 +2,17 @@ import type { DocumentEmailRow } from '../stores/records/document-tables.ts'
 import { tryWrite } from '../stores/records/records.ts'
 import type { RecordStep, Records, RecordReader } from '../stores/records/records.ts'
 
-/** Longer than printing a document and all attempts to deliver it take. */
+/** Longer than printing a document and all delivery attempts take. */
 const takenMs = 5 * 60_000
 const retryMsMin = 60_000
 const retryMsMax = 60 * 60_000
-/** Nobody wants to hear of an invoice so late: the server had no mail all the time. */
+/** An email this late is useless: mail must have failed for the whole time. */
 const droppedAfterMs = 7 * 24 * 60 * 60_000
 const batchSize = 20
 
 /**
- * Takes emails that are to be sent, so that no other node sends them. What is not ended in time, because of a crash,
- * is taken again.
+ * Claims pending emails, so that no other node sends them. A claim that is not ended in time, because of a crash,
+ * expires.
  */
 export async function takeDocumentEmails(
   records: Records,
@@ -47,7 +47,7 @@ export async function takeDocumentEmails(
   return taken
 }
 
-/** Ends an email: sent, or dropped, as there is nothing to tell any more. A closing document counts as sent with it. */
+/** Ends an email: sent, or dropped because it is no longer relevant. Sending marks a closing document as sent. */
 export async function endDocumentEmail(
   records: Records,
   { document_id, kind }: DocumentEmailRow,
@@ -70,7 +70,7 @@ export async function endDocumentEmail(
   await records.write([{ write: ended }, ...(isClosing ? [{ write: marked }] : [])])
 }
 
-/** Has an email that could not be sent tried again, after twice as long each time. */
+/** Retries a failed email later; the delay doubles each time. */
 export async function postponeDocumentEmail(
   records: Records,
   { document_id, kind, attempts }: DocumentEmailRow,
@@ -86,7 +86,7 @@ export async function postponeDocumentEmail(
   await records.write([{ write }])
 }
 
-/** Has an email about a document sent, with the transaction that makes it necessary; once for each kind. */
+/** Queues an email about a document, in the transaction that causes it; once for each kind. */
 export function documentEmailStep(
   records: RecordReader,
   email: Pick<DocumentEmailRow, 'kind' | 'document_id' | 'account_id' | 'created_at'>,

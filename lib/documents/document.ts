@@ -7,16 +7,16 @@ import { retryConflicts, type RecordReader } from '../stores/records/records.ts'
 import type { CompanyVersion } from './company-versions.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 
-/** What is sold: one line of a document. */
+/** One line of a document: what is sold. */
 export interface DocumentLine {
   readonly name: string
-  /** With the tax in it. */
+  /** Tax included. */
   readonly amount: Kopecks
-  /** What of it is value added tax. */
+  /** The value added tax in it. */
   readonly vat: Kopecks
 }
 
-/** Seller, buyer and lines as they were on the day of the document: later changes of details do not touch it. */
+/** Seller, buyer and lines as of the document's day: later changes of details do not affect it. */
 interface Sale {
   readonly number: string
   /** ISO day in Moscow. */
@@ -27,11 +27,11 @@ interface Sale {
   readonly lines: readonly DocumentLine[]
   readonly amount: Kopecks
   readonly vat: Kopecks
-  /** The offer that the customer agreed to, by the number of its account. */
+  /** The offer that the customer accepted; its number is that of the account. */
   readonly contract: Contract
 }
 
-/** By what the seller serves the buyer. */
+/** The contract between seller and buyer. */
 interface Contract {
   readonly name: string
   readonly number: string
@@ -42,22 +42,24 @@ interface Contract {
 export interface Invoice extends Sale {
   readonly kind: 'invoice'
   readonly payUntil: string
-  /** What the payment order is to say. */
+  /** The purpose for the payment order. */
   readonly purpose: string
 }
 
-/** What closes a month: an act where no tax is owed, else a universal transfer document. */
+/** The closing document of a month: an act when no tax is owed, else a universal transfer document. */
 export interface ClosingDocument extends Sale {
   readonly kind: 'act' | 'upd'
   readonly from: string
   readonly to: string
-  /** Payments that it is for, oldest first. */
+  /** The payments it covers, oldest first. */
   readonly payments: readonly { readonly number: string; readonly date: string; readonly amount: Kopecks }[]
-  /** It takes the place of what was issued under the same number. */
+  /** Set for a correction, which replaces the document issued before under the same number. */
   readonly correction?: { readonly number: number; readonly date: string; readonly reason: string }
 }
 
-/** What passed between two companies over some days (акт сверки), by the seller's books. */
+/**
+ * A reconciliation statement (акт сверки): transactions between two companies over a period, by the seller's books.
+ */
 export interface ReconciliationStatement {
   readonly kind: 'reconciliation'
   readonly date: string
@@ -66,7 +68,7 @@ export interface ReconciliationStatement {
   readonly seller: Seller
   readonly buyer: CompanyDetails
   readonly contract: Contract
-  /** What the buyer owed at the beginning; negative: what it had paid ahead. */
+  /** The buyer's debt at the beginning; negative for a prepayment. */
   readonly opening: Kopecks
   readonly rows: readonly ReconciliationRow[]
 }
@@ -79,10 +81,10 @@ export interface ReconciliationRow {
   readonly credit: Kopecks
 }
 
-/** Whatever is printed. */
+/** Any document that can be printed. */
 export type PrintedDocument = Invoice | ClosingDocument | ReconciliationStatement
 
-/** How people call a document: «Счёт № 12 от 20.11.2026», «Акт № 5 от 30.11.2026, исправление 1». */
+/** The customary name of a document: «Счёт № 12 от 20.11.2026», «Акт № 5 от 30.11.2026, исправление 1». */
 export function documentName(document: PrintedDocument): string {
   if (document.kind === 'reconciliation')
     return `Акт сверки ${shortDay(document.from)} – ${shortDay(document.to)}`
@@ -92,7 +94,7 @@ export function documentName(document: PrintedDocument): string {
   return `${kind} № ${document.number} от ${shortDay(document.date)}${corrected}`
 }
 
-/** Why what was asked of companies, invoices, transfers or closing documents cannot be done. */
+/** Why a request about companies, invoices, transfers or closing documents is refused. */
 export const documentCodes = [
   'company_missing',
   'company_wrong',
@@ -114,7 +116,7 @@ export const documentCodes = [
   'transfer_queued',
 ] as const
 
-/** What was asked of companies, invoices, transfers or closing documents cannot be done. */
+/** A refused request about companies, invoices, transfers or closing documents. */
 export class DocumentError extends ReasonedError<(typeof documentCodes)[number]> {
   override readonly name = 'DocumentError'
 }
@@ -122,7 +124,7 @@ export class DocumentError extends ReasonedError<(typeof documentCodes)[number]>
 const attemptsMax = 200
 const waitMsMax = 20
 
-/** Documents that a seller numbers together. */
+/** Tables of documents with a numbering of the seller. */
 interface Numbered {
   readonly table: 'invoices' | 'closing_documents'
   readonly seller: Seller
@@ -130,8 +132,9 @@ interface Numbered {
 }
 
 /**
- * Runs what takes a seller's next number of a year until no one else has taken it first, so that numbers have no gap.
- * @throws RecordConflictError when others were faster all the time
+ * Calls `take` with the seller's next number of a year, and retries while another process takes that number first, so
+ * that the numbers have no gaps.
+ * @throws RecordConflictError when every attempt loses
  */
 export async function withNextNumber<T>(
   records: RecordReader,
@@ -153,12 +156,12 @@ export async function withNextNumber<T>(
   )
 }
 
-/** The offer, by the account that agreed to it and the day on which that became a company's. */
+/** The offer, by the account that accepted it and the day on which the account became a company's. */
 export function contractOf({ accountId, since }: CompanyVersion): Contract {
   return { name: 'Договор-оферта', number: accountId, date: moscowDay(since) }
 }
 
-/** The tax of a day. @throws DocumentError before the first period */
+/** The tax on a day. @throws DocumentError before the first period */
 export function requiredTax(seller: Seller, day: string): TaxPeriod {
   const tax = taxOn(seller.tax, day)
   if (tax !== undefined) return tax

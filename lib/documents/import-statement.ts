@@ -15,16 +15,16 @@ import { accountsByInn } from './company-versions.ts'
 import { listInvoices } from './invoices.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 
-/** What a statement did, or would do. */
+/** What importing a statement did, or would do. */
 export interface ImportResult {
   readonly documents: number
   readonly credited: readonly ImportedTransfer[]
   readonly queued: readonly ImportedTransfer[]
-  /** Payments that an earlier file held already. */
+  /** Payments that an earlier file already contained. */
   readonly repeated: number
 }
 
-/** A payment of a statement and where it went. */
+/** A payment of a statement and its result. */
 export interface ImportedTransfer {
   readonly id: string
   readonly line: number
@@ -41,18 +41,18 @@ interface StatementFile {
   readonly bytes: Uint8Array
   readonly at: number
   readonly isDryRun: boolean
-  /** For the operators' log. */
+  /** For the operator log. */
   readonly by?: { readonly operator: string; readonly fileName: string }
 }
 
-/** Payments that one transaction takes in: charges wait behind it. */
+/** Payments per transaction: charges wait for its end. */
 const batchSize = 200
 
 /**
- * Takes a bank statement in: what names its own invoice is credited, all else waits for a person. The same payment is
- * taken in once, in however many files it comes; a run that is cut off goes on with the next.
+ * Imports a bank statement: payments that name their payer's own invoice are credited, the others are queued for a
+ * person. A payment is imported once, however many files contain it; the next run continues an interrupted one.
  *
- * @throws StatementError with the line, and nothing is taken in
+ * @throws StatementError with the line; then nothing is imported
  */
 export async function importStatement(
   records: Records,
@@ -67,7 +67,7 @@ export async function importStatement(
   const taken = matchAll(fresh, await readPayable(records, fresh, moscowDay(at)), alike)
   let late = 0
   if (!isDryRun) {
-    // It takes several transactions, and the log names it before the first of them.
+    // The import takes several transactions; the log entry precedes the first.
     if (by !== undefined) await records.write([importStep(records, by, taken, at)])
     for (let begin = 0; begin < taken.length; begin += batchSize) {
       late += await takeIn(records, taken.slice(begin, begin + batchSize), at)
@@ -82,7 +82,7 @@ export async function importStatement(
   }
 }
 
-/** Each payment in its turn: what one has paid of an invoice the next finds paid. */
+/** Matches payments in order: each sees invoices as paid by the ones before. */
 function matchAll(
   payments: readonly IncomingPayment[],
   payable: Payable,
@@ -106,7 +106,7 @@ function matchAll(
   })
 }
 
-/** What a person must look at, wherever it seems to belong. */
+/** Queues a match for a person, whatever account it seems to belong to. */
 function unsure(match: Match): Match {
   const accountIds = match.kind === 'credit' ? [match.accountId] : match.accountIds
   return { kind: 'queue', reason: 'alike', accountIds }
@@ -128,7 +128,7 @@ interface Taken {
   readonly match: Match
 }
 
-/** Another import of the same payments may have been faster; then each is tried by itself. Answers how many it had. */
+/** After a conflict with another import, each payment is tried separately. Returns how many were imported already. */
 async function takeIn(records: Records, taken: readonly Taken[], at: number): Promise<number> {
   try {
     await records.write(taken.flatMap(one => stepsOf(records, one, at)))
@@ -205,13 +205,13 @@ function describe(payment: IncomingPayment, match: Match): ImportedTransfer {
   }
 }
 
-/** Reads, before payments are matched, what they may be for: the invoices that they name, and their payers' accounts. */
+/** Reads, before matching, the candidates for payments: the invoices that they name, and their payers' accounts. */
 async function readPayable(
   records: RecordReader,
   payments: readonly IncomingPayment[],
   today: string,
 ): Promise<Payable> {
-  // Behind a prefix stands the number of the year.
+  // The number of the year follows the prefix.
   const numbers = payments.flatMap(payment =>
     namedInvoices(payment.purpose).flatMap(({ number }) => /\d{1,9}$/.exec(number)?.[0] ?? []),
   )
@@ -240,20 +240,20 @@ async function readInvoices(
   return Map.groupBy(invoices, ({ number }) => comparableNumber(number))
 }
 
-/** Payments of a file, by their keys, that an earlier file may have held with another purpose. */
+/** Payments of a file, by key, that an earlier file may have contained with another purpose text. */
 interface AlikePayments {
   /** The purpose has the same letters and digits: an export in another charset, or with other quotes. */
   readonly repeated: ReadonlySet<string>
-  /** It has others; a person must say whether it is the same payment. */
+  /** The purpose differs; a person must decide whether it is the same payment. */
   readonly alike: ReadonlySet<string>
 }
 
-/** What payments have in common that differ in their purpose alone. */
+/** The fields that are equal in payments that differ only in their purpose. */
 function groupOf(date: string, number: string, amount: number, payerAccount: string): string {
   return JSON.stringify([date, number, amount, payerAccount])
 }
 
-/** A purpose without what exports write differently. */
+/** A purpose without the characters that exports write differently. */
 function plain(purpose: string): string {
   return purpose
     .toLowerCase()
@@ -262,8 +262,8 @@ function plain(purpose: string): string {
 }
 
 /**
- * Finds the new payments of a file that differ in their purpose alone from a stored one that the file does not hold. One
- * that the file holds beside them is another payment: the bank's totals say that both came.
+ * Finds new payments of a file that differ only in their purpose from a stored payment that the file does not
+ * contain. If the file contains both, they are separate payments: the bank's totals include both.
  * @param known keys of the file's payments that are stored
  */
 async function findAlike(
@@ -292,7 +292,7 @@ async function findAlike(
     rows.splice(same, 1)
     repeated.add(payment.key)
   }
-  // Each stored payment stands for one of the file's.
+  // Each stored payment matches one payment of the file.
   const others = fresh.filter(payment => !repeated.has(payment.key))
   const alike = others.filter(payment => absentOf(payment).pop() !== undefined)
   return { repeated, alike: new Set(alike.map(payment => payment.key)) }

@@ -14,29 +14,29 @@ import { documentEmailStep } from './document-emails.ts'
 import { addWorkingDays, moscowDay } from '../ledger/moscow-days.ts'
 import { shortDay } from './print/printed-text.ts'
 
-/** An invoice as it is stored, with what has been paid for it. */
+/** A stored invoice, with the amount paid for it. */
 export interface StoredInvoice {
   readonly id: string
   readonly accountId: string
-  /** In the address of its public page. */
+  /** Part of the URL of its public page. */
   readonly token: string
   readonly document: Invoice
   readonly paid: Kopecks
   readonly state: 'open' | 'overdue' | 'part-paid' | 'paid' | 'overpaid' | 'cancelled'
   readonly createdAt: number
-  /** Nobody can use what is paid for it. */
+  /** The account is deleted, so a payment for it cannot be used. */
   readonly isAccountDeleted: boolean
 }
 
-/** Which invoices are meant; absent means all. */
+/** Selects invoices; an absent condition matches all. */
 interface InvoiceFilter {
   readonly accountId?: string
   readonly year?: number
   readonly id?: string
   readonly token?: string
-  /** Of those that are to be paid on this day or later. */
+  /** Only those due on this day or later. */
   readonly payUntilFrom?: string
-  /** Numbers of their year, without what stands before them. */
+  /** Numbers within their year, without prefix. */
   readonly numbers?: readonly number[]
 }
 
@@ -101,9 +101,9 @@ function stateOf(one: {
 }
 
 /**
- * Cancels an invoice that must not be paid any more.
- * @param by the account whose it must be, with nothing paid for it, or the operator whose log says so
- * @throws DocumentError when there is none, or it is paid or cancelled
+ * Cancels an invoice, so that it must not be paid.
+ * @param by the account that owns it, which requires that nothing is paid, or the operator for the log
+ * @throws DocumentError when it does not exist, or is paid or cancelled
  */
 export async function cancelInvoice(
   records: Records,
@@ -145,26 +145,26 @@ interface NewInvoice {
   readonly amount: Kopecks
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Made before the form was shown: the same form again makes no second invoice. */
+  /** Generated before the form was shown, so that submitting the form again makes no second invoice. */
   readonly id?: string
-  /** False: whoever makes it sends it. */
+  /** False when the caller sends it. */
   readonly isEmailed?: boolean
 }
 
-/** An invoice that was made, or had been by the same id. */
+/** A created invoice, or the one created earlier with the same id. */
 interface CreatedInvoice {
   readonly id: string
   readonly token: string
   readonly document: Invoice
 }
 
-/** A hundred million roubles: what one payment order can be, and a slip of the finger is more. */
+/** A hundred million roubles, the most of one payment order; more is a typing error. */
 const invoiceAmountMax: Kopecks = 10_000_000_000
 const tokenBytes = 32
 
 /**
- * Makes an invoice for an account's company, and has it emailed.
- * @throws DocumentError when the account has no company, or the amount is none
+ * Creates an invoice for an account's company and queues its email.
+ * @throws DocumentError when the account has no company, or the amount is invalid
  * @throws AccountError account_deleted
  */
 export async function createInvoice(
@@ -198,7 +198,7 @@ export async function createInvoice(
   const about = { document_id: id, account_id: accountId, created_at: at }
   const email = documentEmailStep(records, { kind: 'invoice-made', ...about })
   return withNextNumber(records, { table: 'invoices', seller, year }, async number => {
-    // Looked for after each lost race: what was in the way may be this very invoice.
+    // Checked after each lost race: the winner may have created this very invoice.
     const made = await madeBefore(records, id, accountId)
     if (made !== undefined) return made
     const document = invoiceDocument(issuer, buyer, { number, amount, date })
@@ -225,7 +225,7 @@ export async function createInvoice(
   })
 }
 
-/** @throws DocumentError when the id is of another account */
+/** @throws DocumentError when the id belongs to another account's invoice */
 async function madeBefore(
   records: RecordReader,
   id: string,
@@ -263,7 +263,7 @@ function invoiceDocument(
   return { ...invoice, purpose: purposeOf(invoice, amount) }
 }
 
-/** What the payment order for a sum of an invoice is to say, with the tax within that sum. */
+/** The purpose of a payment order for a part of an invoice, with the tax within that part. */
 function purposeOf(
   { number, date, contract, tax }: Pick<Invoice, 'number' | 'date' | 'contract' | 'tax'>,
   amount: Kopecks,
@@ -273,7 +273,7 @@ function purposeOf(
   return `Оплата по счету № ${number} от ${shortDay(date)}, лицевой счет ${contract.number}. ${vatText}`
 }
 
-/** What is still to be paid of an invoice, and what its payment order is to say: of one that is paid in part, of the rest. */
+/** The unpaid amount of an invoice, and the purpose of a payment order for it. */
 export function stillToPay({ document, paid, state }: Pick<StoredInvoice, 'document' | 'paid' | 'state'>): {
   readonly amount: Kopecks
   readonly purpose: string

@@ -11,21 +11,21 @@ import { DocumentError, withNextNumber, contractOf, requiredTax, type ClosingDoc
 import { newId } from '../platform/new-id.ts'
 import { documentEmailStep } from './document-emails.ts'
 
-/** What a company has no document for at the end of a month. */
+/** What a company was charged and has no document for at the end of a month. */
 interface Owed {
   readonly accountId: string
-  /** All that it was charged before and is documented, here or, before it was a company, otherwise. */
+  /** Everything charged earlier that is documented: here or, before the account was a company's, elsewhere. */
   readonly before: Kopecks
-  /** Not above zero where there is nothing to document. */
+  /** Zero or less when there is nothing to document. */
   readonly amount: Kopecks
 }
 
-/** The month before an account became a company's: what it used until then was sold to a person. */
+/** The month before an account became a company's: usage until then was sold to a person. */
 export function monthBefore({ since }: Pick<CompanyVersion, 'since'>): string {
   return shiftMonth(moscowDay(since).slice(0, 7), -1)
 }
 
-/** What each company has no document for at the end of a month, by account in order. */
+/** The undocumented amount of each company at the end of a month, ordered by account. */
 export async function owedUntil(
   records: RecordReader,
   companies: readonly CompanyVersion[],
@@ -54,8 +54,8 @@ export async function owedUntil(
 }
 
 /**
- * Corrections change no sum, so the first issue of each document counts; whoever the seller was, nothing is documented
- * twice.
+ * Corrections change no amount, so only the first issue of each document counts, under any seller: nothing is
+ * documented twice.
  */
 async function documentedBefore(records: RecordReader): Promise<ReadonlyMap<string, Kopecks>> {
   const rows = await records.all(
@@ -68,7 +68,7 @@ async function documentedBefore(records: RecordReader): Promise<ReadonlyMap<stri
   return new Map(rows.map(row => [row.account_id, Number(row.amount)]))
 }
 
-/** What closing did: the documents that it made, by month, oldest first. */
+/** The result of closing: the documents made, by month, oldest first. */
 interface CloseResult {
   readonly months: readonly string[]
   readonly made: readonly StoredClosing[]
@@ -77,13 +77,13 @@ interface CloseResult {
 interface MonthClose {
   readonly month: string
   readonly at: number
-  /** For the operators' log; undefined: the gateway did it in time. */
+  /** For the operator log; undefined when the gateway closed the month on schedule. */
   readonly operator?: string | undefined
 }
 
 /**
- * Makes the documents of a month, and before it those of earlier months that are not closed. One that is closed stays
- * as it is: what is charged for it later is in the next. A run that was cut off is finished by the next.
+ * Makes the documents of a month, and before it those of earlier months that are not closed. A closed month stays
+ * unchanged: later charges for it go into the next. The next run completes an interrupted one.
  *
  * @throws DocumentError when the month has not begun, or the seller has no tax period for it
  */
@@ -126,8 +126,8 @@ const monthNames = 'январь февраль март апрель май и�
 )
 
 /**
- * Issues the document of a company's month under the next number, and has it emailed. Undefined when another node has
- * issued it meanwhile.
+ * Issues the document of a company's month under the next number, and queues its email. Undefined when another node
+ * has issued it meanwhile.
  */
 async function issueClosing(
   records: Records,
@@ -143,7 +143,7 @@ async function issueClosing(
   const email = documentEmailStep(records, { kind: 'closing-issued', ...about })
   const numbered = { table: 'closing_documents', seller, year: Number(month.slice(0, 4)) } as const
   return withNextNumber(records, numbered, async number => {
-    // Looked at after each lost race: the winner may have issued this very document.
+    // Checked after each lost race: the winner may have issued this very document.
     if (await hasDocument(records, seller, accountId, month)) return undefined
     const document = closingDocument(issuer, buyer, { number, month, owed, payments })
     const stored = { id, accountId, month, state: 'issued' as const, document }
@@ -204,7 +204,7 @@ async function hasDocument(
   return rows.length > 0
 }
 
-/** The payment orders whose money a document is for: an invoice of the tax must name those that came ahead of it. */
+/** The payment orders that a document covers: a tax invoice must name the prepayments. */
 async function paymentsFor(
   records: RecordReader,
   { accountId, before, amount }: Owed,

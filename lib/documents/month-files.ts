@@ -9,14 +9,14 @@ import { csvTable } from './csv-table.ts'
 import { printedRate, shortDay } from './print/printed-text.ts'
 
 /**
- * Files as one archive. The same files of the same day are the same bytes.
- * @param day ISO; the archive knows no time zone
+ * Packs files into one ZIP archive; the same files and day produce the same bytes.
+ * @param day ISO; the archive has no time zone
  */
 export function zipFiles(files: readonly DocumentFile[], day: string): Uint8Array {
   const mtime = new Date(`${day}T00:00:00`)
   const entries = files.map(({ name, bytes }): [string, ZippableFile] => [
     name,
-    // A PDF is compressed within.
+    // A PDF is already compressed.
     [bytes, { level: name.endsWith('.pdf') ? 0 : 6 }],
   ])
   return zipSync(Object.fromEntries(entries), { mtime })
@@ -49,8 +49,8 @@ const states: Readonly<Record<ClosingRow['state'], string>> = {
 }
 
 /**
- * The closing documents of a month as a table for spreadsheets, one row for each with its corrections. What a correction
- * took the place of has no sums, so that columns add up to what was sold.
+ * The closing documents of a month as a CSV table, one row for each, corrections included. Replaced documents have no
+ * amounts, so that the columns sum to the sales.
  */
 function register(documents: readonly ListedClosing[]): string {
   const rows = documents.map(({ document, state, isReplaced }) => {
@@ -72,7 +72,7 @@ function register(documents: readonly ListedClosing[]): string {
   return csvTable([columns, ...rows])
 }
 
-/** Documents for whoever keeps the books: each as PDF and XML, and a register of all. */
+/** Documents for the accountant: each as PDF and XML, and a register of all. */
 export async function monthFiles(
   records: RecordReader,
   printer: Pick<DocumentPrinter, 'print'>,
@@ -86,7 +86,7 @@ export async function monthFiles(
   return [...files, { name: 'register.csv', bytes: Buffer.from(register(documents)) }]
 }
 
-/** `2026-upd-17-7736207543`, with the correction where it is one. */
+/** `2026-upd-17-7736207543`, with the number of the correction if it is one. */
 function fileName({ document }: StoredClosing): string {
   const { kind, number, date, buyer, correction } = document
   const corrected = correction === undefined ? '' : `-correction-${correction.number}`

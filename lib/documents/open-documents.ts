@@ -12,14 +12,14 @@ import type { Store } from '../stores/store.ts'
 
 interface DocumentsOptions {
   readonly records: Records
-  /** As the configuration has it now; undefined: nothing is sold to companies. */
+  /** The seller as currently configured; undefined: nothing is sold to companies. */
   readonly seller: () => Seller | undefined
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'error'>
   readonly everyMs?: number
 }
 
-/** What a server does about documents by itself. */
+/** Scheduled work on documents. */
 interface OpenDocuments {
   close(): Promise<void>
 }
@@ -27,22 +27,22 @@ interface OpenDocuments {
 const everyMsDefault = 60_000
 const retryMs = 10 * 60_000
 const closeMs = 5000
-/** What was charged in the last moments of a month may still be on its way to the store. */
+/** Charges of the last moments of a month may not be in the store yet. */
 const graceMs = 10 * 60_000
 
-/** Nobody is reminded at night. */
+/** No reminders are sent at night. */
 const firstHour = 9
-/** An older invoice was made before there were reminders, or while the server was off. */
+/** Older invoices date from before reminders existed, or the server was off. */
 const lateDaysMax = 7
 
-/** The last month that is over, in Moscow, for so long that all its charges are stored. */
+/** The latest month, in Moscow, that ended long enough ago for all its charges to be stored. */
 export function monthToClose(now: number): string {
   return shiftMonth(moscowDay(now - graceMs).slice(0, 7), -1)
 }
 
 /**
- * Closes each month when it is over, and reminds of invoices. Every node does: whichever writes first has written, the
- * others find it done.
+ * Closes each month after its end, and sends reminders of invoices. Every node tries; the first to write succeeds,
+ * and the others find it done.
  */
 export function openDocuments(options: DocumentsOptions): OpenDocuments {
   const { clock, log, everyMs = everyMsDefault } = options
@@ -72,7 +72,7 @@ export function openDocuments(options: DocumentsOptions): OpenDocuments {
   }
 }
 
-/** @param done what needs no look at the store any more */
+/** @param done finished work, for which the store is not queried again */
 async function workOnce(
   { records, seller: currentSeller, clock, log }: DocumentsOptions,
   done: { closed: string; reminded: string },
@@ -92,8 +92,8 @@ async function workOnce(
 }
 
 /**
- * Which email an invoice is due for on a day: a reminder on the last working day before it is to be paid, one more when
- * that day is over. What was paid in part is reminded of, too.
+ * The email about an invoice that is due on a day: a reminder on the last working day before the due date, another
+ * after the due date. Partly paid invoices are included.
  */
 export function dueReminder(
   { state, document }: Pick<StoredInvoice, 'state' | 'document'>,
@@ -103,14 +103,12 @@ export function dueReminder(
   if (state !== 'open' && state !== 'part-paid' && state !== 'overdue') return undefined
   if (today > payUntil)
     return dayNumber(today) - dayNumber(payUntil) > lateDaysMax ? undefined : 'invoice-overdue'
-  // Who has got the invoice yesterday needs no reminder yet.
+  // An invoice received yesterday needs no reminder yet.
   const isNew = dayNumber(today) - dayNumber(date) < 2
   return !isNew && addWorkingDays(today, 1) >= payUntil ? 'invoice-reminder' : undefined
 }
 
-/**
- * Has reminders of invoices sent that are due on the day of a moment, each once; false before nine o'clock.
- */
+/** Queues the reminders due on the current day, each once; false before nine o'clock. */
 async function remindInvoices(records: Records, now: number): Promise<boolean> {
   if (moscowHour(now) < firstHour) return false
   const today = moscowDay(now)
@@ -124,13 +122,13 @@ async function remindInvoices(records: Records, now: number): Promise<boolean> {
   return true
 }
 
-/** What a server does about documents by itself, while its configuration names who sells. */
+/** Scheduled work on documents, active while a seller is configured. */
 interface DocumentWork {
   reload(seller: Seller | undefined): Promise<void>
   close(): Promise<void>
 }
 
-/** Closes months and reminds of invoices from now on; its modules are loaded only where there is a seller. */
+/** Starts to close months and send reminders; its modules are loaded only where there is a seller. */
 export async function startDocumentWork(
   seller: Seller | undefined,
   store: Pick<Store, 'records'>,

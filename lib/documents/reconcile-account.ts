@@ -13,11 +13,11 @@ import { monthBefore } from './month-close.ts'
 import { shortDay } from './print/printed-text.ts'
 
 /**
- * What passed between the seller and an account's company over some days: closing documents against money that came
- * in and went back. What is left of the time before the account was a company's is the first balance. A starting
- * credit is no money: what of it is used stands beside the document as a discount.
+ * The transactions between the seller and an account's company over a period: closing documents against payments and
+ * refunds. The unspent money from before the account was a company's is the opening balance. A starting credit is not
+ * money: the part of it that is used appears as a discount beside the document.
  *
- * @throws DocumentError when the account has no company, or the days are the wrong way round
+ * @throws DocumentError when the account has no company, or the first day is after the last
  */
 export async function reconcile(
   records: RecordReader,
@@ -35,7 +35,7 @@ export async function reconcile(
     ({ document }) => document.correction === undefined,
   )
   const isOwn = (document: ClosingDocument): boolean => document.seller.inn === seller.inn
-  // Whoever sold before settled that with the company.
+  // An earlier seller's transactions are settled between that seller and the company.
   const others = issued.filter(({ document }) => !isOwn(document)).map(({ month }) => month)
   const begun = [monthBefore(company), ...others].toSorted().at(-1) ?? ''
   const end = lastDay(begun)
@@ -76,7 +76,7 @@ export async function reconcile(
   }
 }
 
-/** What the buyer owes at the end; negative: what it has paid ahead. */
+/** The buyer's debt at the end; negative for a prepayment. */
 export function closingBalance({ opening, rows }: ReconciliationStatement): Kopecks {
   return opening + balance(rows)
 }
@@ -85,7 +85,7 @@ function balance(rows: readonly ReconciliationRow[]): Kopecks {
   return rows.reduce((sum, row) => sum + row.debit - row.credit, 0)
 }
 
-/** What was paid and not spent when an account became a company's. */
+/** The paid and unspent amount when an account became a company's. */
 function paidAhead(moved: Parameters<typeof lotsOf>[0], spent: Kopecks): Kopecks {
   const lots = lotsOf(moved)
   const paid = lots.reduce((sum, lot) => sum + (lot.isGift ? 0 : lot.net), 0)
@@ -94,7 +94,7 @@ function paidAhead(moved: Parameters<typeof lotsOf>[0], spent: Kopecks): Kopecks
   )
 }
 
-/** Money that was paid or went back. What was given never came, and none of it went back when it was taken again. */
+/** Money paid and refunded. A granted credit was never paid, so its debit is no refund either. */
 function moneyRows(
   moved: Awaited<ReturnType<typeof readMoney>>,
   givenBack: ReadonlyMap<string, Kopecks>,
@@ -119,8 +119,8 @@ function documentRows(documents: readonly ClosingDocument[]): readonly Reconcili
 }
 
 /**
- * What of the documents was paid by a gift, as it was known on each day: a gift that was used, given back by a correction
- * and then taken back ends the discount on that day, and changes no statement of an earlier time.
+ * The discounts on documents from granted credits, as known on each day: when a used credit is restored by a
+ * correction and then debited, the discount ends on that day, and statements of earlier periods do not change.
  */
 function discountRows(
   documents: readonly ClosingDocument[],
@@ -150,7 +150,7 @@ function discountRows(
   })
 }
 
-/** What of a gift was spent between two sums of charges. */
+/** The part of granted credits that was spent between two totals of charges. */
 function givenOf(lots: readonly Lot[], from: Kopecks, to: Kopecks): Kopecks {
   return spentBetween(lots, from, to).reduce((sum, { lot, amount }) => sum + (lot.isGift ? amount : 0), 0)
 }

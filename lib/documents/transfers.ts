@@ -17,7 +17,7 @@ export function listTransfers(
 
 interface TransferSearch {
   readonly state?: TransferRow['state'] | undefined
-  /** A part of the payer's name, or the INN; empty: any. */
+  /** Part of the payer's name, or the INN; empty: any. */
   readonly text: string
   readonly sort: 'day' | 'amount'
   readonly isDescending: boolean
@@ -46,7 +46,7 @@ export function findTransfers(
   return records.all(query)
 }
 
-/** The transfer whose id begins so. @throws DocumentError unless there is just one */
+/** The transfer whose id has this prefix. @throws DocumentError unless exactly one matches */
 async function findTransfer(records: RecordReader, id: string): Promise<TransferRow> {
   const rows = await records.all(
     records.build
@@ -71,17 +71,17 @@ async function findTransfer(records: RecordReader, id: string): Promise<Transfer
       )
 }
 
-/** What was done with a transfer, by which person's words. */
+/** A change of a transfer, with the note of the person who made it. */
 interface TransferChange {
   readonly action: 'credit' | 'assign' | 'return' | 'undo'
   readonly accountId: string | null
   readonly note: string
   readonly at: number
-  /** For the operators' log; undefined: the gateway did it by its rules. */
+  /** For the operator log; undefined when the gateway's rules made the change. */
   readonly operator?: string | undefined
 }
 
-/** Keeps what was done with a transfer. */
+/** Records a change of a transfer. */
 export function changeStep(
   records: RecordReader,
   { id, revision }: TransferRow,
@@ -92,7 +92,7 @@ export function changeStep(
   return { write: records.build.insertInto('transfer_changes').values(row) }
 }
 
-/** Notes which invoices a transfer pays, each with how much. */
+/** Records which invoices a transfer pays, and how much of each. */
 export function partSteps(
   records: RecordReader,
   { id, revision }: TransferRow,
@@ -105,7 +105,7 @@ export function partSteps(
   }))
 }
 
-/** The ledger books each entry once by its id: a payment that is assigned anew has another revision. */
+/** The ledger books an entry once per id, so a payment assigned again has another revision. */
 function transferMovement(
   { id, revision, number, date, amount_kopecks }: TransferRow,
   { accountId, reason, at }: { readonly accountId: string; readonly reason: string; readonly at: number },
@@ -124,7 +124,7 @@ export function creditStep(row: TransferRow, accountId: string, at: number): Rec
   return { credit: transferMovement(row, { accountId, reason: 'bank transfer', at }) }
 }
 
-/** Writes a change of a transfer that must still be as it was read. */
+/** Writes a change of a transfer, which must be unchanged since it was read. */
 async function change(
   records: Records,
   row: TransferRow,
@@ -158,7 +158,7 @@ async function change(
   return changed
 }
 
-/** What a person knows of a transfer: whose it is, or which invoice it pays. */
+/** An operator's decision: the account of a transfer, or the invoice that it pays. */
 interface Assignment {
   readonly id: string
   readonly to: { readonly accountId: string } | { readonly invoiceId: string }
@@ -168,8 +168,8 @@ interface Assignment {
 }
 
 /**
- * Credits a queued transfer to an account, or to the account of an invoice, which counts as paid by it.
- * @throws DocumentError when it is not queued, or there is no such invoice, or it is cancelled
+ * Credits a queued transfer to an account, or to the account of an invoice, which then counts as paid by it.
+ * @throws DocumentError when the transfer is not queued, or the invoice does not exist or is cancelled
  */
 export async function assignTransfer(
   records: Records,
@@ -211,7 +211,7 @@ async function accountOfInvoice(records: Records, id: string): Promise<string> {
 
 type Decision = Omit<Assignment, 'to'>
 
-/** Marks a queued transfer as sent back to its payer. @throws DocumentError when it is not queued */
+/** Marks a queued transfer as returned to its payer. @throws DocumentError when it is not queued */
 export async function returnTransfer(
   records: Records,
   { id, note, at, operator }: Decision,
@@ -223,9 +223,9 @@ export async function returnTransfer(
 }
 
 /**
- * Takes back what was done with a transfer, so that a person may decide anew; money is taken out of the account again.
+ * Undoes the decision on a transfer, so that it is queued again; credited money is debited from the account.
  *
- * @throws DocumentError when nothing was done with it
+ * @throws DocumentError when there is no decision to undo
  * @throws AccountError balance_insufficient when the account has used the money
  */
 export async function undoTransfer(

@@ -13,7 +13,7 @@ export interface UpdFile {
 
 const title = 'Универсальный передаточный документ'
 
-/** An element: its name, attributes in their order, and what is in it. An absent attribute is left out. */
+/** An element: its name, its ordered attributes, and its content. An undefined attribute is omitted. */
 interface XmlElement {
   readonly name: string
   readonly attributes?: Readonly<Record<string, string | undefined>>
@@ -34,7 +34,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"]/g, character => escapes[character] ?? '')
 }
 
-/** An element as text, without any space that it does not need: signatures are over these very bytes. */
+/** Serialises an element without optional white space: signatures cover these exact bytes. */
 function writeXml({ name, attributes = {}, content = [] }: XmlElement): string {
   const written = Object.entries(attributes)
     .map(([key, value]) => (value === undefined ? '' : ` ${key}="${escaped(value)}"`))
@@ -82,7 +82,9 @@ export function writeUpd(document: ClosingDocument): UpdFile {
   }
 }
 
-/** Recipient first; a company without an id at an operator is named by its numbers, for the operator to replace. */
+/**
+ * Recipient first. A company without an id at an operator is named by its INN and KPP, for the operator to replace.
+ */
 function fileId(document: ClosingDocument): string {
   const { seller, buyer, number, date, correction } = document
   const identity = JSON.stringify([seller.inn, buyer.inn, number, date, correction?.number ?? 0])
@@ -176,7 +178,7 @@ function bank({ name, bic, account, correspondentAccount }: BankDetails): XmlEle
 
 function person(text: string): XmlElement {
   const name = parsePersonName(text)
-  // Details are checked where they are taken in; what has come around that must not become an empty name.
+  // Details are validated on input; an unvalidated one must not become an empty name.
   if (name === undefined) throw new RangeError(`"${text}" is no name of a person`)
   return { name: 'ФИО', attributes: { Фамилия: name.surname, Имя: name.name, Отчество: name.patronymic } }
 }
@@ -259,7 +261,7 @@ function signerPart({ seller }: ClosingDocument): XmlElement {
   }
 }
 
-/** XML in windows-1251; characters that it has not are references such as `&#8381;`. */
+/** XML in windows-1251; other characters become references such as `&#8381;`. */
 export function encodeXml(text: string): Buffer {
   return Buffer.concat(
     Array.from(text, character => {

@@ -4,7 +4,7 @@ import type { PrintedDocument } from '../document.ts'
 import type { RecordReader } from '../../stores/records/records.ts'
 import { facsimileOf } from '../company-versions.ts'
 
-/** What the thread is asked for. */
+/** A job for the thread. */
 export interface PrintJob {
   readonly id: number
   readonly document: PrintedDocument
@@ -12,14 +12,14 @@ export interface PrintJob {
   readonly image: string | undefined
 }
 
-/** What it answers: the PDF, or why there is none. */
+/** The thread's result: the PDF, or the reason why there is none. */
 export interface PrintResult {
   readonly id: number
   readonly bytes?: Uint8Array
   readonly error?: string
 }
 
-/** A document that could not be printed, or not in time. */
+/** A document could not be printed, or not in time. */
 export class PrintError extends Error {
   override readonly name = 'PrintError'
 }
@@ -31,19 +31,19 @@ interface Waiting {
 
 /** Times in milliseconds. */
 interface DocumentPrinterOptions {
-  /** How long one document may take, those before it included. */
+  /** The time limit for one document, including the wait for those before it. */
   readonly timeoutMs?: number
-  /** How long the thread is kept without work: it holds some 100 MB. */
+  /** How long an idle thread is kept: it holds some 100 MB. */
   readonly idleMs?: number
 }
 
-/** Documents that may wait at once; each is some kilobytes. */
+/** The most waiting documents; each is a few kilobytes. */
 const waitingMax = 200
 
-// Compiled, the thread's program is a .js file as this one is.
+// In the compiled package the worker is a .js file, like this module.
 const workerUrl = new URL(`./document-worker${extname(import.meta.url)}`, import.meta.url)
 
-/** Prints documents as PDF in a thread of its own, which is started by the first and ended when there is no more. */
+/** Prints documents as PDF in a worker thread that starts with the first document and ends when idle. */
 export class DocumentPrinter {
   readonly #timeoutMs: number
   readonly #idleMs: number
@@ -59,9 +59,9 @@ export class DocumentPrinter {
   }
 
   /**
-   * The PDF of a document.
+   * Prints a document as PDF.
    * @param image signature and stamp, as a `data:` URL
-   * @throws PrintError when there are too many, or it fails or takes too long; a second attempt may do better
+   * @throws PrintError when too many wait, or printing fails or times out; a retry may succeed
    */
   async print(document: PrintedDocument, image?: string): Promise<Uint8Array> {
     if (this.#isClosed) throw new PrintError('The printer is closed.')
@@ -86,7 +86,7 @@ export class DocumentPrinter {
     }
   }
 
-  /** Ends the thread; what still waits is not printed. */
+  /** Ends the thread; waiting documents are not printed. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#idleTimer)
@@ -130,9 +130,9 @@ export class DocumentPrinter {
 }
 
 /**
- * The PDF of a document, with the image of signature and stamp that was the seller's when it was issued.
+ * Prints a document as PDF, with the signature image that the seller had when it was issued.
  * @throws PrintError when it fails
- * @throws DocumentError when its image is lost
+ * @throws DocumentError when the image is missing from the store
  */
 export async function printDocument(
   records: RecordReader,

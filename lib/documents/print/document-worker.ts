@@ -9,7 +9,7 @@ import { layoutAct, layoutReconciliation } from './layout-reconciliation.ts'
 import { layoutInvoice } from './layout-invoice.ts'
 import { layoutUpd } from './layout-upd.ts'
 
-// The printer's thread. It answers each document with its PDF.
+// The printer's thread: it replies to each document with its PDF.
 const port = parentPort
 if (port === null) throw new Error('documents are printed in a thread of their own')
 
@@ -17,7 +17,7 @@ const fonts = join(dirname(createRequire(import.meta.url).resolve('pdfmake/packa
 const regular = join(fonts, 'Roboto-Regular.ttf')
 const bold = join(fonts, 'Roboto-Medium.ttf')
 pdfmake.setFonts({ Roboto: { normal: regular, bold, italics: regular, bolditalics: bold } })
-// Nothing of a document makes the printer read anything else.
+// A document must not make the printer read any other file or URL.
 pdfmake.setUrlAccessPolicy(() => false)
 pdfmake.setLocalAccessPolicy(path => path === regular || path === bold)
 

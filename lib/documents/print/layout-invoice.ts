@@ -6,7 +6,7 @@ import { paymentCode } from '../../companies/seller.ts'
 import { facts, heading, linesTable, page, signature, thinLines, totals } from './layout-parts.ts'
 import { breakable, companyLine, contractLine, longDay, shortDay } from './printed-text.ts'
 
-/** An invoice as banks and accountants know it: the bank's table above, the lines, the payment code. */
+/** An invoice in the customary layout: the bank's table at the top, the lines, the payment code. */
 export function layoutInvoice(invoice: Invoice, facsimile?: string): TDocumentDefinitions {
   const { number, date, seller, buyer, contract } = invoice
   const title = `Счёт на оплату № ${number} от ${longDay(date)}`

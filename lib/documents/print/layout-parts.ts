@@ -21,7 +21,7 @@ export function amountInWords(amount: Kopecks): string {
 
 const thin = 0.5
 
-/** Every line of a table, thin. */
+/** A table with thin lines everywhere. */
 export const thinLines: CustomTableLayout = {
   hLineWidth: () => thin,
   vLineWidth: () => thin,
@@ -31,10 +31,10 @@ export const thinLines: CustomTableLayout = {
   paddingRight: () => 3,
 }
 
-/** No line of a table. */
+/** A table without lines. */
 export const noLines: CustomTableLayout = { hLineWidth: () => 0, vLineWidth: () => 0 }
 
-/** A page of A4 with a title of its own in the file, and pages that are counted where there are several. */
+/** An A4 page with its title in the metadata, and page numbers where there are several pages. */
 export function page(
   title: string,
   date: string,
@@ -45,7 +45,7 @@ export function page(
     pageSize: 'A4',
     pageOrientation: orientation,
     pageMargins: orientation === 'portrait' ? [40, 36, 36, 40] : [28, 28, 28, 34],
-    // The day of the document, not of its printing: the same document is the same file.
+    // The day of the document rather than of printing, so that the same document is the same file.
     info: { title, creationDate: new Date(`${date}T00:00:00Z`), modDate: new Date(`${date}T00:00:00Z`) },
     defaultStyle: { font: 'Roboto', fontSize: orientation === 'portrait' ? 9 : 7, lineHeight: 1.1 },
     footer: (current, count) =>
@@ -82,7 +82,7 @@ export function facts(rows: readonly (readonly [name: string, value: string])[])
   }
 }
 
-/** A cell with an amount, or with another text at the right. */
+/** A right-aligned cell, for amounts and other text. */
 export function right(text: string, style: Style = {}): TableCell {
   return { text, alignment: 'right', ...style }
 }
@@ -91,7 +91,7 @@ export function center(text: string, style: Style = {}): TableCell {
   return { text, alignment: 'center', ...style }
 }
 
-/** What is sold: one row a line. */
+/** The lines of a document as a table. */
 export function linesTable(lines: readonly DocumentLine[], nameOfColumn: string): Content {
   return {
     table: {
@@ -114,7 +114,7 @@ export function linesTable(lines: readonly DocumentLine[], nameOfColumn: string)
   }
 }
 
-/** What stands below the lines of a document: total, tax, and the total in words. */
+/** The totals below the lines of a document: amount, tax, and the amount in words. */
 export function totals(sale: {
   readonly amount: Kopecks
   readonly vat: Kopecks
@@ -150,12 +150,14 @@ export function taxSentence(tax: TaxPeriod, vat: Kopecks): string {
   return `НДС не облагается${tax.basis === undefined ? '' : ` (${tax.basis})`}`
 }
 
-/** Signature and stamp, half as high as wide at most. The image stands on the line, and neither moves anything. */
+/**
+ * Signature and stamp, at most half as high as wide. The image is drawn over the line and shifts no other content.
+ */
 export function facsimileAt(image: string | undefined, width: number, x: number, y: number): Content[] {
   return image === undefined ? [] : [{ image, fit: [width, width / 2], relativePosition: { x, y } }]
 }
 
-/** A line to sign on, with what is written below it. */
+/** A line to sign on, with the text below it. */
 export function signature(position: string, name: string, image?: string): Content {
   return {
     unbreakable: true,

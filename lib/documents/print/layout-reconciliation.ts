@@ -40,7 +40,7 @@ export function layoutAct(act: ClosingDocument, facsimile?: string): TDocumentDe
   ])
 }
 
-/** That a document takes another's place, and why. */
+/** The note that a document replaces another, and why. */
 function correctionNote(correction: NonNullable<ClosingDocument['correction']>): Content {
   const { number, date, reason } = correction
   return {
@@ -83,14 +83,14 @@ function side(role: string, party: CompanyDetails, image?: string): ContentStack
   }
 }
 
-/** An empty column where nothing is on that side. */
+/** Empty for a zero amount. */
 function sum(amount: Kopecks, style: Style = {}): TableCell {
   return right(amount === 0 ? '' : printedAmount(amount), style)
 }
 
 const headNameLengthMax = 80
 
-/** What the buyer owes (debit) or has paid ahead (credit). */
+/** The buyer's debt (debit) or prepayment (credit). */
 function sides(amount: Kopecks): [Kopecks, Kopecks] {
   return [Math.max(amount, 0), Math.max(-amount, 0)]
 }
@@ -169,7 +169,7 @@ function movementsTable(
   }
 }
 
-/** The heading stands on each page; the whole name is above the table. */
+/** The heading repeats on each page; the full name is above the table. */
 function abbreviated(name: string): string {
   const characters = Array.from(name)
   return characters.length <= headNameLengthMax

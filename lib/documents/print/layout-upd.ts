@@ -168,13 +168,13 @@ function linesTable({ lines, tax, amount, vat }: ClosingDocument): Content {
         ],
       ],
     },
-    // Sixteen columns share the page.
+    // Sixteen columns must fit on the page.
     layout: { ...thinLines, paddingLeft: () => 2, paddingRight: () => 2 },
     margin: [0, 0, 0, 6],
   }
 }
 
-/** The form has no place for it and allows more than it asks for; accountants look for it. */
+/** The amount in words: the form does not ask for it but allows additions, and accountants expect it. */
 function inWords({ amount, tax, vat }: ClosingDocument): Content {
   return { text: `${amountInWords(amount)}. ${taxSentence(tax, vat)}`, margin: [0, 0, 0, 4] }
 }
@@ -249,7 +249,7 @@ function transfer({ contract, date, seller, buyer }: ClosingDocument): Content {
   }
 }
 
-/** What one side signs. */
+/** One side's part to sign. */
 function side(
   party: CompanyDetails,
   { did, day, mark }: Readonly<Record<'did' | 'day' | 'mark', string>>,

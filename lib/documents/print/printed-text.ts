@@ -25,7 +25,7 @@ export function printedAmount(amount: Kopecks): string {
   return `${whole.replaceAll(/\B(?=(\d{3})+$)/g, noBreak)},${fraction}`
 }
 
-/** `20.11.2026` of `2026-11-20`. */
+/** `2026-11-20` as `20.11.2026`. */
 export function shortDay(iso: string): string {
   return iso.split('-').toReversed().join('.')
 }
@@ -45,7 +45,7 @@ export function contractLine({
   return `${name} № ${number} от ${shortDay(date)}`
 }
 
-/** The number of a payment order; some banks give none. */
+/** The number of a payment order; some banks send none. */
 export function orderNumber({ number }: { readonly number: string }): string {
   return number || 'б/н'
 }
@@ -55,12 +55,12 @@ export function printedRate(rate: TaxRate): string {
   return rate === 'none' ? 'без НДС' : `${rate}%`
 }
 
-/** No column is wider than some dozens of letters; what has no spaces may break after any so many. */
+/** Columns are narrow, so text without spaces may break after every 24 characters. */
 export function breakable(text: string): string {
   return text.replaceAll(/[^\s-]{24}(?=[^\s-])/gu, '$&\u200b')
 }
 
-/** A company in one line: name, numbers, address. */
+/** A company in one line: name, INN, KPP, address. */
 export function companyLine({ name, inn, kpp, address }: CompanyDetails): string {
   return breakable([name, `ИНН ${inn}`, ...(kpp === undefined ? [] : [`КПП ${kpp}`]), address].join(', '))
 }
