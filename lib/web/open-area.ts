@@ -23,22 +23,22 @@ import {
   type ServerBounds,
 } from '../listener/http-server.ts'
 
-/** Pages on a port of their own, as they run. */
+/** Running pages on a port of their own. */
 export interface OpenArea {
-  /** Where it listens. */
+  /** The URL of the listener. */
   readonly url: string
-  /** Where its users find it. */
+  /** The URL that users open. */
   readonly publicUrl: URL
-  /** Shows another config from the next page on, and this certificate from the next connection on. */
+  /** Applies a new config from the next request on, and a new certificate from the next connection on. */
   reload(config: Config, certificate: Certificate | undefined): void
-  /** Serves on for `waitMs`, then ends. May be called again. */
+  /** Serves for another `waitMs`, then stops. May be called repeatedly. */
   close(waitMs?: number): Promise<void>
 }
 
-/** What every area is made with. */
+/** Parts that every area needs. */
 export interface AreaParts {
   readonly config: Config
-  /** Counts what fails, for all nodes. */
+  /** Counts failures across all nodes. */
   readonly failures: FailureCounts
   readonly passwordCost?: PasswordCost | undefined
   readonly clock: Clock
@@ -49,14 +49,14 @@ interface AreaOptions {
   readonly config: Config
   readonly settings: { readonly listen: Listen; readonly publicUrl?: URL | undefined }
   readonly log: Log
-  /** Makes the pages, given where users find them, and the config as it is at any time. */
+  /** Creates the pages, given their public URL and the current config. */
   readonly open: (publicUrl: URL, current: { readonly config: Config }) => Promise<Hono<PageEnv>>
-  /** Deletes what is not to be kept any longer: at the start, and every hour. */
+  /** Deletes expired data: at the start, and every hour. */
   readonly purge: () => Promise<void>
 }
 
 const hour = 60 * 60_000
-/** What a network may ask for: an office has one, and a page comes with three files that browsers keep. */
+/** The rate limit of a network: a whole office may share one, and a page loads three files that browsers cache. */
 const pace = { perSecond: 100, burst: 400, waitMsMax: 10_000 }
 
 const bounds: ServerBounds = {
@@ -66,10 +66,10 @@ const bounds: ServerBounds = {
   connectionsMax: 2000,
 }
 const apiPath = /^\/v1(?:beta)?\//
-/** For pages that are being made when the end begins. */
+/** The time for running requests when the area stops. */
 const lastPagesMs = 5000
 
-/** Serves on for a while, then lets pages that are being made end. */
+/** Serves for a while, then waits for running requests. */
 async function end(server: Server, waitMs: number): Promise<void> {
   if (waitMs > 0) await delay(waitMs)
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
@@ -88,11 +88,11 @@ function refuseApi(response: ServerResponse, { origin }: URL): void {
   )
 }
 
-/** Whether a request is none for a page; then it is answered. */
+/** Handles requests that are not for a page; returns whether it responded. */
 function isRefused(request: IncomingMessage, response: ServerResponse, { publicUrl }: Config): boolean {
-  // A client of the API with the wrong port gets no page.
+  // An API client on the wrong port gets an error instead of a page.
   if (apiPath.test(request.url ?? '')) refuseApi(response, publicUrl)
-  // The platform makes no request of it that pages could be asked.
+  // The Fetch API's Request rejects TRACE, so the pages could not handle it.
   else if (request.method === 'TRACE')
     response.writeHead(405, { ...plainHeaders, allow: 'GET, HEAD, POST', connection: 'close' }).end()
   else return false
@@ -105,7 +105,7 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   const trusted = addressList(config.trustedProxies)
   const ownerOf = (socket: Socket): unknown => ownerOfConnection(socket, trusted)
   const handle: RequestListener = (request, response) => {
-    // Until there are pages, which is a moment, nobody knows of this port.
+    // The port is not announced before the pages are ready, a moment later.
     if (running.listener === undefined) response.writeHead(503, plainHeaders).end()
     else if (!isRefused(request, response, config)) void inTime(running.listener, request, response)
   }
@@ -137,7 +137,7 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   }
   const timer = setInterval(purgeNow, hour)
   timer.unref()
-  // A server that is started anew every night must forget, too.
+  // At the start too: a server that restarts every night must also delete.
   purgeNow()
   let closed: Promise<void> | undefined
   const close = (waitMs = 0): Promise<void> => {

@@ -14,7 +14,7 @@ import type { WebTexts } from './texts/web-texts.ts'
 import type { Asset } from './view/assets.ts'
 import type { Frame } from './view/layout.ts'
 
-/** Markup whose values are escaped. */
+/** Markup with escaped values. */
 export type Html = ReturnType<typeof html>
 
 export type Theme = 'system' | 'light' | 'dark'
@@ -26,20 +26,20 @@ interface SecurityEmails {
   backupCodesMade(to: { readonly email: string; readonly language: string }): void
 }
 
-/** What the pages of every area work with, made once at the start. An area's own site has it, and more. */
+/** The dependencies of every area's pages, created once at start. An area's own site extends them. */
 export interface WebSite {
-  /** Begins the names of its cookies: browsers keep those of all ports of a host together. */
+  /** The prefix of its cookies' names: browsers share cookies between all ports of a host. */
   readonly cookiePrefix: string
   /** The name that pages show. */
   readonly name: string
-  /** Where users find it. */
+  /** The URL that users open. */
   readonly publicUrl: URL
   /** Signs the tokens of forms. */
   readonly secret: string
   readonly identity: Identity
   readonly sessions: Sessions
   readonly secondFactor: SecondFactor
-  /** Passwords asked for again inside, by user. */
+  /** Attempts to confirm the password while signed in, by user. */
   readonly passwordAttempts: Attempts
   readonly securityEmails: SecurityEmails
   readonly users: UserRows
@@ -48,40 +48,40 @@ export interface WebSite {
   readonly clock: Clock
   readonly log: Log
   textsOf(language: Language): WebTexts
-  /** What stands around the content of a page. */
+  /** The frame around the content of a page. */
   frame(page: WebPage): Frame
 }
 
-/** A request as a page meets it. */
+/** A request for a page. */
 export interface WebPage {
   readonly context: PageContext
   readonly site: WebSite
   readonly texts: WebTexts
   readonly language: Language
   readonly theme: Theme
-  /** For the hidden field of every form; `form` puts it there. */
+  /** For the hidden field of every form; `form` adds it. */
   readonly csrf: string
   readonly requestId: string
   readonly caller: Caller
-  /** The page's own path with its query, for coming back. */
+  /** The page's own path with its query, to return to. */
   readonly path: string
   readonly session: OpenSession | undefined
 }
 
-/** A page of a user who is signed in. */
+/** A page of a signed-in user. */
 export interface SignedInPage extends WebPage {
   readonly session: OpenSession
 }
 
-/** What hono carries: of an area, its own kind of page. */
+/** The variables in hono's context; each area uses its own page type. */
 export interface PageEnv {
   readonly Bindings: HttpBindings
-  /** `failure`: which page says that it cannot be shown, or the form not be taken. */
+  /** `failure`: the kind of failure page that was shown. */
   readonly Variables: { page: WebPage; failure?: string }
 }
 
-/** A request and its response, as hono has them. */
+/** A request and its response in hono. */
 export type PageContext = Context<PageEnv>
 
-/** What a page answers: its markup, or a response of another kind. */
+/** The result of a page: its markup, or another response. */
 export type PageResponse = Html | Response

@@ -20,13 +20,13 @@ interface AreaRouterOptions {
   readonly site: WebSite
   readonly trusted: BlockList
   readonly areaOfSession: AreaOfSession
-  /** How long forms may be that are longer than the others, by path. */
+  /** Size limits of forms that are longer than the others, by path. */
   readonly longForms?: Readonly<Record<string, number>>
-  /** Adds what is no page: it has neither session nor token. */
+  /** Adds routes that are no pages: they have neither session nor form token. */
   readonly addPlain?: (router: Hono<PageEnv>) => void
-  /** Adds what comes before forms are read. */
+  /** Adds middleware and routes that run before forms are read. */
   readonly addEarly?: (router: Hono<PageEnv>) => void
-  /** Said in the log of a page that fails. */
+  /** Logged when a page fails. */
   readonly failureText: string
 }
 
@@ -43,7 +43,7 @@ const policy = [
   "base-uri 'none'",
 ].join('; ')
 
-/** What browsers may do with our pages: load what is ours, stand in no frame, keep nothing. */
+/** Response headers for pages: only own resources, no framing, no caching. */
 function securityHeaders(isHttps: boolean) {
   return createMiddleware<PageEnv>(async (context, next) => {
     await next()
@@ -51,7 +51,7 @@ function securityHeaders(isHttps: boolean) {
       'content-security-policy': policy,
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
-      // With "no-referrer" browsers would send "Origin: null" with our own forms.
+      // With "no-referrer", browsers would send "Origin: null" with the site's own forms.
       'referrer-policy': 'same-origin',
       'cross-origin-opener-policy': 'same-origin',
       'cross-origin-resource-policy': 'same-origin',
@@ -63,7 +63,7 @@ function securityHeaders(isHttps: boolean) {
   })
 }
 
-/** A router with what every area has: its assets, what comes before its pages, signing in, and what fails. */
+/** A router with what every area shares: assets, middleware, sign-in and failure pages. */
 export function areaRouter({
   site,
   trusted,
@@ -99,7 +99,7 @@ export function areaRouter({
   router.onError((error, context) => {
     const page = context.get('page') as WebPage | undefined
     site.log.error({ error, requestId: page?.requestId }, failureText)
-    // What is no page, such as a notification: its sender tries again.
+    // A route that is no page, such as notifications: the sender retries.
     if (page === undefined) return context.text('', 500)
     const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
     return showFailure(page, isStoreOut ? 'unavailable' : 'internal')
@@ -107,7 +107,7 @@ export function areaRouter({
   return router
 }
 
-/** A page that anybody may see, of the kind that the area's own middleware has made. */
+/** A page without sign-in; its type is the one that the area's own middleware creates. */
 export function open(show: (page: never) => PageResponse | Promise<PageResponse>) {
   return async (context: PageContext): Promise<Response> => {
     const response = await show(context.get('page') as never)

@@ -15,12 +15,12 @@ function themeOf(text: string | undefined): Theme {
   return text === 'light' || text === 'dark' ? text : 'system'
 }
 
-/** Whether a request may change something, and so must be a form. */
+/** Whether a request may change state, and so must be a form. */
 function isForm({ req }: PageContext): boolean {
   return req.method !== 'GET' && req.method !== 'HEAD'
 }
 
-/** The path of a page; of a form that was sent, the page that it stood on. */
+/** The path of a page; for a sent form, the page that contained it. */
 function shownPath({ req }: PageContext, site: WebSite): string {
   const url = new URL(req.url)
   const referer = req.header('referer')
@@ -31,7 +31,7 @@ function shownPath({ req }: PageContext, site: WebSite): string {
     : ownPath(`${from.pathname}${from.search}`)
 }
 
-/** The page of a request, before its session is known: who asks, and in which language. */
+/** Creates the page of a request before its session is known: the caller and the language. */
 export function pageMiddleware(site: WebSite, trusted: BlockList) {
   return createMiddleware<PageEnv>(async (context, next) => {
     const { req } = context
@@ -45,7 +45,7 @@ export function pageMiddleware(site: WebSite, trusted: BlockList) {
     const cookieLanguage = getCookie(context, lookCookies(site).language)
     const acceptLanguage = req.header('accept-language')
     const language = chooseLanguage(undefined, cookieLanguage, acceptLanguage)
-    // Should the store fail, or the form be too long, there is a page to say so on.
+    // Set first: the failure page for a failing store or an oversized form needs it.
     context.set('page', {
       context,
       site,
@@ -63,9 +63,9 @@ export function pageMiddleware(site: WebSite, trusted: BlockList) {
 }
 
 /**
- * Reads a form whole before anything is decided about it: one that arrives slowly must not outlive the session that
- * it began with. Forms may come in chunks, without a length.
- * @param bytesMaxOf how long the form of a path may be
+ * Reads the whole form before anything else is decided: a slow upload must not be processed under a session that
+ * ended in the meantime. Forms may be chunked, without a length.
+ * @param bytesMaxOf the size limit of a path's form
  */
 export function formMiddleware(bytesMaxOf: (path: string) => number) {
   return createMiddleware<PageEnv>(async (context, next) => {
@@ -75,7 +75,7 @@ export function formMiddleware(bytesMaxOf: (path: string) => number) {
     const isTooLong = Number(req.header('content-length') ?? 0) > formBytesMax
     const body = isTooLong ? undefined : await readBody(env.incoming, formBytesMax)
     if (body === undefined) {
-      // What is left of it is not read, so nothing else can follow on the connection.
+      // The rest of the form is not read, so the connection cannot be reused.
       context.header('connection', 'close')
       return showFailure(context.get('page'), 'tooLarge')
     }
@@ -85,11 +85,11 @@ export function formMiddleware(bytesMaxOf: (path: string) => number) {
   })
 }
 
-/** What an area knows of a session. */
+/** What an area adds to a session. */
 export interface AreaSession {
-  /** Put on the page. */
+  /** Added to the page. */
   readonly more: object
-  /** Forms are good for this, and for nothing else that the same session may change to. */
+  /** Form tokens are bound to this value, such as the current account, which may change within a session. */
   readonly boundTo?: string | undefined
 }
 
@@ -97,7 +97,7 @@ const visitorPattern = /^[\w-]{43}$/
 
 function cookieOptions(site: WebSite) {
   const isSecure = site.publicUrl.protocol === 'https:'
-  // With the prefix no other host of the domain can plant one (RFC 6265bis 4.1.3.2).
+  // With this prefix no other host of the domain can set the cookie (RFC 6265bis 4.1.3.2).
   return { name: `${isSecure ? '__Host-' : ''}${site.cookiePrefix}.visitor`, isSecure }
 }
 
@@ -111,18 +111,18 @@ function visitorMark({ context, site }: WebPage): string {
   return mark
 }
 
-/** To whom a form is shown. */
+/** The recipient of a form. */
 interface FormReader {
   /** The mark of the browser. */
   readonly mark: string
   readonly sessionToken: string | undefined
-  /** What of the user's it is for. */
+  /** The value that the token is bound to. */
   readonly boundTo: string | undefined
 }
 
 /**
- * The token that forms carry. Another session's is refused, and so is one that was for something else of the same user:
- * a page that was open before they changed accounts in another tab.
+ * The token in forms. The token of another session is rejected, and so is one bound to another value: a page opened
+ * before the user changed accounts in another tab.
  */
 function formToken(secret: string, { mark, sessionToken, boundTo }: FormReader): string {
   return createHmac('sha256', secret)
@@ -130,7 +130,7 @@ function formToken(secret: string, { mark, sessionToken, boundTo }: FormReader):
     .digest('base64url')
 }
 
-/** Whether a token is the one that is expected, told in a time that says nothing of where they differ. */
+/** Compares tokens in constant time. */
 function isSameToken(sent: string, expected: string): boolean {
   const one = Buffer.from(sent)
   const other = Buffer.from(expected)
@@ -138,17 +138,17 @@ function isSameToken(sent: string, expected: string): boolean {
 }
 
 /**
- * Whether a form was sent from a page of this site, as the browser tells. Every browser of today sends `Origin`
- * with a POST; a request that has none comes from no page.
+ * Whether a form was sent from a page of this site, according to the browser. All current browsers send `Origin` with
+ * a POST; a request without it does not come from a page.
  */
 function isOwnOrigin({ context, site }: WebPage): boolean {
   return context.req.header('origin') === site.publicUrl.origin
 }
 
-/** Finds what an area knows of a session. */
+/** Looks up what an area adds to a session. */
 export type AreaOfSession = (page: SignedInPage) => Promise<AreaSession>
 
-/** The session of a request, and what the area knows of it. */
+/** Reads the session of a request and what the area adds to it. */
 export function sessionMiddleware(areaOf: AreaOfSession) {
   return createMiddleware<PageEnv>(async (context, next) => {
     const { req } = context
@@ -173,18 +173,18 @@ export function sessionMiddleware(areaOf: AreaOfSession) {
   })
 }
 
-/** The fields of a form; nothing when it is none that can be read. */
+/** The fields of a form; empty when the form cannot be parsed. */
 async function readFields({ req }: PageContext): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await req.parseBody()
   } catch (error) {
-    // What the parser says of a body that breaks off, or names no boundary of its parts.
+    // The parser throws a TypeError for a truncated body and for a missing boundary.
     if (error instanceof TypeError) return {}
     throw error
   }
 }
 
-/** Refuses what was not sent by a form of ours: both the browser and the form's token must say so. */
+/** Rejects requests that no form of this site sent: both the browser's `Origin` and the form token must match. */
 export const ownFormsOnly = createMiddleware<PageEnv>(async (context, next) => {
   const page = context.get('page')
   if (!isForm(context)) return next()

@@ -10,7 +10,7 @@ import type { WebTexts } from '../texts/web-texts.ts'
 import type { FormState } from '../view/form.ts'
 import { parseRoubles, formatRoubles, type Micros } from '../../money/amount.ts'
 
-/** What people write around the digits, or paste with them: spaces of any width, a currency. */
+/** What people type around the digits, or paste with them: spaces of any width, a currency. */
 const around = /[\s'’]|₽|руб(?:\.|л[а-я]*)?|р\.?$|rub$/giu
 
 function isGrouped(digits: string, mark: string): boolean {
@@ -18,14 +18,14 @@ function isGrouped(digits: string, mark: string): boolean {
   return /^[1-9]\d{0,2}$/.test(first) && groups.every(group => /^\d{3}$/.test(group))
 }
 
-/** The digits with a decimal point; undefined when commas and points make no number. */
+/** The digits with a decimal point; undefined when the separators do not form a number. */
 function withPoint(text: string, language: Language): string | undefined {
   const last = Math.max(text.lastIndexOf(','), text.lastIndexOf('.'))
   if (last === -1) return text
   const mark = text.charAt(last)
   const other = mark === ',' ? '.' : ','
   const whole = text.slice(0, last)
-  // `1,500` is fifteen hundred in English; a Russian writes one and a half so.
+  // `1,500` is fifteen hundred in English, and one and a half in Russian.
   const isThousands = language === 'en' && mark === ',' && isGrouped(text, mark)
   if (isThousands || whole.includes(mark))
     return isGrouped(text, mark) ? text.replaceAll(mark, '') : undefined
@@ -34,8 +34,8 @@ function withPoint(text: string, language: Language): string | undefined {
 }
 
 /**
- * Reads an amount as people write it: `1 000,50 ₽`, `1,000.50`.
- * @returns micro-roubles; `'empty'` when nothing is typed, undefined when it is no amount above zero
+ * Parses an amount as typed: `1 000,50 ₽`, `1,000.50`.
+ * @returns micro-roubles; `'empty'` for an empty text, undefined for anything but an amount above zero
  */
 export function typedRoubles(typed: string, language: Language): Micros | 'empty' | undefined {
   const text = typed.replaceAll(around, '')
@@ -50,7 +50,7 @@ export function typedRoubles(typed: string, language: Language): Micros | 'empty
   }
 }
 
-/** An amount as it stands in a field: `1000,5`, in English `1000.5`; nothing for none. */
+/** An amount as the value of a field: `1000,5`, in English `1000.5`; empty for undefined. */
 export function roublesTyped(micros: number | undefined, language: Language): string {
   return micros === undefined
     ? ''
@@ -59,7 +59,7 @@ export function roublesTyped(micros: number | undefined, language: Language): st
         .replace('.', language === 'ru' ? ',' : '.')
 }
 
-/** What is said of a field that is wrong: a key of the texts. */
+/** The error of a field: a key of the texts. */
 export type FieldErrorKey = keyof WebTexts['fieldErrors']
 
 /** Names of fields whose values are never sent back. */
@@ -70,12 +70,12 @@ function errorText(texts: WebTexts, key: string): string {
   return Object.hasOwn(fieldErrors, key) ? fieldErrors[key as FieldErrorKey] : fieldErrors.invalid
 }
 
-/** A message of a schema: its key in the texts. */
+/** The error message of a schema: its key in the texts. */
 export function says(key: FieldErrorKey): { readonly error: FieldErrorKey } {
   return { error: key }
 }
 
-/** Why something is done, or what is noted of it; in lines. */
+/** A reason or a note, possibly of several lines. */
 function note(lengthMax: number) {
   return z
     .string(says('required'))
@@ -84,7 +84,7 @@ function note(lengthMax: number) {
     .refine(isSeenInLines, says('invalid'))
 }
 
-/** An amount as people of a language write it, in micro-roubles. Nothing typed is undefined, 0 is refused. */
+/** An amount as typed in a language, in micro-roubles. Empty is undefined, 0 is rejected. */
 function roubles(language: Language) {
   return z
     .string()
@@ -107,7 +107,7 @@ export const fieldSchemas = {
     .min(1, says('required'))
     .max(254, says('tooLong'))
     .pipe(z.email(says('emailInvalid'))),
-  /** A name that somebody gives. */
+  /** A name that a user enters. */
   name: z.string(says('required')).trim().refine(isSeen, says('invalid')),
   note,
   reason: (lengthMax: number) => note(lengthMax).min(1, says('required')),
@@ -120,14 +120,14 @@ export const fieldSchemas = {
   roubles,
   someRoubles: (language: Language) =>
     roubles(language).refine(micros => micros !== undefined, says('required')),
-  /** What stands between commas, semicolons or white space, each once. */
+  /** Items separated by commas, semicolons or white space, without duplicates. */
   list: <Item extends z.ZodType<string, string>>(item: Item, most: number) =>
     z
       .string()
       .default('')
       .transform(text => [...new Set(text.split(/[\s,;]+/).filter(one => one !== ''))])
       .pipe(z.array(item).max(most, says('listLong'))),
-  /** The last day on which something holds in a zone, as the moment when it is over. Nothing typed is undefined. */
+  /** The last valid day in a zone, converted to the end of that day. Empty is undefined. */
   lastDay: (now: number, zone = 'Europe/Moscow') =>
     z
       .string()
@@ -142,27 +142,27 @@ export const fieldSchemas = {
     .pipe(z.string().min(1, says('required')).max(40, says('codeWrong'))),
 }
 
-/** A field that nobody types into: what cannot have come from our form is as if it were empty. */
+/** A hidden field: an invalid value cannot come from the site's form, and counts as empty. */
 export function hiddenField(lengthMax: number) {
   return z.string().max(lengthMax).catch('')
 }
 
-/** The id of a row that a form names; what can be no id is as if it were empty. */
+/** The id of a row in a form; an invalid id counts as empty. */
 export const idField = z.string().refine(isId).catch('')
 
-/** A part of a page's path by its name; the id of what the page is about unless said. */
+/** A parameter of a page's path, by default the id of the page's subject. */
 export function pathPart({ context }: WebPage, name = 'id'): string {
   return context.req.param(name) ?? ''
 }
 
-/** A form that was sent: its values, or what to show again. */
+/** A submitted form: its values, or the state to show again. */
 type SentForm<T> =
   | { readonly isValid: true; readonly value: T; readonly state: FormState }
   | { readonly isValid: false; readonly state: FormState }
 
 /**
- * Reads the fields that a schema names and nothing else of the request. Of a field that was sent twice the last
- * value counts, unless the schema has an array for it, whose values are kept line by line.
+ * Reads the fields that a schema names, and nothing else of the request. For a repeated field the last value counts,
+ * unless the schema has an array for it; its values are joined as lines.
  */
 export async function readForm<Schema extends z.ZodObject>(
   page: WebPage,
@@ -171,7 +171,7 @@ export async function readForm<Schema extends z.ZodObject>(
   return readFields(page, schema, await page.context.req.parseBody({ all: true }))
 }
 
-/** Reads the fields of a form that is sent with the address, as filters are. */
+/** Reads fields from the query, as filters send them. */
 export function readQuery<Schema extends z.ZodObject>(
   page: WebPage,
   schema: Schema,
@@ -206,7 +206,7 @@ function readFields<Schema extends z.ZodObject>(
   return { isValid: false, state: { typed, errors } }
 }
 
-/** A form that was in order by itself and is refused after all. */
+/** A valid form that is rejected for another reason. */
 export function withError(page: WebPage, state: FormState, name: string, key: FieldErrorKey): FormState {
   return { ...state, errors: { ...state.errors, [name]: errorText(page.texts, key) } }
 }

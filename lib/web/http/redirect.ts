@@ -1,8 +1,8 @@
 import type { WebPage } from '../web-page.ts'
 
 /**
- * A path of this site, for coming back to; anything else becomes the start page. Browsers read `//host` and
- * `/\host` as other sites, and drop tabs and line ends before they look.
+ * A path of this site to return to; anything else becomes the start page. Browsers read `//host` and `/\host` as
+ * other sites, and remove tabs and line ends first.
  */
 export function ownPath(text: string | undefined): string {
   if (text === undefined || !/^\/(?![/\\])[!-[\]-~]*$/.test(text)) return '/'
@@ -12,13 +12,13 @@ export function ownPath(text: string | undefined): string {
   return url.origin === here && !url.pathname.startsWith('//') ? `${url.pathname}${url.search}` : '/'
 }
 
-/** Sends a browser to a page of this site after a form was taken, so that reloading sends nothing twice. */
+/** Redirects a browser after a form, so that reloading does not submit it again. */
 export function seeOther({ context }: WebPage, path: string, cookies: readonly string[] = []): Response {
   for (const cookie of cookies) context.header('set-cookie', cookie, { append: true })
   return context.redirect(path, 303)
 }
 
-/** Sends who is not signed in to do so and come back. */
+/** Redirects to the sign-in page, which then returns here. */
 export function toSignIn(page: WebPage): Response {
   const next =
     page.context.req.method === 'GET' && page.path !== '/' ? `?next=${encodeURIComponent(page.path)}` : ''

@@ -4,14 +4,14 @@ import { readForm } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
 import type { PageResponse, WebPage, WebSite } from '../web-page.ts'
 
-/** Cookies of how pages look; nothing secret is in them. */
+/** Cookies for the appearance of pages; they contain no secrets. */
 export function lookCookies({ cookiePrefix }: WebSite) {
   return { language: `${cookiePrefix}.language`, theme: `${cookiePrefix}.theme` }
 }
 
 const year = 365 * 24 * 60 * 60
 
-/** How a cookie is set that a browser keeps for a year. */
+/** Attributes of a cookie that a browser keeps for a year. */
 export function keptCookie({ publicUrl }: WebSite) {
   const secure = publicUrl.protocol === 'https:'
   return { httpOnly: true, sameSite: 'Lax', secure, path: '/', maxAge: year } as const
@@ -23,7 +23,7 @@ const schema = z.object({
   next: z.string().max(2000),
 })
 
-/** Keeps language and theme in cookies; for who is signed in the language is a setting as well. */
+/** Stores language and theme in cookies; for a signed-in user also the language setting. */
 export async function submitAppearance(page: WebPage): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   if (!sent.isValid) return seeOther(page, '/')

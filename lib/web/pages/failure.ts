@@ -13,7 +13,7 @@ const statuses = {
   internal: 500,
 } satisfies Record<string, ContentfulStatusCode>
 
-/** A page that cannot be shown, in style, with the request's id. */
+/** A failure page in the site's style, with the request's id. */
 export async function showFailure(page: WebPage, kind: keyof typeof statuses): Promise<Response> {
   page.context.set('failure', kind)
   const { failures, shell } = page.texts

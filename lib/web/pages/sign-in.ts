@@ -14,7 +14,7 @@ const schema = z.object({
   next: hiddenField(2000),
 })
 
-/** Where the user wanted to be. */
+/** The page that the user requested before signing in. */
 function nextPath({ typed }: FormState): string {
   return ownPath(typed['next'])
 }
@@ -36,7 +36,7 @@ export function showSignIn(page: WebPage): PageResponse {
   return page.session === undefined ? view(page, state) : seeOther(page, nextPath(state))
 }
 
-/** Signs in and goes on to where the user wanted to be. */
+/** Signs in and redirects to the requested page. */
 export async function submitSignIn(page: WebPage): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   if (!sent.isValid) return page.context.html(view(page, sent.state), 422)
@@ -48,7 +48,7 @@ export async function submitSignIn(page: WebPage): Promise<PageResponse> {
     case 'code-needed':
       return goOn(page, result, nextPath(sent.state))
     case 'unconfirmed':
-      // Only customers sign up by themselves.
+      // Only customers can sign up by themselves.
       await identity.resendConfirmation(email, page.caller)
       return seeOther(page, `/check-mail?email=${encodeURIComponent(email)}`)
     case 'refused':
@@ -57,9 +57,9 @@ export async function submitSignIn(page: WebPage): Promise<PageResponse> {
   }
 }
 
-/** Goes on with a right password: to a page, or first to where a code is asked for. */
+/** Continues after a correct password: to a page, or first to the code. */
 async function goOn(page: WebPage, { kind, cookies }: RightPassword, next: string): Promise<Response> {
-  // The browser forgets the session it had, so nobody should keep it.
+  // The browser replaces its previous session's cookie, so that session ends.
   if (page.session !== undefined) await page.site.sessions.end(page.caller)
   return seeOther(
     page,
@@ -74,7 +74,7 @@ export async function submitSignOut(page: WebPage): Promise<PageResponse> {
 
 const codeSchema = z.object({ code: fieldSchemas.code, next: hiddenField(2000) })
 
-/** The second step of signing in. */
+/** Shows the second step of signing in. */
 export function showSecondStep(page: WebPage, state = askedForm(page, 'next')): Html {
   const { fields, secondStep } = page.texts
   const { title, text, submit } = secondStep
@@ -87,7 +87,7 @@ export function showSecondStep(page: WebPage, state = askedForm(page, 'next')): 
   )
 }
 
-/** Takes a code of the app, or a backup code. */
+/** Checks a code of the app, or a backup code. */
 export async function submitSecondStep(page: WebPage): Promise<PageResponse> {
   const { site, caller, context, texts } = page
   const sent = await readForm(page, codeSchema)
@@ -103,17 +103,17 @@ export async function submitSecondStep(page: WebPage): Promise<PageResponse> {
 
 const newPasswordSchema = z.object({ token: hiddenField(200), newPassword: fieldSchemas.newPassword })
 
-/** The page that a link to set a password leads to. */
+/** The page of a link to set a password. */
 interface NewPasswordPage<Page extends WebPage> {
   readonly path: string
   readonly wordsOf: (page: Page) => { readonly title: string; readonly submit: string }
-  /** What stands there when the link is of no use any more. */
+  /** Shown when the link is invalid or expired. */
   readonly deadLink: (page: Page) => Html
-  /** Said when the password is set. */
+  /** Shown when the password is set. */
   readonly notice: string
 }
 
-/** Shows the form for a new password that a link leads to, and takes it: all sessions end, and one is signed in. */
+/** Shows the form for a new password and handles it: all sessions end, and the user is signed in. */
 export function newPasswordPage<Page extends WebPage>(options: NewPasswordPage<Page>) {
   const { path, wordsOf, notice } = options
   const dead = (page: Page) => {

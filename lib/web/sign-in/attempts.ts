@@ -2,22 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { networkOf } from '../../http/client-address.ts'
 import type { FailureCounts } from '../../rate-limits/failure-counts.ts'
 
-/** How often something may fail before it is slowed down and then locked. */
+/** How many failures slow an attempt down, and how many lock it. */
 export interface AttemptLimits {
-  /** From this many failures on, each answer takes twice as long as the last. */
+  /** From this many failures on, each response takes twice as long as the previous one. */
   readonly slowFrom: number
-  /** From this many on, every attempt fails until the time is over. */
+  /** From this many on, every attempt fails until `forgetMs` is over. */
   readonly lockFrom: number
-  /** How long failures are remembered, counted from the first. */
+  /** How long failures are remembered, from the first on. */
   readonly forgetMs: number
 }
 
 interface AttemptsOptions {
   readonly counts: FailureCounts
-  /** The kind of attempt: its names are counted apart from those of other kinds. */
+  /** The kind of attempt: names are counted separately for each kind. */
   readonly kind: string
   readonly limits: AttemptLimits
-  /** Waits; tests bring their own. */
+  /** Waits; tests replace it. */
   readonly wait?: (ms: number) => Promise<unknown>
 }
 
@@ -25,8 +25,8 @@ const slowMsFirst = 250
 const slowMsMax = 4000
 
 /**
- * Limits failures by name (an email, an address). An attempt counts as failed when it begins and is taken back when
- * it succeeds, so that many at once pass no limit.
+ * Limits failures by name (an email, an address). An attempt counts as a failure when it begins, and is subtracted
+ * when it succeeds, so that concurrent attempts cannot exceed the limit.
  */
 export class Attempts {
   readonly #options: AttemptsOptions
@@ -36,36 +36,36 @@ export class Attempts {
   }
 
   /**
-   * Begins an attempt, after a while when there were failures before it. Answers false when it is locked out:
-   * it must fail, whatever it brings.
+   * Begins an attempt, with a delay after earlier failures. Returns false when the name is locked: the attempt must
+   * then fail, even with the right password.
    */
   async begin(name: string): Promise<boolean> {
     const { counts, kind, limits, wait = delay } = this.#options
-    // Once locked, further attempts do not make it longer: the owner of the name must get in some day.
+    // Further attempts do not extend a lock: the owner of the name must be able to sign in eventually.
     const failures = await counts.add(kind, name, limits.forgetMs)
     const steps = Math.min(failures, limits.lockFrom) - 1 - limits.slowFrom
     if (steps >= 0) await wait(Math.min(slowMsFirst * 2 ** steps, slowMsMax))
     return failures <= limits.lockFrom
   }
 
-  /** What failed under a name is forgotten. */
+  /** Forgets all failures of a name. */
   async forget(name: string): Promise<void> {
     await this.#options.counts.forget(this.#options.kind, name)
   }
 
-  /** The attempt has succeeded, which says nothing of the failures before it. */
+  /** The attempt succeeded: subtracts it, but keeps earlier failures. */
   async takeBack(name: string): Promise<void> {
     await this.#options.counts.takeBack(this.#options.kind, name)
   }
 }
 
-/** Attempts to have emails sent: by the address they go to, and by the network they are asked for from. */
+/** Attempts to send emails: by recipient, and by the requesting network. */
 export interface EmailAttempts {
   readonly lettersTo: Attempts
   readonly lettersFrom: Attempts
 }
 
-/** Whether an email may be sent: nobody's mailbox is to be filled from here. */
+/** Whether an email may be sent; protects mailboxes from floods. */
 export async function mayWrite(
   { lettersTo, lettersFrom }: EmailAttempts,
   to: string,
@@ -74,7 +74,7 @@ export async function mayWrite(
   return (await lettersFrom.begin(networkOf(address))) && lettersTo.begin(to)
 }
 
-/** Attempts of several kinds, by their limits; `area` keeps them apart from those of other pages. */
+/** Attempts of several kinds, by their limits; `area` separates them from those of other areas. */
 export function attemptsOf<Kind extends string>(
   counts: FailureCounts,
   area: string,

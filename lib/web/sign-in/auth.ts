@@ -1,4 +1,4 @@
-// Without Kysely, which the store stands in for.
+// The minimal build has no Kysely; the store replaces it.
 import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { UserRows, UserTable } from '../../accounts/user-rows.ts'
@@ -8,7 +8,7 @@ import { hashPassword, verifyPassword, type PasswordCost } from './password-hash
 import { userRowsAdapter } from './user-rows-adapter.ts'
 import type { Clock } from '../../platform/clock.ts'
 
-/** The tables of an area's users and of what they sign in with. */
+/** The tables of an area's users, sessions and credentials. */
 export interface SignInTables {
   readonly users: UserTable
   readonly sessions: UserTable
@@ -17,7 +17,7 @@ export interface SignInTables {
   readonly twoFactors: UserTable
 }
 
-/** Customers, in the account area. */
+/** Customers of the account area. */
 export const customerTables: SignInTables = {
   users: 'users',
   sessions: 'user_sessions',
@@ -26,7 +26,7 @@ export const customerTables: SignInTables = {
   twoFactors: 'user_two_factors',
 }
 
-/** Operators, in their own pages. */
+/** Operators of the operator area. */
 export const operatorTables: SignInTables = {
   users: 'operators',
   sessions: 'operator_sessions',
@@ -37,7 +37,7 @@ export const operatorTables: SignInTables = {
 
 const rowsAtOnce = 500
 
-/** Deletes sessions and letters' tokens whose time is over, a few at a time. Answers how many. */
+/** Deletes expired sessions and email tokens, a few at a time. Returns how many. */
 export async function deleteExpired(users: UserRows, tables: SignInTables, clock: Clock): Promise<number> {
   const isOver = { column: 'expires_at', operator: '<', value: clock.now() } as const
   let count = 0
@@ -49,15 +49,15 @@ export async function deleteExpired(users: UserRows, tables: SignInTables, clock
   return count
 }
 
-/** Who asks: what of a request signing in depends on. */
+/** The parts of a request that signing in depends on. */
 export interface Caller {
-  /** The client's address, as trusted proxies tell it. */
+  /** The client's address, from trusted proxies where they report one. */
   readonly address: string
   readonly cookie: string
   readonly userAgent: string
 }
 
-/** The caller for better-auth. Nothing else of the request reaches it. */
+/** The caller's headers for better-auth. It sees nothing else of the request. */
 export function callerHeaders({ address, cookie, userAgent }: Caller): Headers {
   return new Headers({ cookie, 'user-agent': userAgent, [addressHeader]: address })
 }
@@ -67,16 +67,16 @@ export interface Recipient {
   readonly language: string | undefined
 }
 
-/** Emails that signing up and in needs; each is sent behind the answer. */
+/** Emails for signing up and in; each is sent after the response. */
 export interface SignInLetters {
   confirm(to: Recipient, token: string): void
-  /** Somebody signed up with an address that has a user. */
+  /** For a sign-up with an address that already has a user. */
   alreadySignedUp(to: Recipient): void
   resetPassword(to: Recipient, token: string): void
   passwordChanged(to: Recipient): void
 }
 
-/** What signing in is made of, for an area. */
+/** Options of signing in to an area. */
 export interface AuthOptions {
   readonly cookiePrefix: string
   readonly tables: SignInTables
@@ -86,16 +86,16 @@ export interface AuthOptions {
   /** Shown by authenticator apps. */
   readonly name: string
   readonly letters: SignInLetters
-  /** Called for a user who has set a new password by an email; `isFirst` when that has confirmed the address. */
+  /** Called when a user has set a new password through an email; `isFirst` when this confirmed the address. */
   readonly onPasswordReset: (email: string, isFirst: boolean) => Promise<void>
   readonly passwordCost?: PasswordCost | undefined
   readonly log: Pick<Log, 'debug' | 'error'>
 }
 
-/** Bounds of a password: NIST SP 800-63B asks for length, not for kinds of characters. */
+/** Length limits of a password: NIST SP 800-63B requires length rather than kinds of characters. */
 export const passwordLength = { min: 10, max: 128 }
 
-/** The client's address reaches better-auth under this name, set by us and never by a client. */
+/** The header in which better-auth reads the client's address; the gateway sets it, never a client. */
 const addressHeader = 'x-gateway-client-address'
 
 const day = 24 * 60 * 60
@@ -104,14 +104,14 @@ function recipient(user: { readonly email: string; readonly language?: unknown }
   return { email: user.email, language: typeof user.language === 'string' ? user.language : undefined }
 }
 
-/** Ends what else was sent or begun to get in: with a new password, links of before must open nothing. */
+/** Invalidates a user's pending links and sign-ins: after a new password, earlier links must not work. */
 export async function endLinks(users: UserRows, tables: SignInTables, userId: string): Promise<void> {
   await users.delete(tables.verifications, [{ column: 'value', operator: '=', value: userId }])
 }
 
 /**
- * Users, passwords, sessions and second factors by better-auth, asked by our own pages: none of its routes is
- * served.
+ * Users, passwords, sessions and second factors through better-auth, called by the gateway's pages: none of its own
+ * routes is served.
  */
 export function createAuth(options: AuthOptions) {
   const { cookiePrefix, tables, users, publicUrl, secret, name, letters, onPasswordReset, log } = options
@@ -140,7 +140,7 @@ export function createAuth(options: AuthOptions) {
       sendResetPassword: async ({ user, token }) => letters.resetPassword(recipient(user), token),
       onExistingUserSignUp: async ({ user }) => letters.alreadySignedUp(recipient(user)),
       async onPasswordReset({ user }) {
-        // Whoever followed the link has shown that the address is theirs.
+        // Following the link proves ownership of the address.
         await users.update(tables.users, [{ column: 'id', operator: '=', value: user.id }], {
           set: { email_verified: 1 },
         })
@@ -169,5 +169,5 @@ export function createAuth(options: AuthOptions) {
   })
 }
 
-/** Better-auth as it is set up here. */
+/** Better-auth as configured here. */
 export type Auth = ReturnType<typeof createAuth>

@@ -8,19 +8,19 @@ import { callerHeaders, type Auth, type Caller } from './auth.ts'
 import { consentsOfSignUp } from './user-rows-adapter.ts'
 import { verifyJWT } from 'better-auth/crypto'
 
-/** The password is right; `cookies` are `set-cookie` values for the answer. */
+/** The password is right; `cookies` are `set-cookie` values for the response. */
 export interface RightPassword {
-  /** Whether a code is still to be shown. */
+  /** Whether a code is required next. */
   readonly kind: 'signed-in' | 'code-needed'
   readonly cookies: readonly string[]
 }
 
-/** How a sign-in ended. */
+/** The result of a sign-in. */
 type SignInResult =
   | RightPassword
-  /** The password is right, the email was never confirmed. */
+  /** The password is right, but the email was never confirmed. */
   | { readonly kind: 'unconfirmed' }
-  /** Wrong, or locked out: which of the two is not said. */
+  /** A wrong password or a lock; the two are not distinguished. */
   | { readonly kind: 'refused' }
 
 interface NewUser {
@@ -31,7 +31,7 @@ interface NewUser {
 }
 
 interface IdentityOptions {
-  /** Told of an address right after it was confirmed. */
+  /** Called with an address directly after its confirmation. */
   readonly onConfirmed: (email: string) => Promise<void>
   readonly auth: Auth
   readonly users: Pick<UserRows, 'count'>
@@ -43,16 +43,16 @@ interface IdentityOptions {
   } & EmailAttempts
 }
 
-/** What no email had in it may be what a store cannot even be asked for. */
+/** A token of another form was never in an email, and the store may reject it as a value. */
 const resetToken = /^[0-9a-z]+$/i
 
-/** The code of an error that better-auth answers with; anything else is thrown on. */
+/** The error code of better-auth; any other error is rethrown. */
 export function refusalCode(error: unknown): string {
   if (error instanceof APIError) return error.body?.code ?? String(error.status)
   throw error
 }
 
-/** The cookies that a call sets; undefined where the password that it was made with is wrong. */
+/** The cookies that a call sets; undefined where its password is wrong. */
 export async function cookiesUnlessWrong(
   call: Promise<{ readonly headers: Headers }>,
 ): Promise<readonly string[] | undefined> {
@@ -64,13 +64,13 @@ export async function cookiesUnlessWrong(
   }
 }
 
-/** The email that a link to confirm was made for; undefined when it is forged or too old. */
+/** The email that a confirmation link was made for; undefined when the link is forged or expired. */
 async function confirmedEmail(token: string, secret: string): Promise<string | undefined> {
   const claims = await verifyJWT<{ readonly email?: unknown }>(token, secret)
   return typeof claims?.email === 'string' ? claims.email : undefined
 }
 
-/** Who somebody is: signing up, confirming, signing in, and a password that was forgotten. */
+/** Signing up, confirming an email, signing in, and resetting a password. */
 export class Identity {
   readonly #auth: Auth
   readonly #users: IdentityOptions['users']
@@ -86,8 +86,8 @@ export class Identity {
   }
 
   /**
-   * Makes a user with an account, and sends a letter to confirm. Where there is one by this email, its owner
-   * gets another letter and nothing else happens. Answers false when too many letters were asked for.
+   * Creates a user with an account, and sends a confirmation email. If the email already has a user, its owner gets
+   * another email and nothing else happens. Returns false when too many emails were requested.
    */
   async signUp(user: NewUser, caller: Caller): Promise<boolean> {
     const { email, password, language, consents } = user
@@ -101,7 +101,7 @@ export class Identity {
       )
     } catch (error) {
       if (refusalCode(error) !== 'FAILED_TO_CREATE_USER') throw error
-      // Two sign-ups at once with one address: the other one made it, and its letter is on the way.
+      // Two concurrent sign-ups with one address: the other one created the user and sends the email.
       const isMade = await this.#users.count('users', [{ column: 'email', operator: '=', value: email }])
       if (isMade === 0) throw new LedgerUnavailableError('a user could not be written', { cause: error })
     }
@@ -110,11 +110,11 @@ export class Identity {
 
   async signIn(email: string, password: string, caller: Caller): Promise<SignInResult> {
     const mayByAddress = await this.#attempts.byAddress.begin(networkOf(caller.address))
-    // Who is locked out here must not go on to lock others out.
-    // A stranger's failures lock the stranger's network out, and slow down everybody's attempts for this email.
+    // A network that is locked for an address must not add failures that lock out others.
+    // Failures of other networks lock those networks, and slow down all attempts for this email.
     const mayHere = mayByAddress && (await this.#attempts.byEmail.begin(nameHere(email, caller)))
     const mayByEmail = mayHere && (await this.#attempts.byEmailAnywhere.begin(email))
-    // A right password must not be told from a wrong one while the door is locked.
+    // During a lock, right and wrong passwords must be indistinguishable.
     if (!mayByEmail) return { kind: 'refused' }
     const result = await this.#enter(email, password, caller)
     if (result.kind !== 'refused') await this.#succeed(email, caller)
@@ -139,8 +139,8 @@ export class Identity {
   }
 
   /**
-   * Confirms the email of a letter's link and signs in. It takes the password too: otherwise whoever signs up
-   * with another's address would only need that other to follow a link. Undefined: the link is of no use.
+   * Confirms the email of a link and signs in. The password is required too: otherwise an attacker could sign up with
+   * another person's address and only need that person to follow the link. Undefined: the link is invalid.
    */
   async confirm(token: string, password: string, caller: Caller): Promise<SignInResult | undefined> {
     const email = await confirmedEmail(token, (await this.#auth.$context).secret)
@@ -152,28 +152,28 @@ export class Identity {
     return this.signIn(email, password, caller)
   }
 
-  /** Sends the letter to confirm once more, where there is something to confirm. */
+  /** Sends the confirmation email again, if the address is still unconfirmed. */
   async resendConfirmation(email: string, caller: Caller): Promise<void> {
     if (!(await mayWrite(this.#attempts, email, caller))) return
     await this.#auth.api.sendVerificationEmail({ body: { email } })
   }
 
-  /** Sends a letter to set a new password, where there is such a user; which is not said. */
+  /** Sends an email to set a new password if the user exists, without revealing whether one does. */
   async forgotPassword(email: string, caller: Caller): Promise<void> {
-    // Counted apart: signing up with another's address must not use up the emails that let its owner in.
+    // Counted separately: sign-ups with another person's address must not use up that person's reset emails.
     if (!(await mayWrite(this.#attempts, `${email} reset`, caller))) return
     await this.#auth.api.requestPasswordReset({ body: { email } })
   }
 
-  /** Whether the link of such an email is good still, so that nobody types a password for nothing. */
+  /** Whether a reset link is still valid, checked before the user types a password. */
   async isResetLink(token: string): Promise<boolean> {
     const found = await this.#resetOf(token)
     return found !== null && found.expiresAt.getTime() > systemClock.now()
   }
 
   /**
-   * Sets a new password, ends all sessions and signs in: whoever has opened the email need not wait out what others
-   * of the same network have tried. Undefined: the link is of no use.
+   * Sets a new password, ends all sessions and signs in: a user who opened the email is not delayed by failed
+   * attempts from the same network. Undefined: the link is invalid.
    */
   async resetPassword(token: string, newPassword: string, caller: Caller): Promise<SignInResult | undefined> {
     const email = await this.#emailOfReset(token)
@@ -202,9 +202,9 @@ export class Identity {
 
   async #succeed(email: string, caller: Caller): Promise<void> {
     await this.#attempts.byEmail.forget(nameHere(email, caller))
-    // What strangers tried goes on to count.
+    // Failures of other networks continue to count.
     await this.#attempts.byEmailAnywhere.takeBack(email)
-    // Who guesses others' passwords may well have one account of their own.
+    // Only this attempt is subtracted: an attacker may have an account too.
     await this.#attempts.byAddress.takeBack(networkOf(caller.address))
   }
 }

@@ -9,18 +9,20 @@ import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
 
 interface SignInOptions extends Omit<AuthOptions, 'onPasswordReset' | 'secret'> {
-  /** Of the settings; absent: one of the store's. */
+  /** From the settings; absent: one generated in the store. */
   readonly secret: string | undefined
   /** Called with the address of a user who has just confirmed it. */
   readonly onConfirmed: (email: string) => Promise<void>
-  /** Counts what fails, for all processes of this area. */
+  /** Counts failures across all processes of this area. */
   readonly failures: FailureCounts
   readonly clock: Clock
   readonly log: Log
 }
 
 const minute = 60_000
-/** Ten wrong passwords of a network lock it out of a user for a quarter of an hour; an address may belong to an office. */
+/**
+ * Ten wrong passwords lock a network out of a user for a quarter of an hour; a whole office may share one address.
+ */
 const limits = {
   byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
   byEmailAnywhere: { slowFrom: 20, lockFrom: 1000, forgetMs: 15 * minute },
@@ -28,11 +30,11 @@ const limits = {
   lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
   ownPassword: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
-  // How long a code of an app may be right: half a minute of its own, and the ones around it, with some to spare.
+  // How long a code can be valid: its own half minute and the adjacent ones, with a margin.
   usedCode: { slowFrom: Infinity, lockFrom: 1, forgetMs: 2 * minute },
 }
 
-/** How the users of an area sign in: what of a `WebSite` depends on it. */
+/** Opens signing in for an area: the members of `WebSite` that depend on it. */
 export async function openSignIn(options: SignInOptions) {
   const { users, tables, onConfirmed, failures, cookiePrefix, name, publicUrl, clock, log } = options
   const secret =

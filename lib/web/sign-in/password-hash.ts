@@ -1,20 +1,20 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 
-/** What scrypt works with, by its own names. */
+/** Parameters of scrypt, by its own names. */
 export interface PasswordCost {
   readonly N: number
   readonly r: number
   readonly p: number
 }
 
-/** 16 MiB and five rounds: what OWASP asks of scrypt at least, for a tenth of a second of one core. */
+/** 16 MiB and five rounds: OWASP's minimum for scrypt, a tenth of a second on one core. */
 const costDefault: PasswordCost = { N: 2 ** 14, r: 8, p: 5 }
 const hashBytes = 32
 const saltBytes = 16
 const form = /^scrypt\$(\d{1,8})\$(\d{1,3})\$(\d{1,3})\$([\w-]{22})\$([\w-]{43})$/
 
-/** So many at once: the threads are everybody's, and the gateway's own work must not wait behind strangers. */
+/** Concurrent hashes: the thread pool is shared, and the gateway's own work must not wait for strangers' sign-ins. */
 const runningMax = 2
 const waitingMax = 200
 
@@ -31,14 +31,14 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } finally {
     const next = waiting.shift()
-    // Who waited takes over the place.
+    // The next waiting call takes over the slot.
     if (next === undefined) running -= 1
     else next()
   }
 }
 
 function derive(password: string, salt: Buffer, options: PasswordCost): Promise<Buffer> {
-  // The same password typed on two systems may be composed differently (RFC 8265).
+  // The same password may be composed differently on two systems (RFC 8265).
   const text = password.normalize('NFKC')
   const maxmem = 256 * options.N * options.r + 2 ** 20
   return new Promise((resolve, reject) => {
@@ -48,14 +48,14 @@ function derive(password: string, salt: Buffer, options: PasswordCost): Promise<
   })
 }
 
-/** What is stored of a password: its hash with a salt of its own and what it was made with. */
+/** The stored form of a password: its hash with a random salt and the parameters. */
 export async function hashPassword(password: string, cost: PasswordCost = costDefault): Promise<string> {
   const salt = randomBytes(saltBytes)
   const key = await inTurn(() => derive(password, salt, cost))
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')
 }
 
-/** Whether a password is the one of a hash; what is no hash is nobody's. */
+/** Whether a password matches a hash; a malformed hash matches none. */
 export async function verifyPassword({
   hash,
   password,

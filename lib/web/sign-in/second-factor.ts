@@ -2,20 +2,20 @@ import type { Attempts } from './attempts.ts'
 import { callerHeaders, type Auth, type Caller } from './auth.ts'
 import { cookiesUnlessWrong, refusalCode } from './identity.ts'
 
-/** What an authenticator app is told, and codes for the day it is lost; both are shown once. */
+/** The secret for an authenticator app, and backup codes; both are shown once. */
 export interface FactorSetup {
   /** `otpauth://totp/...` */
   readonly uri: string
-  /** The secret in that address, to be typed. */
+  /** The secret in that URI, for typing. */
   readonly secret: string
   readonly backupCodes: readonly string[]
 }
 
-/** How the second step of signing in ended. */
+/** The result of the second step of signing in. */
 type CodeResult =
   | { readonly kind: 'signed-in'; readonly cookies: readonly string[] }
   | { readonly kind: 'wrong' }
-  /** Too late, too many attempts, or a code that was used before: the password is asked for again. */
+  /** Too late, too many attempts, or a code used before: the user must sign in again. */
   | { readonly kind: 'over' }
 
 const wrongCodes: ReadonlySet<string> = new Set(['INVALID_CODE', 'INVALID_BACKUP_CODE', 'INVALID_PASSWORD'])
@@ -30,7 +30,7 @@ export class SecondFactor {
     this.#usedCodes = usedCodes
   }
 
-  /** Shows the code of an app, or one of the backup codes, which then is used up. */
+  /** Signs in with a code of the app, or with a backup code, which is used up. */
   async signIn(caller: Caller, code: string): Promise<CodeResult> {
     const call = { body: { code }, headers: callerHeaders(caller), returnHeaders: true } as const
     const isOfApp = /^\d{6}$/.test(code)
@@ -39,7 +39,7 @@ export class SecondFactor {
         ? await this.#auth.api.verifyTOTP(call)
         : await this.#auth.api.verifyBackupCode(call)
       const { token = '', user } = response
-      // Who looked over a shoulder must not get in by what was typed there (RFC 6238 5.2).
+      // A code that was observed while it was typed must not work again (RFC 6238 5.2).
       if (isOfApp && !(await this.#usedCodes.begin(`${user.id} ${code}`))) {
         await (await this.#auth.$context).internalAdapter.deleteSession(token)
         return { kind: 'over' }
@@ -51,8 +51,8 @@ export class SecondFactor {
   }
 
   /**
-   * Begins to set it up; undefined when the password is wrong, `on` when another window has switched it on. It is
-   * on only when `confirm` has seen a code.
+   * Begins the setup; undefined when the password is wrong, `on` when it is already on, for instance from another
+   * window. It takes effect only when `confirm` has checked a code.
    */
   async setUp(caller: Caller, password: string): Promise<FactorSetup | 'on' | undefined> {
     try {
@@ -71,7 +71,7 @@ export class SecondFactor {
     }
   }
 
-  /** Switches it on by a first code; undefined when that is wrong. Answers the cookies of a new session. */
+  /** Switches it on with a first code; undefined when the code is wrong. Returns the cookies of a new session. */
   async confirm(caller: Caller, code: string): Promise<readonly string[] | undefined> {
     try {
       const { headers, response } = await this.#auth.api.verifyTOTP({
@@ -79,7 +79,7 @@ export class SecondFactor {
         headers: callerHeaders(caller),
         returnHeaders: true,
       })
-      // Nobody signs in by what was typed here, either.
+      // The code typed here must not work for signing in either.
       await this.#usedCodes.begin(`${response.user.id} ${code}`)
       return headers.getSetCookie()
     } catch (error) {
@@ -88,7 +88,7 @@ export class SecondFactor {
     }
   }
 
-  /** Makes new backup codes; undefined when the password is wrong, `off` when there is nothing to make them for. */
+  /** Creates new backup codes; undefined when the password is wrong, `off` when the second factor is off. */
   async newBackupCodes(caller: Caller, password: string): Promise<readonly string[] | 'off' | undefined> {
     try {
       const { backupCodes } = await this.#auth.api.generateBackupCodes({

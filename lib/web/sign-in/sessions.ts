@@ -9,21 +9,21 @@ export interface SignedInUser {
   readonly name: string
   readonly isEmailConfirmed: boolean
   readonly hasTwoFactor: boolean
-  /** The language of their settings, when they chose one. */
+  /** The language of the user's settings, if chosen. */
   readonly language: string | undefined
 }
 
 /** The session of a request. */
 export interface OpenSession {
   readonly id: string
-  /** Known to the user's browser and to nobody else; never shown. */
+  /** Known only to the user's browser; never shown. */
   readonly token: string
   readonly user: SignedInUser
-  /** To be set by the answer, when the session was prolonged. */
+  /** Cookies to set in the response when the session was extended. */
   readonly cookies: readonly string[]
 }
 
-/** A session as its user sees it in a list. Times in milliseconds since the epoch. */
+/** A session in the user's list. Times in milliseconds since the epoch. */
 export interface ListedSession {
   readonly id: string
   readonly address: string
@@ -37,7 +37,7 @@ interface SessionsOptions {
   readonly tables: SignInTables
 }
 
-/** Sessions of users, and the password that opens them. */
+/** Users' sessions, and checks of passwords within them. */
 export class Sessions {
   readonly #auth: Auth
   readonly #users: SessionsOptions['users']
@@ -73,13 +73,13 @@ export class Sessions {
     try {
       return await this.#auth.api.getSession({ headers: callerHeaders(caller), returnHeaders: true })
     } catch (cause) {
-      // Better-auth keeps to itself what the store said.
+      // Better-auth hides the store's error.
       if (refusalCode(cause) !== 'FAILED_TO_GET_SESSION') throw cause
       throw new LedgerUnavailableError('sessions cannot be read', { cause })
     }
   }
 
-  /** Ends the caller's session; answers the cookies that forget it. */
+  /** Ends the caller's session; returns the cookies that clear it. */
   async end(caller: Caller): Promise<readonly string[]> {
     const { headers } = await this.#auth.api.signOut({ headers: callerHeaders(caller), returnHeaders: true })
     return headers.getSetCookie()
@@ -98,7 +98,7 @@ export class Sessions {
       .toSorted((one, other) => other.signedInAt - one.signedInAt)
   }
 
-  /** Ends one session of the caller's user; another user's id does nothing. */
+  /** Ends one session of the caller's user; ids of other users' sessions have no effect. */
   async endOne(caller: Caller, id: string): Promise<void> {
     const headers = callerHeaders(caller)
     const sessions = await this.#auth.api.listSessions({ headers })
@@ -110,7 +110,7 @@ export class Sessions {
     await this.#auth.api.revokeOtherSessions({ headers: callerHeaders(caller) })
   }
 
-  /** Ends sessions of a user by their ids, or all of them. */
+  /** Ends sessions of a user by id, or all of them. */
   async endOf(userId: string, ids?: readonly string[]): Promise<void> {
     await this.#users.delete(this.#tables.sessions, [
       { column: 'user_id', operator: '=', value: userId },
@@ -118,7 +118,7 @@ export class Sessions {
     ])
   }
 
-  /** Whether a password is the one of the caller's user. */
+  /** Whether a password is that of the caller's user. */
   async isPassword(caller: Caller, password: string): Promise<boolean> {
     try {
       await this.#auth.api.verifyPassword({ body: { password }, headers: callerHeaders(caller) })
@@ -129,7 +129,7 @@ export class Sessions {
     }
   }
 
-  /** Changes the password and ends every session but a new one; undefined when the current one is wrong. */
+  /** Changes the password and ends every session but a new one; undefined when the current password is wrong. */
   async changePassword(
     caller: Caller,
     currentPassword: string,

@@ -9,7 +9,7 @@ import type {
   UserTable,
 } from '../../accounts/user-rows.ts'
 
-/** Consents of the sign-up that runs, so that they are written in one transaction with the user. */
+/** Consents of the current sign-up, to be written in one transaction with the user. */
 export const consentsOfSignUp = new AsyncLocalStorage<readonly Consent[]>()
 
 const operators: Readonly<Record<string, RowCondition['operator']>> = {
@@ -40,7 +40,7 @@ function rowOf(data: Readonly<Record<string, unknown>>): UserRow {
   return row
 }
 
-// The library names the type of what it gets; here it is a row of the table it asked for.
+// The library expects its own type; at run time it is a row of the requested table.
 function dataOf(row: UserRow | undefined): Record<string, RowValue> | null {
   if (row === undefined) return null
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [fieldOf(column), value]))
@@ -113,8 +113,8 @@ function adapterOn(users: UserRows): CustomAdapter {
 type IncrementOne = Parameters<NonNullable<CustomAdapter['incrementOne']>>[0]
 
 /**
- * What better-auth keeps, kept by the store: on SQLite by the one writer. A user is made together with an
- * account. Times are numbers in the store and dates to the library.
+ * Stores the data of better-auth through the gateway's store, on SQLite by its single writer. A user is created
+ * together with an account. Times are numbers in the store and dates in the library.
  */
 export function userRowsAdapter(users: UserRows) {
   return createAdapterFactory({

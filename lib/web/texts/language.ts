@@ -1,15 +1,15 @@
 /** Languages by their own names. */
 export const languages = { ru: 'Русский', en: 'English' }
 
-/** A language that pages are written in. */
+/** A language of the pages. */
 export type Language = keyof typeof languages
 
-/** Whether a text names a language that pages are written in. */
+/** Whether a text is a language of the pages. */
 function isLanguage(text: string | undefined): text is Language {
   return text !== undefined && Object.hasOwn(languages, text)
 }
 
-/** The first wish that can be met: of the settings, the cookie, the browser; else Russian. */
+/** The first supported choice of the settings, the cookie and the browser; else Russian. */
 export function chooseLanguage(
   setting: string | undefined,
   cookie?: string,

@@ -1,5 +1,5 @@
 const ru = {
-  /** What stands around every page. */
+  /** The frame of every page. */
   shell: {
     skip: 'К содержанию',
     navigation: 'Разделы',
@@ -15,7 +15,7 @@ const ru = {
     copied: 'Скопировано',
     opensApp: 'Открыть в приложении',
   },
-  /** Names of fields, and hints under them. */
+  /** Names of fields, and hints below them. */
   fields: {
     name: 'Имя',
     newEmail: 'Новая почта',
@@ -26,7 +26,7 @@ const ru = {
     passwordHint: 'Не короче 10 знаков. Лучше длинная фраза, чем сложное слово.',
     code: 'Код',
   },
-  /** What is wrong with a field. */
+  /** Errors of fields. */
   fieldErrors: {
     required: 'Заполните это поле.',
     invalid: 'Проверьте это поле.',
@@ -59,7 +59,7 @@ const ru = {
     offerMissing: 'Без согласия с офертой продолжить нельзя.',
     personalDataMissing: 'Без согласия на обработку персональных данных продолжить нельзя.',
   },
-  /** Pages shown when something went wrong. */
+  /** Failure pages. */
   failures: {
     summary: 'Проверьте отмеченные поля',
     notFound: { title: 'Страница не найдена', text: 'Такой страницы нет, или ссылка устарела.' },
@@ -79,7 +79,7 @@ const ru = {
     },
     home: 'На главную',
   },
-  /** What was done, said once on the next page. */
+  /** Confirmations, shown once on the next page. */
   notices: {
     'signed-out': 'Вы вышли.',
     'password-changed': 'Пароль изменён, остальные сеансы завершены.',
@@ -272,12 +272,12 @@ const en: typeof ru = {
   },
 }
 
-/** What every area says in each language. An area's own catalogue has it, and more. */
+/** Texts that every area has, by language. An area's own texts include them. */
 export const webTexts = { ru, en }
 
 type Words = typeof ru
 
-/** The catalogue of an area, as far as every area has it. */
+/** The part of an area's texts that all areas share. */
 export interface WebTexts extends Words {
   readonly failures: Words['failures'] & { readonly denied: Words['failures']['notFound'] }
 }

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** A file that pages load, under a name that changes with what is in it. */
+/** A file that pages load; its name changes with its content. */
 export interface Asset {
   readonly path: string
   readonly type: string
   readonly body: string
 }
 
-/** All the script there is. Without it every page works; buttons that need it stay hidden. */
+/** The complete script. Every page works without it; buttons that need it stay hidden. */
 const script = `'use strict'
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.hidden = false
@@ -41,7 +41,7 @@ for (const part of document.querySelectorAll('[data-refresh]')) {
       }
       if (state === 'succeeded' || state === 'canceled') return
     } catch {
-      // The line is out; it is tried again.
+      // Offline; it tries again.
     }
     wait = Math.min(wait * 1.1, 15000)
     setTimeout(look, wait)
@@ -78,7 +78,7 @@ for (const part of document.querySelectorAll('[data-check]')) {
       const response = await fetch(part.dataset.check, { method: 'POST', body, redirect: 'error' })
       if (response.ok && own === asked) show(await response.json())
     } catch {
-      // The line is out; the server checks again when the form is sent.
+      // Offline; the server checks again when the form is sent.
     }
   }
   form.addEventListener('input', event => {
@@ -94,8 +94,8 @@ function asset(name: string, ending: string, type: string, body: string): Asset 
 }
 
 /**
- * The stylesheet and the script of an area's pages.
- * @param ownStyle where the rules of its own are, which follow those of every area
+ * The stylesheet and script of an area's pages.
+ * @param ownStyle the area's own rules, appended to those of all areas
  */
 export function areaAssets(...ownStyle: readonly URL[]): { readonly style: Asset; readonly script: Asset } {
   const files = [new URL('style.css', import.meta.url), ...ownStyle]

@@ -6,20 +6,20 @@ export interface Column<Row> {
   readonly name: Html | string
   readonly cell: (row: Row) => Html | string
   readonly isNumber?: boolean
-  /** Left out on a small screen. */
+  /** Hidden on a small screen. */
   readonly isWide?: boolean
-  /** Names the row. */
+  /** The header cell of its row. */
   readonly isHead?: boolean
 }
 
 interface TableOptions {
-  /** What a screen reader calls it. */
+  /** The name for screen readers. */
   readonly label: string
-  /** Shown where there are no rows. */
+  /** Shown when there are no rows. */
   readonly empty: Html | string
 }
 
-/** Rows under named columns; on a small screen it can be scrolled sideways. */
+/** A table with column headers; on a small screen it scrolls sideways. */
 export function dataTable<Row>(
   { label, empty }: TableOptions,
   columns: readonly Column<NoInfer<Row>>[],
@@ -47,7 +47,10 @@ export function dataTable<Row>(
   </div>`
 }
 
-/** Rows under named columns; each is a card on a phone, so that roles say what the style takes away there. */
+/**
+ * A table with column headers; on a phone each row is displayed as a card. Explicit roles restore the table semantics
+ * that the style removes there.
+ */
 export function cardTable(
   label: string,
   className: string,
@@ -70,7 +73,7 @@ export function cardTable(
   </div>`
 }
 
-/** An amount that is to be seen at once: of several beside each other, or the main one. */
+/** A highlighted amount: one of several side by side, or the main one. */
 export function figure(label: string, value: string, { isMain = false, note = '' } = {}): Html {
   return html`<div class="figure ${isMain ? 'main' : ''}">
     <dt>${label}</dt>
@@ -79,7 +82,7 @@ export function figure(label: string, value: string, { isMain = false, note = ''
   </div>`
 }
 
-/** A line of a list: what it is, when and how, and its amount or what can be done. */
+/** An item of a list: its name, details, and an amount or an action. */
 interface Entry {
   readonly name: Html | string
   readonly note: string
@@ -99,7 +102,7 @@ export function entryList(entries: readonly Entry[]): Html {
   </ul>`
 }
 
-/** Names with their values, side by side; what is null is not there. */
+/** Names with their values, side by side; null values are omitted. */
 export function facts(
   all: readonly (readonly [name: string, value: Html | string | null])[],
   className = 'facts',

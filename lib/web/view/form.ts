@@ -1,24 +1,24 @@
 import { html } from 'hono/html'
 import type { Html, WebPage } from '../web-page.ts'
 
-/** What is wrong, by the name of the field, in the user's language. */
+/** Errors by field name, in the user's language. */
 type FieldErrors = Readonly<Record<string, string>>
 
-/** A form as it was sent: what was typed, and what is wrong with it. */
+/** A submitted form: the typed values, and their errors. */
 export interface FormState {
   readonly typed: Readonly<Record<string, string>>
   readonly errors: FieldErrors
 }
 
-/** A form that nobody has filled in yet. */
+/** An empty form. */
 export const emptyForm: FormState = { typed: {}, errors: {} }
 
-/** A form that has in a field what the address of its page says. */
+/** A form with one field prefilled from the page's query. */
 export function askedForm({ context }: WebPage, name: string): FormState {
   return { typed: { [name]: context.req.query(name) ?? '' }, errors: {} }
 }
 
-/** A form that is posted, with the token that says it is ours. */
+/** A POST form with its token. */
 export function form(
   page: WebPage,
   action: string,
@@ -35,11 +35,11 @@ interface ControlOptions {
   readonly name: string
   readonly label: string
   readonly hint?: string
-  /** Beside its name, where two forms of a page have a field of the same name. */
+  /** The element's id, where two forms of a page have a field of the same name. */
   readonly id?: string
 }
 
-/** What a screen reader is told of a control, and that its value is wrong. */
+/** Attributes for screen readers: the hint and the error of a control. */
 function described({ errors }: FormState, { name, hint, id = name }: ControlOptions): Html {
   const error = errors[name]
   const ids = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
@@ -47,7 +47,7 @@ function described({ errors }: FormState, { name, hint, id = name }: ControlOpti
   aria-describedby="${ids.join(' ').trim()}"`
 }
 
-/** A control with its label, its hint and what is wrong with it. */
+/** A control with its label, hint and error. */
 function labelled(
   { errors }: FormState,
   { name, label, hint, id = name }: ControlOptions,
@@ -66,11 +66,11 @@ interface FieldOptions extends ControlOptions {
   readonly autocomplete?: string
   readonly inputmode?: 'numeric' | 'decimal'
   readonly isOptional?: boolean
-  /** The id of a datalist with what is often typed. */
+  /** The id of a datalist with suggestions. */
   readonly list?: string
 }
 
-/** A labelled field with its hint and error. What was typed is kept, except passwords. */
+/** A labelled field with its hint and error. Typed values are kept, except passwords. */
 export function field(state: FormState, options: FieldOptions): Html {
   const {
     name,
@@ -98,7 +98,7 @@ export function field(state: FormState, options: FieldOptions): Html {
   )
 }
 
-/** A field for the password that there is, or for a new one. */
+/** A field for the current password, or for a new one. */
 export function passwordField(
   { texts: { fields } }: WebPage,
   state: FormState,
@@ -112,7 +112,7 @@ export function passwordField(
   return field(state, { name, label, type: 'password', ...kind, ...more })
 }
 
-/** What a form sends without anybody typing it. */
+/** A hidden field. */
 export function hidden({ typed }: Pick<FormState, 'typed'>, name: string): Html {
   return html`<input type="hidden" name="${name}" value="${typed[name] ?? ''}" />`
 }
@@ -122,12 +122,12 @@ export function emailField({ texts: { fields } }: WebPage, state: FormState): Ht
   return field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })
 }
 
-/** What is wrong with a field, where its `aria-describedby` points: `<id>-error`. */
+/** The error of a field, with the id `<id>-error` for its `aria-describedby`. */
 export function problem(id: string, error: string | undefined): Html {
   return error === undefined ? html`` : html`<span class="problem" id="${id}-error">${error}</span>`
 }
 
-/** A box to tick, never ticked beforehand. The label may hold links. */
+/** A checkbox, never checked by default. The label may contain links. */
 export function checkbox(
   state: FormState,
   { name, label }: { readonly name: string; readonly label: Html | string },
@@ -150,7 +150,9 @@ export function checkbox(
   </div>`
 }
 
-/** Says above a form that something is wrong with it, and leads to the first such field; ids of fields may begin with something. */
+/**
+ * A summary above a form with errors, linking to the first such field; `idPrefix` is the prefix of the fields' ids.
+ */
 export function formProblems(page: WebPage, { errors }: FormState, idPrefix = ''): Html {
   const [first] = Object.keys(errors)
   if (first === undefined) return html``
@@ -159,7 +161,7 @@ export function formProblems(page: WebPage, { errors }: FormState, idPrefix = ''
   </p>`
 }
 
-/** A page's path without what was said on it once. */
+/** A page's path without its one-time notice. */
 export function pathWithoutNotice(path: string): string {
   const [pathname = '', search = ''] = path.split('?')
   const parameters = new URLSearchParams(search)
@@ -167,12 +169,12 @@ export function pathWithoutNotice(path: string): string {
   return parameters.size === 0 ? pathname : `${pathname}?${parameters.toString()}`
 }
 
-/** Why something was not done; undefined: nothing was refused. */
+/** Why a form was rejected; empty when it was not. */
 export function refusal(text: string | undefined): Html {
   return text === undefined ? html`` : html`<p class="notice bad" role="alert">${text}</p>`
 }
 
-/** Says what was done on the page before, by `?notice=`; an unknown word says nothing. */
+/** Confirms the previous action, named by `?notice=`; an unknown name shows nothing. */
 export function notice(page: WebPage): Html {
   const word = new URLSearchParams(page.path.split('?')[1]).get('notice')
   const { notices } = page.texts
@@ -182,21 +184,21 @@ export function notice(page: WebPage): Html {
 
 interface ButtonForm {
   readonly action: string
-  /** Sent with it. */
+  /** Hidden values to send. */
   readonly fields?: Readonly<Record<string, string>>
   readonly label: string
-  /** What a screen reader says, where several buttons of a page have the same label. */
+  /** The name for screen readers, where several buttons of a page have the same label. */
   readonly spoken?: string
   readonly className?: '' | 'plain' | 'link' | 'danger'
 }
 
-/** A field of several lines, which may stay empty. */
+/** An optional field of several lines. */
 export function textArea(state: FormState, options: ControlOptions): Html {
   const { name, id = name } = options
   return labelled(
     state,
     options,
-    // A line end right after the tag is dropped by browsers, so one stands there for what was typed.
+    // Browsers drop a line end directly after the tag, so one is added to protect the typed text.
     html`<textarea
       id="${id}"
       name="${name}"
@@ -210,12 +212,12 @@ ${state.typed[name] ?? ''}</textarea>`,
   )
 }
 
-/** What can be chosen, by its value. */
+/** The options, by value. */
 interface ChoiceOptions extends ControlOptions {
   readonly options: Readonly<Record<string, string>>
 }
 
-/** One of a few options. */
+/** A select with a few options. */
 export function choice(state: FormState, options: ChoiceOptions): Html {
   const { name, id = name } = options
   return labelled(
@@ -232,7 +234,7 @@ export function choice(state: FormState, options: ChoiceOptions): Html {
   )
 }
 
-/** One of two or three options, all of them in sight; the first is chosen unless another was. */
+/** Radio buttons for two or three options; the first is the default. */
 export function radios(state: FormState, { name, label, options }: ChoiceOptions): Html {
   const error = state.errors[name]
   const entries = Object.entries(options)
@@ -260,14 +262,14 @@ export function radios(state: FormState, { name, label, options }: ChoiceOptions
   </fieldset>`
 }
 
-/** Copies the text or value of the element with an id. Without script it stays hidden. */
+/** Copies the text or value of an element. It stays hidden without script. */
 export function copyButton({ texts: { shell } }: WebPage, elementId: string): Html {
   return html`<button type="button" class="plain" hidden data-copy="${elementId}" data-done="${shell.copied}">
     ${shell.copy}
   </button>`
 }
 
-/** A button that changes something. */
+/** A button that submits a form. */
 export function buttonForm(
   page: WebPage,
   { action, fields = {}, label, spoken, className = '' }: ButtonForm,

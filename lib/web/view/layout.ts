@@ -6,9 +6,9 @@ import { form, formProblems, pathWithoutNotice, type FormState } from './form.ts
 interface LayoutOptions {
   /** In the browser's title, before the site's name. */
   readonly title: string
-  /** A page of one form and nothing around it. */
+  /** A page with one form only. */
   readonly isNarrow?: boolean
-  /** More for the head of the page. */
+  /** Additional elements for the head of the page. */
   readonly head?: Html
 }
 
@@ -16,23 +16,23 @@ interface LayoutOptions {
 export interface Section {
   readonly path: string
   readonly label: string
-  /** Pages elsewhere that belong to it. */
+  /** Other pages that belong to it. */
   readonly also?: readonly string[]
 }
 
-/** What stands around the content of an area's page. */
+/** The frame around the content of an area's page. */
 export interface Frame {
-  /** The navigation, in its order. */
+  /** The navigation, in order. */
   readonly sections: readonly Section[]
-  /** Beside the user's email. */
+  /** Shown beside the user's email. */
   readonly who?: Html
-  /** What a visitor who is not signed in is led to, beside signing in. */
+  /** Links for visitors who are not signed in, beside signing in. */
   readonly visitors?: Html
-  /** Items of the list at the foot. */
+  /** Items of the list in the footer. */
   readonly foot?: Html
-  /** Below the form to sign in. */
+  /** Shown below the sign-in form. */
   readonly signInHelp?: Html
-  /** Leads from the page of security to the other settings. */
+  /** Links from the security page to the other settings. */
   readonly settingsTabs?: Html
 }
 
@@ -89,7 +89,7 @@ function appearance(page: WebPage): Html {
   )
 }
 
-/** A whole page around its content, which begins with an `h1` or what stands above it. */
+/** A whole page around its content, which begins with an `h1` or elements above it. */
 export function layout(page: WebPage, { title, isNarrow = false, head }: LayoutOptions, content: Html): Html {
   const { site, texts, language, theme } = page
   const frame = site.frame(page)
@@ -124,11 +124,11 @@ export function layout(page: WebPage, { title, isNarrow = false, head }: LayoutO
 }
 
 interface TitledOptions extends LayoutOptions {
-  /** The page that this one is a part of, above the heading. */
+  /** The parent page, linked above the heading. */
   readonly back?: { readonly path: string; readonly label: string }
 }
 
-/** A whole page whose heading is its title. */
+/** A whole page with its title as heading. */
 export function titledPage(page: WebPage, options: TitledOptions, content: Html): Html {
   const { title, back } = options
   return layout(
@@ -143,12 +143,12 @@ export function titledPage(page: WebPage, options: TitledOptions, content: Html)
 interface Message {
   readonly title: string
   readonly text: Html
-  /** Where to go from there. */
+  /** The link to continue. */
   readonly path: string
   readonly label: string
 }
 
-/** A narrow page that says one thing. */
+/** A narrow page with one message. */
 export function messagePage(page: WebPage, { title, text, path, label }: Message): Html {
   return titledPage(
     page,
@@ -158,7 +158,7 @@ export function messagePage(page: WebPage, { title, text, path, label }: Message
   )
 }
 
-/** A part of a page under its heading. */
+/** A part of a page with its heading. */
 export function card(title: Html | string, content: Html): Html {
   return html`<section class="card">
     <h2>${title}</h2>
@@ -166,7 +166,7 @@ export function card(title: Html | string, content: Html): Html {
   </section>`
 }
 
-/** A card of one form of the settings. */
+/** A card with one form of the settings. */
 export function settingForm(
   page: WebPage,
   {
@@ -179,7 +179,7 @@ export function settingForm(
   return settingCard(title, about, form(page, action, content))
 }
 
-/** What can be set: on the left what it is, on the right how; on a small screen one below the other. */
+/** A setting: its description on the left, its form on the right; stacked on a small screen. */
 export function settingCard(title: Html | string, about: Html | string, content: Html): Html {
   return html`<section class="card setting">
     <div class="stack">
@@ -190,7 +190,7 @@ export function settingCard(title: Html | string, about: Html | string, content:
   </section>`
 }
 
-/** What stands where there is nothing yet, and what can be done about it. */
+/** A placeholder for an empty list, with a possible action. */
 export function emptyCard(title: string, hint: string, action: Html | string): Html {
   return html`<section class="card empty">
     <h2>${title}</h2>
@@ -207,7 +207,7 @@ interface FormPageOptions {
   readonly below?: Html
 }
 
-/** A narrow page of one form, with what is wrong in it. */
+/** A narrow page with one form and its errors. */
 export function formPage(page: WebPage, options: FormPageOptions, fields: Html): Html {
   const { title, action, state, above, below } = options
   return titledPage(

@@ -18,7 +18,7 @@ const passwordSchema = z.object({
 const ownPasswordSchema = z.object({ password: fieldSchemas.password })
 const codeSchema = z.object({ code: fieldSchemas.code, setup: hiddenField(4000) })
 
-/** What the page has shown, so that it is shown again when the code was wrong. Only its own reader sends it. */
+/** What the page showed, so that it can be shown again after a wrong code. Only the user's own browser sends it. */
 const setupSchema = z.object({
   uri: z.string().regex(/^otpauth:\/\/totp\/[!-~]+$/),
   secret: z.string().regex(/^[A-Z2-7]{16,128}$/),
@@ -90,14 +90,14 @@ function setUpView(page: SignedInPage, setup: FactorSetup | undefined, state: Fo
   )
 }
 
-/** Shows the page once more, with what was wrong with one of its forms. */
+/** Shows the page again with the errors of one of its forms. */
 async function refuse(page: SignedInPage, forms: SecurityForms): Promise<PageResponse> {
   return page.context.html(await showSecurity(page, forms), 422)
 }
 
 /**
- * Does what a password that is asked for again allows; undefined when it is wrong. Too many wrong ones lock it for a
- * while.
+ * Performs an action that needs the password again; undefined when the password is wrong. Too many wrong ones lock it
+ * for a while.
  */
 async function byPassword<T>({ site, session }: SignedInPage, act: () => Promise<T | undefined>) {
   const { passwordAttempts } = site
@@ -106,7 +106,7 @@ async function byPassword<T>({ site, session }: SignedInPage, act: () => Promise
   return done
 }
 
-/** Whether a password that was asked for again is the user's. */
+/** Whether the entered password is the user's. */
 export async function isOwnPassword(page: SignedInPage, password: string): Promise<boolean> {
   const isRight = await byPassword(page, async () =>
     (await page.site.sessions.isPassword(page.caller, password)) ? true : undefined,
@@ -114,7 +114,7 @@ export async function isOwnPassword(page: SignedInPage, password: string): Promi
   return isRight === true
 }
 
-/** Changes the password; every other session ends, and this one goes on under a new token. */
+/** Changes the password; all other sessions end, and this one continues under a new token. */
 async function submitPassword(page: SignedInPage): Promise<PageResponse> {
   const { site, session, caller, language } = page
   const sent = await readForm(page, passwordSchema)
@@ -132,23 +132,23 @@ async function submitPassword(page: SignedInPage): Promise<PageResponse> {
   return seeOther(page, '/security?notice=password-changed', cookies)
 }
 
-/** Ends one of the user's own sessions; the id of another's does nothing. */
+/** Ends one of the user's own sessions; ids of other users' sessions have no effect. */
 async function submitEndSession(page: SignedInPage): Promise<PageResponse> {
   const sent = await readForm(page, z.object({ id: z.string().max(100) }))
   if (sent.isValid) await page.site.sessions.endOne(page.caller, sent.value.id)
   return seeOther(page, '/security?notice=session-ended')
 }
 
-/** Ends all of the user's sessions but this one. */
+/** Ends all of the user's sessions except this one. */
 async function submitEndOtherSessions(page: SignedInPage): Promise<PageResponse> {
   await page.site.sessions.endOthers(page.caller)
   return seeOther(page, '/security?notice=sessions-ended')
 }
 
-/** Answers a request for a page of somebody who is signed in. */
+/** Handles a request for a page of a signed-in user. */
 export type ShowSignedIn = (page: SignedInPage) => PageResponse | Promise<PageResponse>
 
-/** Takes a form that asks for the password alone, and does something with it that answers undefined when it is wrong. */
+/** Handles a form with only a password, and runs an action that returns undefined when it is wrong. */
 function withPassword<T>(
   form: 'twoFactor' | 'backupCodes',
   act: (page: SignedInPage, password: string) => Promise<T | undefined>,
@@ -164,7 +164,7 @@ function withPassword<T>(
   }
 }
 
-/** Takes the password and shows the secret and the backup codes, once. */
+/** Checks the password and shows the secret and the backup codes, once. */
 const submitTwoFactor = withPassword(
   'twoFactor',
   ({ site, caller }, password) => site.secondFactor.setUp(caller, password),
@@ -172,7 +172,7 @@ const submitTwoFactor = withPassword(
     setup === 'on' ? seeOther(page, '/security?notice=two-factor-on') : setUpView(page, setup, emptyForm),
 )
 
-/** Switches it on by a first code. */
+/** Switches it on with a first code. */
 async function submitTwoFactorCode(page: SignedInPage): Promise<PageResponse> {
   const sent = await readForm(page, codeSchema)
   const setup = shownSetup(sent.state.typed['setup'] ?? '')
@@ -181,7 +181,7 @@ async function submitTwoFactorCode(page: SignedInPage): Promise<PageResponse> {
   const others = (await site.sessions.list(caller)).map(({ id }) => id).filter(id => id !== session.id)
   const cookies = await site.secondFactor.confirm(caller, sent.value.code)
   if (cookies !== undefined) {
-    // Whoever got in by the password alone must show a code, too.
+    // Sessions opened with the password alone must sign in again with a code.
     await site.sessions.endOf(session.user.id, others)
     site.securityEmails.twoFactorChanged({ email: session.user.email, language }, true)
     return seeOther(page, '/security?notice=two-factor-on', cookies)
@@ -190,7 +190,7 @@ async function submitTwoFactorCode(page: SignedInPage): Promise<PageResponse> {
   return page.context.html(setUpView(page, setup, state), 422)
 }
 
-/** Takes the password and switches it off. */
+/** Checks the password and switches it off. */
 const submitRemoveTwoFactor = withPassword(
   'twoFactor',
   ({ site, caller }, password) => site.secondFactor.remove(caller, password),
@@ -201,7 +201,7 @@ const submitRemoveTwoFactor = withPassword(
   },
 )
 
-/** Takes the password and shows new backup codes, once; those of before are good no more. */
+/** Checks the password and shows new backup codes, once; the previous ones become invalid. */
 const submitBackupCodes = withPassword(
   'backupCodes',
   ({ site, caller }, password) => site.secondFactor.newBackupCodes(caller, password),
@@ -221,8 +221,8 @@ const submitBackupCodes = withPassword(
 )
 
 /**
- * Password, second factor and sessions of one's own.
- * @param signedIn opens a page to those who are signed in
+ * Adds the pages for the user's password, second factor and sessions.
+ * @param signedIn restricts a page to signed-in users
  */
 export function routeSecurity(
   router: Hono<PageEnv>,

@@ -7,14 +7,14 @@ import { emptyForm, form, formProblems, notice, passwordField } from '../../view
 import type { FormState } from '../../view/form.ts'
 import { settingForm, titledPage } from '../../view/layout.ts'
 
-/** The forms of the page, each with what was typed into it. */
+/** The forms of the page, each with its entered values. */
 export interface SecurityForms {
   readonly password?: FormState
   readonly twoFactor?: FormState
   readonly backupCodes?: FormState
 }
 
-/** What browsers and systems call themselves, the more telling words first: most say several. */
+/** Browsers and systems in user agents, the more specific first: most user agents name several. */
 const browsers = [
   ['YaBrowser', 'Яндекс Браузер'],
   ['Edg', 'Edge'],
@@ -65,7 +65,7 @@ function twoFactorForm(page: SignedInPage, state: FormState): Html {
   )
 }
 
-/** Where codes that were lost or used are replaced. */
+/** The form that replaces lost or used backup codes. */
 function backupCodesForm(page: SignedInPage, state: FormState): Html {
   const { fields, security } = page.texts
   if (!page.session.user.hasTwoFactor) return html``
@@ -111,7 +111,7 @@ function sessionTable(page: SignedInPage, sessions: readonly ListedSession[]): H
   </section>`
 }
 
-/** Password, code and sessions; also after one of the forms was refused. */
+/** Shows password, second factor and sessions; also after one of the forms was rejected. */
 export async function showSecurity(page: SignedInPage, forms: SecurityForms = {}): Promise<Html> {
   const { security } = page.texts
   const { password = emptyForm, twoFactor = emptyForm, backupCodes = emptyForm } = forms
@@ -125,7 +125,7 @@ export async function showSecurity(page: SignedInPage, forms: SecurityForms = {}
   )
 }
 
-/** `Firefox, Linux` of what a browser says of itself; the whole where that is not understood. */
+/** `Firefox, Linux` from a user agent; the whole text where it is unknown. */
 export function deviceName(userAgent: string, unknown: string): string {
   const parts = [browsers, systems]
     .map(names => names.find(([word]) => userAgent.includes(word))?.[1])
