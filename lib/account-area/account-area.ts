@@ -29,7 +29,7 @@ import type { UserRows } from '../accounts/user-rows.ts'
 interface AccountAreaOptions extends AreaParts {
   readonly settings: AccountAreaConfig
   readonly store: Pick<Store, 'users' | 'settings' | 'accounts' | 'reports' | 'records'>
-  /** Absent: nobody can pay here. */
+  /** Absent: customers cannot pay here. */
   readonly payments?: PaymentService | undefined
 }
 
@@ -41,7 +41,7 @@ const limits = {
   printAttempts: { slowFrom: Infinity, lockFrom: 120, forgetMs: hour / 6 },
 }
 
-/** Begins the names of the area's cookies. */
+/** The prefix of the area's cookies. */
 const cookiePrefix = 'account'
 
 async function openSite(
@@ -120,7 +120,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Open
       log,
       async open(publicUrl, current) {
         const site = await openSite(options, publicUrl, { mailer, printer }, current)
-        // What is owed is told also when payments were switched off since.
+        // Started even when payments are off: emails owed from before must still be sent.
         tellers.push(
           tellLowBalances({ ...site, mailer }),
           tellNotices({ ...site, mailer }),
@@ -135,7 +135,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Open
     })
     return {
       ...area,
-      /** Emails on their way are waited for. */
+      /** Waits for emails that are being sent. */
       async close(waitMs) {
         await area.close(waitMs)
         await end()
@@ -147,13 +147,13 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Open
   }
 }
 
-/** How long somebody who has signed up may take to confirm the email. */
+/** How long a new user may take to confirm the email. */
 const confirmMs = 7 * 24 * 60 * 60_000
 const usersAtOnce = 100
 
 /**
- * Forgets who signed up and did not confirm the email in time: it may be the address of somebody who knows
- * nothing of it. Answers how many.
+ * Deletes users who did not confirm their email in time: the address may belong to a person who never signed up.
+ * Returns how many.
  */
 export async function deleteUnconfirmed(users: UserRows, clock: Clock): Promise<number> {
   const madeBefore = clock.now() - confirmMs

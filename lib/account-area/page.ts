@@ -20,59 +20,59 @@ import type { PageResponse, WebPage, WebSite } from '../web/web-page.ts'
 
 export type { PageResponse, Html } from '../web/web-page.ts'
 
-/** What all pages work with, made once at the start. */
+/** The dependencies of all pages, created once at start. */
 export interface Site extends WebSite {
-  /** As it is now: a reload changes it. */
+  /** The current config: a reload changes it. */
   readonly config: Config
-  /** Where customers write; undefined where the operator has named no address. */
+  /** The support address; undefined where the operator has set none. */
   readonly support: string | undefined
   readonly emailChange: EmailChange
   readonly settingsLetters: SettingsLetters
-  /** Emails that a user has sent to others, by the user's network and by the address. */
+  /** Emails that a user has sent to others, by the user's network and by recipient. */
   readonly attempts: EmailAttempts
   readonly sendInvitation: (to: Recipient, inviter: string) => void
   /** New keys, by account. */
   readonly newKeyAttempts: Attempts
-  /** Payments that customers begin, by account. */
+  /** Payments that customers start, by account. */
   readonly topUpAttempts: Attempts
-  /** Forms for new keys that were taken: sent once more, they make no second key. */
+  /** Submitted forms for new keys: submitting one again makes no second key. */
   readonly newKeyForms: Attempts
   readonly members: Members
   readonly settings: AccountSettings
   readonly accounts: Accounts
   readonly reports: Reports
-  /** Absent: nobody can pay here, and the operator books money in. */
+  /** Absent: customers cannot pay here, and operators credit money. */
   readonly payments: PaymentService | undefined
   readonly movements: Movements
   readonly autoTopUps: AutoTopUpRows
   /** Companies, invoices and documents. */
   readonly records: Records
   readonly printer: DocumentPrinter
-  /** Documents that were printed, by account. */
+  /** Printed documents, by account. */
   readonly printAttempts: Attempts
   readonly legal: LegalTexts
   textsOf(language: Language): Texts
 }
 
-/** A request as a page meets it. */
+/** A request for a page of this area. */
 export interface Page extends WebPage {
   readonly site: Site
   readonly texts: Texts
-  /** The account that the user acts for now; its forms are good for no other. */
+  /** The account that the user acts for; form tokens are bound to it. */
   readonly account: CurrentAccount | undefined
 }
 
 /** An account and the user's role in it. */
 export interface CurrentAccount extends Membership {
-  /** What it is called, for a user who has several. */
+  /** The name of the account, for a user with several. */
   readonly name?: string
 }
 
-/** A page of a user who is signed in. Look things up by `account.accountId`. */
+/** A page of a signed-in user. Query data by `account.accountId`. */
 export interface OwnPage extends Page {
   readonly session: OpenSession
   readonly account: CurrentAccount
 }
 
-/** Answers a request for a page of one's own. */
+/** Handles a request for a page of a signed-in user. */
 export type ShowOwnPage = (page: OwnPage) => PageResponse | Promise<PageResponse>

@@ -81,13 +81,13 @@ import {
 } from './pages/settings/settings.ts'
 import { routeSecurity } from '../web/pages/security/security-forms.ts'
 
-/** The account that a session acts for; its forms are good for no other. */
+/** The account that a session acts for; form tokens are bound to it. */
 async function accountOfSession(page: SignedInPage): Promise<AreaSession> {
   const account = await currentAccount(page as OwnPage)
   return { more: { account }, boundTo: account?.accountId }
 }
 
-/** A page for any user that is signed in; others are sent to sign in first. */
+/** A page for every signed-in user; others are redirected to sign in. */
 function ownUnasked(show: ShowOwnPage) {
   return open((page: Page) => {
     const { session, account } = page
@@ -98,8 +98,8 @@ function ownUnasked(show: ShowOwnPage) {
 }
 
 /**
- * A page for every member of an account, accountants too, once they have agreed to what must be agreed to. Neither keys
- * nor requests may be on it.
+ * A page for every member of an account, accountants included, after all consents are given. It must show neither
+ * keys nor requests.
  */
 function everyMember(show: ShowOwnPage) {
   return ownUnasked(async page => ((await hasConsented(page)) ? show(page) : seeOther(page, '/consents')))
@@ -108,13 +108,13 @@ function everyMember(show: ShowOwnPage) {
 function own(show: ShowOwnPage) {
   return everyMember(page => {
     if (page.account.role === 'owner') return show(page)
-    // Whoever has just signed in is led to what they may see.
+    // An accountant who has just signed in is redirected to a permitted page.
     if (page.context.req.path === '/') return seeOther(page, '/balance')
     return showFailure(page, 'denied')
   })
 }
 
-/** The map of the account area: every page and form there is. */
+/** All routes of the account area. */
 export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   const router = areaRouter({
     site,
@@ -124,7 +124,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
     failureText: 'a page failed',
   })
 
-  // Anybody
+  // Public
   router.get('/sign-up', open(showSignUp)).post(open(submitSignUp))
   router.get('/check-mail', open(showCheckMail)).post(open(submitCheckMail))
   router.get('/confirm', open(showConfirm)).post(open(submitConfirm))
@@ -136,7 +136,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/invoices/:token', open(showLinkedInvoice))
   router.get('/invoices/:token/pdf', open(downloadLinkedInvoice))
 
-  // Users who are signed in: owners, and every member where it says so
+  // Signed-in users: owners, and every member where stated
   router.get('/consents', ownUnasked(showConsents)).post(ownUnasked(submitConsents))
   router.get('/', own(showOverview))
   routeBalance(router)
@@ -155,7 +155,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   return router
 }
 
-/** Money that comes in. */
+/** Payments and the balance. */
 function routeBalance(router: Hono<PageEnv>): void {
   router.get('/balance', everyMember(showBalance))
   router.get('/balance.csv', everyMember(downloadBalance))
@@ -182,7 +182,7 @@ function routeDocuments(router: Hono<PageEnv>): void {
   router.get('/documents/reconciliation', everyMember(downloadReconciliation))
 }
 
-/** What users set for themselves, and owners for their account. */
+/** Settings of users, and of accounts for their owners. */
 function routeSettings(router: Hono<PageEnv>): void {
   router.get('/settings', everyMember(showSettings))
   router.post('/settings/profile', everyMember(submitProfile))
@@ -192,7 +192,7 @@ function routeSettings(router: Hono<PageEnv>): void {
   router.get('/settings/delete', own(showDeleteAccount)).post(own(submitDeleteAccount))
 }
 
-/** Who may act for an account, and for which accounts a user may. */
+/** Members of an account, and the accounts of a user. */
 function routeMembers(router: Hono<PageEnv>): void {
   router.get('/settings/members', own(showMembers)).post(own(submitInvitation))
   router.post('/settings/members/withdraw', own(submitWithdrawal))

@@ -25,19 +25,19 @@ interface DocumentEmailsOptions extends Pick<
   readonly mailer: Mailer
 }
 
-/** What an email says, and the document that goes with it. */
+/** The content of an email, and the attached document. */
 interface Composed {
   readonly subject: string
   readonly text: string
   readonly document: PrintedDocument
 }
 
-/** How often the store is asked, which costs it next to nothing while there are none. */
+/** How often the store is polled; an empty result costs next to nothing. */
 const everyMs = 1000
 
 /**
- * Emails documents to companies. What is to be sent was written with the document; here it is taken, so that one node
- * sends it, and ended when a server has taken it, so that a crash in between loses none.
+ * Emails documents to companies. Each pending email is written with its document, claimed here so that one node sends
+ * it, and ended when a mail server has accepted it, so that a crash in between loses none.
  */
 export function emailDocuments(options: DocumentEmailsOptions): Repeated {
   const { records, clock, log } = options
@@ -71,7 +71,7 @@ async function send(options: DocumentEmailsOptions, row: DocumentEmailRow): Prom
   await postponeDocumentEmail(records, row, clock.now())
 }
 
-/** Whether it has come to its end. */
+/** Returns whether the email is done: sent or dropped. */
 async function deliver(options: DocumentEmailsOptions, row: DocumentEmailRow): Promise<boolean> {
   const { records, mailer, printer, members, publicUrl, clock } = options
   const language = chooseLanguage(await members.ownerLanguage(row.account_id))
@@ -87,7 +87,7 @@ async function deliver(options: DocumentEmailsOptions, row: DocumentEmailRow): P
     to,
     subject,
     text,
-    // The same each time: a server that is sent it twice, because of a crash, can tell.
+    // A stable id, so that a mail server can detect a duplicate after a crash.
     messageId: `<${row.kind}.${row.document_id}@${publicUrl.hostname}>`,
     attachments: [{ filename: `${documentName(document)}.pdf`, content }],
   })
@@ -95,7 +95,7 @@ async function deliver(options: DocumentEmailsOptions, row: DocumentEmailRow): P
   return isSent
 }
 
-/** Undefined when there is nothing to tell any more. */
+/** Undefined when the email is no longer relevant. */
 async function compose(
   { records, name: site, publicUrl, clock }: DocumentEmailsOptions,
   row: DocumentEmailRow,
@@ -131,7 +131,7 @@ async function compose(
   return { subject: subject(said), text: text(said), document }
 }
 
-/** Whether an invoice is still to be paid. */
+/** Whether an invoice is still unpaid. */
 function isOpen(state: string): boolean {
   return state === 'open' || state === 'overdue' || state === 'part-paid'
 }

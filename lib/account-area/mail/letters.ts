@@ -12,11 +12,11 @@ interface LettersOptions {
   readonly publicUrl: URL
   /** Of the site. */
   readonly name: string
-  /** Where customers write to; undefined where nobody reads what they write. */
+  /** The support address; undefined where none is configured. */
   readonly contact: string | undefined
 }
 
-/** The emails that users get, each in its reader's language. */
+/** The emails to users, each in the recipient's language. */
 export function openLetters(options: LettersOptions) {
   const { mailer, publicUrl, name } = options
   const invite = (to: Recipient, inviter: string): void => {
@@ -31,7 +31,7 @@ export function openLetters(options: LettersOptions) {
   return {
     signIn: signInLetters(options),
     settings: settingsLetters(options),
-    /** Sends an invitation to an account, in the name of the user who invites. */
+    /** Sends an invitation to an account, in the name of the inviting user. */
     invite,
   }
 }
@@ -58,35 +58,35 @@ function settingsLetters({ mailer, publicUrl, name, contact }: LettersOptions) {
     send(to, subject(name), text(name, linkTo(publicUrl, '/forgot-password'), contact))
   }
   return {
-    /** To a new address, which nobody knows yet to be the user's. */
+    /** To a new address, which is not yet confirmed. */
     confirmEmail(to: Recipient, token: string): void {
       const { subject, text } = textsFor(to).settingsLetters.confirmEmail
       const link = linkTo(publicUrl, `/settings/email?token=${encodeURIComponent(token)}`)
       send(to, subject(name), text(name, link))
     },
-    /** To the owner of an address that somebody else wanted. */
+    /** To the owner of an address that another user entered as their own. */
     emailTaken(to: Recipient): void {
       const { subject, text } = textsFor(to).settingsLetters.emailTaken
       send(to, subject(name), text(name))
     },
-    /** To the address that was the user's until now. */
+    /** To the user's previous address. */
     emailChanged(to: Recipient, email: string): void {
       const { subject, text } = textsFor(to).settingsLetters.emailChanged
       send(to, subject(name), text(name, email, contact))
     },
-    /** The password was changed by somebody who knew it. */
+    /** The password was changed with the current one. */
     passwordChanged: (to: Recipient) => warn(to, 'passwordChanged'),
     /** The second factor was switched on, or off. */
     twoFactorChanged: (to: Recipient, isOn: boolean) => warn(to, isOn ? 'twoFactorOn' : 'twoFactorOff'),
-    /** The backup codes of before are good no more. */
+    /** The previous backup codes no longer work. */
     backupCodesMade: (to: Recipient) => warn(to, 'backupCodes'),
-    /** The last email of all. `restMicros` is what was left, 0 for nothing. */
+    /** The last email of an account. `restMicros` is the remaining balance, 0 for none. */
     deleted(to: Recipient, accountId: string, restMicros: number): void {
       const { subject, text } = textsFor(to).settingsLetters.deleted
       const rest = restMicros > 0 ? money(restMicros, chooseLanguage(to.language)) : undefined
       send(to, subject(name), text(name, accountId, rest, contact))
     },
-    /** One email for each owner of an account whose balance is low, for whoever sends them. */
+    /** One email for each owner of an account with a low balance; the caller sends them. */
     lowBalance: ({ owners, balanceMicros, belowMicros }: LowBalance): readonly Letter[] =>
       owners.map(to => {
         const { subject, text } = textsFor(to).settingsLetters.lowBalance
@@ -121,14 +121,14 @@ interface BalanceAlertsOptions extends Pick<Site, 'settings' | 'settingsLetters'
   readonly mailer: Mailer
 }
 
-/** How often the store is asked, which costs it next to nothing while there are none. */
+/** How often the store is polled; an empty result costs next to nothing. */
 const everyMs = 1000
-/** Longer than the attempts to deliver an email take. */
+/** Longer than all delivery attempts of an email take. */
 const takenMs = 5 * 60_000
 
 /**
- * Tells owners of a low balance. The store notes a crossing with the charge that makes it; here it is taken, so
- * that one node tells of it, and ended when the email is delivered, so that a crash in between loses none.
+ * Emails owners about a low balance. The store records a crossing with the charge that causes it; it is claimed here
+ * so that one node sends the email, and ended on delivery, so that a crash in between loses none.
  */
 export function tellLowBalances({ settings, settingsLetters, mailer, log }: BalanceAlertsOptions): Repeated {
   return repeat(everyMs, async () => {

@@ -19,7 +19,7 @@ interface PaymentEmailsOptions extends Pick<
   readonly mailer: Mailer
 }
 
-/** What an email tells of, read once for all its readers. */
+/** The facts of an email, read once for all its recipients. */
 interface Facts {
   readonly notice: NoticeRow
   readonly payment: Payment | undefined
@@ -30,12 +30,12 @@ interface Facts {
 
 const everyMs = 1000
 const takenMax = 20
-/** Longer than the attempts to deliver an email take. */
+/** Longer than all delivery attempts of an email take. */
 const takenMs = 5 * 60_000
-/** What no server has taken by then is old news. */
+/** An email that was undeliverable for this long is outdated. */
 const keptMs = 3 * 24 * 3_600_000
 
-/** Sends the emails that owners of accounts are owed since a transaction, until a mail server has taken them. */
+/** Sends the emails to owners that transactions have queued, and retries until a mail server accepts them. */
 export function tellNotices(options: PaymentEmailsOptions): Repeated {
   const { records, clock, log } = options
   return repeat(everyMs, async () => {
@@ -47,7 +47,7 @@ export function tellNotices(options: PaymentEmailsOptions): Repeated {
   })
 }
 
-/** Takes what is due for a while: another node, or this one after a crash, takes what was not ended by then. */
+/** Claims due notices for a while; one that is not ended by then is claimed again, by any node. */
 async function takeNotices(records: Records, now: number): Promise<readonly NoticeRow[]> {
   const { build } = records
   const due = await records.all(
@@ -65,7 +65,7 @@ async function takeNotices(records: Records, now: number): Promise<readonly Noti
   return taken
 }
 
-/** Those who own an account and whose email is confirmed. */
+/** The owners of an account with a confirmed email. */
 async function ownersOf(records: Records, accountId: string): Promise<readonly Recipient[]> {
   const rows = await records.all(
     records.build
@@ -91,7 +91,7 @@ async function tell(options: PaymentEmailsOptions, notice: NoticeRow): Promise<v
   const isOld = clock.now() - notice.created_at > keptMs
   if (isOld && !sent.includes(true) && emails.length > 0)
     log.error({ account: notice.account_id, kind: notice.kind }, 'an email that was owed is given up')
-  // It is told, or there is nobody to tell.
+  // Delivered, outdated, or without recipients.
   if (emails.length === 0 || sent.includes(true) || isOld)
     await records.write([{ write: records.build.deleteFrom('notices').where('id', '=', notice.id) }])
 }
@@ -116,7 +116,7 @@ async function readFacts(
   }
 }
 
-/** What an email says of automatic top-ups and saved cards; undefined where there is nothing left to tell. */
+/** The content of an email about automatic top-ups or saved cards; undefined where it is no longer relevant. */
 function contentOf(
   { name, publicUrl }: PaymentEmailsOptions,
   { notice, payment, setting, cardTitle, balanceMicros }: Facts,

@@ -6,18 +6,18 @@ import type { Consent } from '../../accounts/user-rows.ts'
 import type { AccountAreaConfig } from '../../config/config.ts'
 import type { Language } from '../../web/texts/language.ts'
 
-/** A text to agree to, as one version of it says. */
+/** A version of a text that customers accept. */
 interface LegalText {
   readonly version: string
   readonly text: Readonly<Record<Language, string>>
 }
 
-/** What customers agree to, by the kind of the consent. */
+/** The texts that customers accept, by the kind of consent. */
 export type LegalTexts = Readonly<Record<Consent['kind'], LegalText>>
 
 /**
- * What customers are asked to agree to until the operator has texts of their own. They name themselves drafts,
- * and are short enough to be seen as such.
+ * The texts until the operator provides some. They call themselves drafts, and are short enough to be recognised as
+ * such.
  */
 const drafts = {
   offer: {
@@ -81,7 +81,7 @@ async function read(
   return { version: document.version, text: { ru, en } }
 }
 
-/** Reads the operator's texts; where there are none, our drafts, which say that they are drafts. */
+/** Reads the operator's texts; where there are none, the drafts. */
 export async function readLegalTexts({ documents }: AccountAreaConfig): Promise<LegalTexts> {
   return {
     offer: await read(documents.offer, drafts.offer),
@@ -89,7 +89,7 @@ export async function readLegalTexts({ documents }: AccountAreaConfig): Promise<
   }
 }
 
-/** Blank lines part paragraphs, `# ` begins a heading; the rest is text. */
+/** Blank lines separate paragraphs, `# ` begins a heading; everything else is text. */
 function paragraphs(text: string): readonly Html[] {
   return text
     .split(/\r?\n\s*\r?\n/)

@@ -17,7 +17,9 @@ import type { FormState } from '../../web/view/form.ts'
 import { formPage, layout, messagePage } from '../../web/view/layout.ts'
 import { newPasswordPage } from '../../web/pages/sign-in.ts'
 
-/** Two boxes to tick, each for one text: the law wants the consents apart from each other and from the offer. */
+/**
+ * Two checkboxes, one for each text: the law requires the consents to be separate from each other and from the offer.
+ */
 const consentSchema = {
   offer: z.literal('yes', says('offerMissing')),
   personalData: z.literal('yes', says('personalDataMissing')),
@@ -27,7 +29,7 @@ const schema = z.object({ email: fieldSchemas.email, password: fieldSchemas.newP
 
 const emailSchema = z.object({ email: fieldSchemas.email })
 
-/** What was agreed to by ticking both boxes. */
+/** The consents given by both checkboxes. */
 function givenConsents({ site, language, caller }: Page): readonly Consent[] {
   const at = site.clock.now()
   return (['offer', 'personal-data'] as const).map(kind => ({
@@ -39,7 +41,7 @@ function givenConsents({ site, language, caller }: Page): readonly Consent[] {
   }))
 }
 
-/** The two boxes with links to their texts. */
+/** The two checkboxes with links to their texts. */
 function consentFields({ site, texts: { signUp } }: Page, state: FormState): Html {
   const link = (path: string, text: string, version: string): Html =>
     html`<a href="/documents/${path}" target="_blank" rel="noopener">${text}</a>
@@ -74,7 +76,7 @@ export function showSignUp(page: Page): PageResponse | Promise<PageResponse> {
   return page.session === undefined ? view(page, emptyForm) : seeOther(page, '/')
 }
 
-/** Signs up; what comes after looks the same whether the address was new or not. */
+/** Signs up; the response is the same whether or not the address is already used. */
 export async function submitSignUp(page: Page): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   if (!sent.isValid) return page.context.html(view(page, sent.state), 422)
@@ -84,7 +86,7 @@ export async function submitSignUp(page: Page): Promise<PageResponse> {
   return seeOther(page, `/check-mail?email=${encodeURIComponent(email)}`)
 }
 
-/** Says that an email is on its way, with the address to send it to once more. */
+/** Confirms that an email was sent, with a form to send it again. */
 export function showCheckMail(page: Page, state = askedForm(page, 'email')): Html {
   const { title, text, spam, submit } = page.texts.checkMail
   const above = html`${notice(page)}
@@ -98,7 +100,7 @@ export function showCheckMail(page: Page, state = askedForm(page, 'email')): Htm
   )
 }
 
-/** Sends the email once more; whether there was somebody to send it to is not said. */
+/** Sends the email again, without revealing whether the address has a user. */
 export async function submitCheckMail(page: Page): Promise<PageResponse> {
   const sent = await readForm(page, emailSchema)
   if (!sent.isValid) return page.context.html(showCheckMail(page, sent.state), 422)
@@ -118,18 +120,18 @@ function consentsView(page: OwnPage, state: FormState): Html {
   )
 }
 
-/** Whether a user has agreed to both texts, in whatever version. */
+/** Whether a user has accepted both texts, in any version. */
 export async function hasConsented({ site, session }: OwnPage): Promise<boolean> {
   const given = new Set((await site.users.consents(session.user.id)).map(({ kind }) => kind))
   return given.has('offer') && given.has('personal-data')
 }
 
-/** For users that an operator made: what everybody else agreed to when they signed up. */
+/** For users created by an operator: the consents that other users give when they sign up. */
 export async function showConsents(page: OwnPage): Promise<PageResponse> {
   return (await hasConsented(page)) ? seeOther(page, '/') : consentsView(page, emptyForm)
 }
 
-/** Keeps the consents. */
+/** Stores the consents. */
 export async function submitConsents(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, consentsSchema)
   if (!sent.isValid) return page.context.html(consentsView(page, sent.state), 422)
@@ -139,7 +141,7 @@ export async function submitConsents(page: OwnPage): Promise<PageResponse> {
 
 const confirmSchema = z.object({ token: hiddenField(2000), password: fieldSchemas.password })
 
-/** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
+/** The page of the email's link. Opening it has no effect yet: mail servers open links too. */
 export function showConfirm(page: Page, state = askedForm(page, 'token')): Html {
   const { confirm, signIn } = page.texts
   const above = html`<p>${confirm.text}</p>`
@@ -169,7 +171,7 @@ export async function submitConfirm(page: Page): Promise<PageResponse> {
   return context.html(showConfirm(page, withError(page, sent.state, 'password', 'passwordWrong')), 422)
 }
 
-/** The form of who has forgotten the password. */
+/** The form for a forgotten password. */
 export function showForgotPassword(page: Page, state = emptyForm): Html {
   const { title, text, submit } = page.texts.forgotPassword
   return formPage(
@@ -179,7 +181,7 @@ export function showForgotPassword(page: Page, state = emptyForm): Html {
   )
 }
 
-/** Sends an email where there is such a user, and says the same where there is none. */
+/** Sends an email if the user exists; the response is the same either way. */
 export async function submitForgotPassword(page: Page): Promise<PageResponse> {
   const sent = await readForm(page, emailSchema)
   if (!sent.isValid) return page.context.html(showForgotPassword(page, sent.state), 422)
@@ -187,7 +189,7 @@ export async function submitForgotPassword(page: Page): Promise<PageResponse> {
   return seeOther(page, '/forgot-password/sent')
 }
 
-/** Says that an email may be on its way. */
+/** Says that an email may have been sent. */
 export function showForgotPasswordSent(page: Page): PageResponse | Promise<PageResponse> {
   const { checkMail, forgotPassword, shell } = page.texts
   return layout(

@@ -23,10 +23,10 @@ interface EmailChangeOptions {
 
 const secondsMax = 24 * 60 * 60
 
-// The claims are other ones than those of the emails to confirm a sign-up, which the same secret signs.
+// Distinct from the claims of sign-up confirmations, which are signed with the same secret.
 const claims = z.object({ changesEmailOf: z.string(), from: z.string(), to: z.string() })
 
-/** Another email for a user, which takes effect when the new address has answered. */
+/** Changes a user's email once the new address is confirmed. */
 export class EmailChange {
   readonly #options: EmailChangeOptions
 
@@ -34,7 +34,7 @@ export class EmailChange {
     this.#options = options
   }
 
-  /** Sends an email to the new address. Whether it is somebody's already is told to that somebody only. */
+  /** Sends an email to the new address. If it already belongs to another user, only that user learns so. */
   async ask(user: SignedInUser, to: string, language: string, caller: Caller): Promise<void> {
     const { users, letters, attempts, secret } = this.#options
     if (!(await mayWrite(attempts, to, caller))) return
@@ -46,7 +46,7 @@ export class EmailChange {
     }
   }
 
-  /** The address that a link is for; undefined when the link is of no use to this user. */
+  /** The address that a link confirms; undefined when the link is invalid for this user. */
   async find(user: SignedInUser, token: string): Promise<string | undefined> {
     const parsed = claims.safeParse(await verifyJWT(token, this.#options.secret))
     if (!parsed.success) return undefined
@@ -54,7 +54,7 @@ export class EmailChange {
     return changesEmailOf === user.id && from === user.email ? to : undefined
   }
 
-  /** Changes the email and tells the old address; false when the link is of no use. */
+  /** Changes the email and notifies the old address; false when the link is invalid. */
   async confirm(user: SignedInUser, token: string): Promise<boolean> {
     const { settings, letters } = this.#options
     const to = await this.find(user, token)
@@ -74,7 +74,7 @@ function deadEmailLink(page: OwnPage): Response | Promise<Response> {
   return page.context.html(messagePage(page, message), 410)
 }
 
-/** Where the email's link leads. Following it does nothing yet: mail servers follow links too. */
+/** The page of the email's link. Opening it has no effect yet: mail servers open links too. */
 export async function showConfirmEmail(page: OwnPage): Promise<PageResponse> {
   const { emailChange } = page.texts
   const state = askedForm(page, 'token')
@@ -88,7 +88,7 @@ export async function showConfirmEmail(page: OwnPage): Promise<PageResponse> {
   )
 }
 
-/** Makes the new address the user's. */
+/** Changes the user's email to the new address. */
 export async function submitConfirmEmail(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, tokenSchema)
   const isChanged = sent.isValid && (await page.site.emailChange.confirm(page.session.user, sent.value.token))

@@ -1,5 +1,5 @@
 const ru = {
-  /** Automatic top-ups: their page. */
+  /** The page of automatic top-ups. */
   autoTopUp: {
     title: 'Автопополнение',
     settings: 'Настроить',

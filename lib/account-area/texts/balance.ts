@@ -1,5 +1,5 @@
 const ru = {
-  /** The balance: topping it up, and what moved it. */
+  /** The balance: top-ups and movements. */
   balance: {
     title: 'Баланс',
     available: 'Доступно',
@@ -53,7 +53,7 @@ const ru = {
     receiptGivenUp: 'не зарегистрирован',
     fileName: 'balance',
   },
-  /** A payment while it is made, and what became of it. */
+  /** A payment and its state. */
   payment: {
     title: 'Платёж',
     created: 'Связываемся с платёжной системой…',

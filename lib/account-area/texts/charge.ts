@@ -1,5 +1,5 @@
 const ru = {
-  /** One charge, opened up. */
+  /** The details of one charge. */
   charge: {
     title: 'Списание',
     back: 'Ко всем списаниям',

@@ -1,5 +1,5 @@
 const ru = {
-  /** What is counted and priced. */
+  /** Names of meters. */
   meters: {
     input: 'Вход',
     cachedInput: 'Вход из кэша',
@@ -59,7 +59,7 @@ const ru = {
     unknownKey: 'удалённый ключ',
     outcomes: { completed: 'завершён', aborted: 'клиент ушёл', broken: 'оборван', refused: 'отклонён' },
   },
-  /** Columns of the table that is downloaded. */
+  /** Columns of the downloaded table. */
   chargesTable: {
     fileName: 'spisaniya',
     time: 'Время',

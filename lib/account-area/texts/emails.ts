@@ -2,19 +2,19 @@ interface InvoiceEmail {
   readonly site: string
   /** «Счёт № 12 от 20.11.2026». */
   readonly document: string
-  /** What is still to be paid. */
+  /** The unpaid amount. */
   readonly amount: string
   readonly payUntil: string
   readonly purpose: string
   readonly link: string
 }
 
-/** Where somebody writes who did not do what an email tells of. */
+/** Where to report an action that the recipient did not take. */
 function alarm(contact: string | undefined): string {
   return contact === undefined ? 'сразу сообщите об этом владельцу сервиса' : `сразу напишите нам: ${contact}`
 }
 
-/** Where somebody writes who did not do what an email tells of. */
+/** Where to report an action that the recipient did not take. */
 function alarmEnglish(contact: string | undefined): string {
   return contact === undefined
     ? 'tell the operator of the service at once'
@@ -53,7 +53,7 @@ const ru = {
         `Здравствуйте!\n\n${closing.document} на ${closing.amount} за услуги ${closing.site} — во вложении.${closing.reason === undefined ? '' : `\n\nЭто исправление прежнего документа. Причина: ${closing.reason}.`}\n\nВсе документы и акт сверки: ${closing.link}\n`,
     },
   },
-  /** Emails about settings: plain text. `contact` is the operator's address, where there is one that is read. */
+  /** Emails about settings, as plain text. `contact` is the operator's support address, if there is one. */
   settingsLetters: {
     confirmEmail: {
       subject: (name: string) => `Подтвердите новую почту: ${name}`,

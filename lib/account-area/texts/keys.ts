@@ -1,5 +1,5 @@
 const ru = {
-  /** Keys: the list, making one, revoking one. */
+  /** Keys: listing, creating and revoking them. */
   keys: {
     title: 'Ключи API',
     make: 'Создать ключ',
@@ -61,7 +61,7 @@ const ru = {
     quickStart: 'К быстрому старту',
     toKeys: 'Ко всем ключам',
   },
-  /** The page that asks before a key is revoked. */
+  /** The page that asks for confirmation before a key is revoked. */
   revokeKey: {
     title: 'Отозвать ключ?',
     text: 'Программы с этим ключом сразу перестанут работать. Вернуть его нельзя, можно создать новый.',

@@ -36,7 +36,7 @@ const ru = {
     tier: (name: string) => `Уровень ${name}`,
     from: (day: string) => `С ${day}`,
   },
-  /** Ready snippets. */
+  /** Snippets for the quick start. */
   quickStart: {
     title: 'Быстрый старт',
     intro: 'Нужны две вещи: адрес шлюза и ключ. Подойдёт любой клиент, где их можно указать.',

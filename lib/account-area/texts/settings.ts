@@ -21,7 +21,7 @@ const ru = {
     deleteLink: 'Удалить учётную запись…',
     accountNumber: 'Номер счёта',
   },
-  /** The page behind the email to a new address. */
+  /** The page of the link to confirm a new address. */
   emailChange: {
     title: 'Новая почта',
     text: (email: string) =>
@@ -29,7 +29,7 @@ const ru = {
     submit: 'Подтвердить',
     dead: 'Ссылка устарела, уже использована или не для вашей учётной записи. Запросите новую в настройках.',
   },
-  /** The page that asks before an account is deleted. */
+  /** The page that asks for confirmation before an account is deleted. */
   deletion: {
     title: 'Удалить учётную запись?',
     what: 'Что произойдёт',
@@ -45,7 +45,7 @@ const ru = {
     submit: 'Удалить навсегда',
     cancel: 'Не удалять',
   },
-  /** Who has access to an account. */
+  /** The members of an account. */
   members: {
     title: 'Доступ',
     owner: 'Владелец',

@@ -1,7 +1,7 @@
 import { webTexts } from '../../web/texts/web-texts.ts'
 
 const ru = {
-  /** What stands around every page. */
+  /** The frame of every page. */
   shell: {
     ...webTexts.ru.shell,
     overview: 'Обзор',
@@ -18,12 +18,12 @@ const ru = {
     personalData: 'Персональные данные',
     support: (email: string) => `Поддержка: ${email}`,
   },
-  /** Pages shown when something went wrong. */
+  /** Failure pages. */
   failures: {
     ...webTexts.ru.failures,
     denied: { title: 'Нет доступа', text: 'Эта страница — для владельца лицевого счёта.' },
   },
-  /** What was done, said once on the next page. */
+  /** Confirmations, shown once on the next page. */
   notices: {
     ...webTexts.ru.notices,
     'password-reset': 'Пароль изменён, другие сеансы завершены.',

@@ -12,7 +12,7 @@ import { settingsTexts } from './settings.ts'
 import { documentsTexts } from './documents.ts'
 import { emailsTexts } from './emails.ts'
 
-/** Every text of the account area; the shape of the Russian ones is the catalogue of all languages. */
+/** All texts of the account area; the Russian ones define the keys that every language must have. */
 const catalogues = {
   ru: {
     ...webTexts.ru,
@@ -44,7 +44,7 @@ const catalogues = {
   },
 } satisfies Record<Language, object>
 
-/** The catalogue: what every language must have. */
+/** The texts that every language must have. */
 export type Texts = (typeof catalogues)['ru']
 
 /** Every text in a language. */

@@ -2,9 +2,9 @@ import { html } from 'hono/html'
 import type { Frame, Section } from '../../web/view/layout.ts'
 import type { OwnPage, Page, Html } from '../page.ts'
 
-/** The navigation of a page's reader, in its order. */
+/** The navigation for a page's user, in order. */
 function sectionsOf({ account, site, texts: { shell } }: Page): readonly Section[] {
-  // Keys and requests are not for accountants.
+  // Accountants see neither keys nor requests.
   const isOwner = account?.role === 'owner'
   const isSeller = site.config.seller !== undefined
   const sections: readonly (Section & { readonly isShown?: boolean })[] = [
@@ -24,7 +24,7 @@ function isOwn(page: Page): page is OwnPage {
   return page.session !== undefined && page.account !== undefined
 }
 
-/** What stands around the content of a customer's page. */
+/** The frame around a customer's page. */
 export function accountFrame(page: Page): Frame {
   const { site, account, texts } = page
   const { shell, signIn } = texts
@@ -43,7 +43,7 @@ export function accountFrame(page: Page): Frame {
   }
 }
 
-/** Leads from one page of the settings to another. */
+/** Links between the pages of the settings. */
 export function settingsTabs({ site, texts, path, account }: OwnPage): Html {
   const own = path.split('?')[0] ?? ''
   const tab = (to: string, label: string): Html =>

@@ -32,15 +32,15 @@ import { cardLabel } from './payment.ts'
 import { monthStart } from '../../../payments/auto-top-up-rules.ts'
 import type { AutoTopUp, SavedCard } from '../../../payments/auto-top-up-rows.ts'
 
-/** What is set for an account, and what it may be charged by. */
+/** The setting of an account, and the cards that may be charged. */
 interface AutoTopUpState {
   readonly setting: AutoTopUp | undefined
   readonly cards: readonly SavedCard[]
-  /** What automatic top-ups have taken this month. */
+  /** The sum of automatic top-ups this month. */
   readonly takenMicros: number
 }
 
-/** Reads it; cards of another provider than the one of now cannot be charged, and are listed all the same. */
+/** Reads the state. Cards saved at another provider cannot be charged now, but are listed. */
 async function readAutoTopUp(
   { account, site }: OwnPage,
   { auto }: Pick<PaymentService, 'auto'>,
@@ -54,7 +54,7 @@ async function readAutoTopUp(
   return { setting, cards, takenMicros }
 }
 
-/** Whether it is on, by which card, and how much of the month is used. */
+/** Whether it is on, with which card, and how much of the monthly limit is used. */
 function autoTopUpState({ texts, language }: OwnPage, { setting, cards, takenMicros }: AutoTopUpState): Html {
   const { autoTopUp } = texts
   if (setting?.state !== 'on') {
@@ -74,7 +74,10 @@ function autoTopUpState({ texts, language }: OwnPage, { setting, cards, takenMic
     </p>`
 }
 
-/** The way to automatic top-ups from the balance; also where they are not offered any more, to unlink cards. */
+/**
+ * The link to automatic top-ups on the balance page; shown even where they are no longer offered, so that cards can
+ * be unlinked.
+ */
 export async function autoTopUpCard(page: OwnPage, payments: PaymentService): Promise<Html> {
   if (page.account.role !== 'owner') return html``
   const state = await readAutoTopUp(page, payments)
@@ -89,7 +92,7 @@ export async function autoTopUpCard(page: OwnPage, payments: PaymentService): Pr
   </section>`
 }
 
-/** What is proposed to whoever has set nothing yet, in micro-roubles. */
+/** The defaults of the form, in micro-roubles. */
 const proposed = { below: 200_000_000, amount: 1_000_000_000, monthMax: 10_000_000_000 }
 
 function schema(language: Language) {
@@ -176,14 +179,14 @@ async function view(page: OwnPage, payments: PaymentService, sent?: FormState): 
   )
 }
 
-/** When and by how much the account is topped up by itself, and the cards that may be charged. */
+/** When and by how much the account is topped up automatically, and the cards that may be charged. */
 export async function showAutoTopUp(page: OwnPage): Promise<PageResponse> {
   const { payments } = page.site
   if (payments === undefined) return showFailure(page, 'notFound')
   return await view(page, payments)
 }
 
-/** Switches it on, or sets it otherwise. */
+/** Switches it on, or changes its settings. */
 export async function submitAutoTopUp(page: OwnPage): Promise<PageResponse> {
   const { site, account, language } = page
   const { payments } = site
@@ -233,12 +236,12 @@ export async function submitAutoTopUpOff(page: OwnPage): Promise<PageResponse> {
   const now = site.clock.now()
   const { accountId } = account
   const notice = { id: `auto-off:${page.requestId}`, accountId, kind: 'auto-off', subject: '', now } as const
-  // Another window may have done it already.
+  // Another window may have switched it off already.
   await tryWrite(payments.auto, [payments.auto.switchOff(accountId, now), payments.auto.addNotice(notice)])
   return seeOther(page, '/balance/auto?notice=auto-off')
 }
 
-/** Forgets a card of one's own; from then on it is not charged. */
+/** Forgets one of the account's cards; it is never charged again. */
 export async function submitUnlinkCard(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const { payments } = site

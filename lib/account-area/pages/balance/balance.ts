@@ -29,7 +29,7 @@ import type { Language } from '../../../web/texts/language.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 
 const receiptsShown = 5
-/** Among so many payments, open ones are looked for. */
+/** Open payments are looked for among this many recent ones. */
 const paymentsLookedAt = 20
 
 function figures({ texts, language }: OwnPage, { availableMicros, heldMicros, debtMicros }: Balance): Html {
@@ -43,7 +43,7 @@ function figures({ texts, language }: OwnPage, { availableMicros, heldMicros, de
   </section>`
 }
 
-/** Payments that were begun and not ended, so that whoever left can go on. */
+/** Unfinished payments, so that the customer can continue them. */
 function openPayments({ texts, language }: OwnPage, payments: readonly Payment[]): Html {
   const open = payments.filter(({ state }) => state === 'created' || state === 'pending')
   if (open.length === 0) return html``
@@ -73,10 +73,10 @@ async function receipts(page: OwnPage, { rows }: PaymentService): Promise<Html> 
   </section>`
 }
 
-/** The form before anybody has typed: with the amount that the address names, and the way to pay of last time. */
+/** The initial form: with the amount in the query, and the last payment method. */
 function untouchedTopUp(page: OwnPage, lastMethod: string | null | undefined): FormState {
   const query = new URLSearchParams(page.path.split('?')[1])
-  // Links have a point, whatever the language.
+  // Links use a decimal point in every language.
   const amount = typedRoubles(query.get('rub') ?? '', 'ru')
   const isAmount = typeof amount === 'number'
   return {
@@ -90,7 +90,7 @@ function untouchedTopUp(page: OwnPage, lastMethod: string | null | undefined): F
   }
 }
 
-/** An amount that fills the field in: by script on the spot, else by a page that has it filled in. */
+/** A preset amount: a script fills the field, or a link opens the page with it filled in. */
 function preset(page: OwnPage, micros: number): Html {
   const rub = formatWholeKopecks(micros)
   return html`<a
@@ -102,7 +102,7 @@ function preset(page: OwnPage, micros: number): Html {
   >`
 }
 
-/** Where an amount, a way to pay and the receipt's address are chosen. */
+/** The form with amount, payment method and email for the receipt. */
 function topUpForm(page: OwnPage, { topUp, autoTopUp }: PaymentsConfig, state: FormState): Html {
   const { balance } = page.texts
   const { language } = page
@@ -128,7 +128,7 @@ function topUpForm(page: OwnPage, { topUp, autoTopUp }: PaymentsConfig, state: F
   </section>`
 }
 
-/** What is paid with here: by the provider, or by the operator's hand. */
+/** How to pay here: through the provider, or through the operator. */
 async function topUpPart(page: OwnPage, sent?: FormState): Promise<readonly [Html, FormState]> {
   const { site, account, texts } = page
   const { payments } = site
@@ -142,7 +142,7 @@ async function topUpPart(page: OwnPage, sent?: FormState): Promise<readonly [Htm
   return [part, state]
 }
 
-/** What the account has, how to have more, and all that moved it but charges; also after its form was refused. */
+/** The balance, ways to top up, and all movements other than charges; also after its form was rejected. */
 export async function showBalance(page: OwnPage, sent?: FormState): Promise<Html> {
   const { site, account, texts, context } = page
   const { accountId } = account
@@ -170,7 +170,7 @@ function topUpSchema(language: Language) {
   })
 }
 
-/** Makes a payment, and leads to where it is paid. */
+/** Creates a payment and redirects to its page. */
 export async function submitTopUp(page: OwnPage): Promise<PageResponse> {
   const { site, account, caller, language } = page
   const { payments } = site

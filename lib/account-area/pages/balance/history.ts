@@ -7,18 +7,18 @@ import { cardTable } from '../../../web/view/data-table.ts'
 import { csvHeaders, csvTable } from '../../../documents/csv-table.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 
-/** How many movements a page shows. */
+/** The number of movements on a page. */
 export const movementsShown = 20
 
 type Named = Pick<Movement, 'id' | 'kind' | 'reason'>
 
-/** Movements whose reason is of the books and tells its reader nothing more. */
+/** Movements whose reason is for bookkeeping and does not help the customer. */
 const ownReason = /^(?:payment|starting|refund-canceled|transfer):/
 
-/** More movements than this nobody has made by hand. */
+/** More movements than an account is likely to have. */
 const csvRowsMax = 10_000
 
-/** Which of the payments among movements were made by a saved card. */
+/** Which payments among the movements were automatic. */
 async function automaticAmong(
   { site }: OwnPage,
   movements: readonly Movement[],
@@ -27,7 +27,7 @@ async function automaticAmong(
   return new Set(await site.payments?.rows.automaticAmong(ids))
 }
 
-/** The place that `?before=` names; the newest where it names none. */
+/** The position that `?before=` names; undefined for the newest. */
 export function placeOf(text: string | undefined): MovementPlace | undefined {
   const match = /^(\d{1,15})\.([^\p{Cc}\p{Cs}]{1,300})$/u.exec(text ?? '')
   return match === null ? undefined : { at: Number(match[1]), id: match[2] ?? '' }
@@ -65,7 +65,7 @@ function table(page: OwnPage, movements: readonly Movement[], automatic: Readonl
   return cardTable(balance.history, 'charges movements', columns, rows)
 }
 
-/** All that moved the balance but charges, the newest first; one more than is shown says that there are older ones. */
+/** All movements other than charges, the newest first; one row more than shown means that there are older ones. */
 export async function history(
   page: OwnPage,
   movements: readonly Movement[],
@@ -89,17 +89,17 @@ export async function history(
   </section>`
 }
 
-/** The payment that a movement is the credit of. */
+/** The payment that a movement credits. */
 function paymentIdOf({ id }: Pick<Movement, 'id'>): string | undefined {
   return /^payment:([0-9a-z]{26})$/.exec(id)?.[1]
 }
 
-/** Why it was booked, where a person has said so. */
+/** The reason, where a person wrote it. */
 function movementReason({ id, kind, reason }: Named): string | undefined {
   return reason === null || kind === 'repayment' || ownReason.test(id) ? undefined : reason
 }
 
-/** What moved a balance, in the user's words. */
+/** The name of a movement for the user. */
 function movementName({ balance }: Texts, { id, kind }: Named, isAutomatic: boolean): string {
   const { kinds } = balance
   if (id.startsWith('payment:')) return isAutomatic ? kinds.automatic : kinds.payment
@@ -112,7 +112,7 @@ function movementName({ balance }: Texts, { id, kind }: Named, isAutomatic: bool
   return kind === 'debit' ? kinds.debit : kinds.credit
 }
 
-/** All that moved the balance but charges, as a table for spreadsheets. */
+/** All movements other than charges, as a CSV table. */
 export async function downloadBalance(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { balance } = texts

@@ -19,7 +19,7 @@ import { ProviderError } from '../../../payments/payment-provider.ts'
 
 const bodyBytesMax = 256 * 1024
 
-/** Undefined when the text is no JSON, which then is a notification of nothing. */
+/** Undefined when the text is not JSON; such a notification is ignored. */
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -30,8 +30,8 @@ function parsedJson(text: string): unknown {
 }
 
 /**
- * Receives notifications of the payment provider. The sender's address is checked where trusted proxies report it; the
- * content is only a hint in any case. The provider repeats what gets no response of 200.
+ * Receives notifications of the payment provider. The sender's address is checked where trusted proxies report it;
+ * the content is only a hint in any case. The provider repeats a notification without a response of 200.
  */
 export function paymentNotifications(site: Site, trusted: BlockList) {
   return async (context: PageContext): Promise<Response> => {
@@ -46,7 +46,7 @@ export function paymentNotifications(site: Site, trusted: BlockList) {
       return context.text('', 403)
     }
     const body = await readBody(incoming, bodyBytesMax)
-    // What is left of it is not read, so nothing else can follow on the connection.
+    // The rest of the body is not read, so the connection cannot be reused.
     if (body === undefined) return context.text('', 413, { connection: 'close' })
     try {
       const ending = await payments.notified(parsedJson(body.toString('utf8')))
@@ -55,7 +55,7 @@ export function paymentNotifications(site: Site, trusted: BlockList) {
       return context.text('', ending === 'busy' ? 429 : 200)
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
-      // What the provider itself does not know was not told by it.
+      // An object that the provider does not know cannot come from the provider.
       const isForged = error.failure === 'not_found'
       log.warn(
         { error, address },
@@ -66,13 +66,13 @@ export function paymentNotifications(site: Site, trusted: BlockList) {
   }
 }
 
-/** A card by its last digits, in the user's words; otherwise as the provider names it. */
+/** A card by its last digits for the user; otherwise as the provider names it. */
 export function cardLabel({ payment }: Texts, title: string): string {
   const digits = /\*(\d{4})$/.exec(title)?.[1]
   return digits === undefined ? title : payment.card(digits)
 }
 
-/** What a payment was paid with; undefined while that is not known. */
+/** The payment method; undefined while it is unknown. */
 function methodLabel(
   texts: Texts,
   { method, method_title: title }: Pick<Payment, 'method' | 'method_title'>,
@@ -81,7 +81,7 @@ function methodLabel(
   return title === null ? undefined : cardLabel(texts, title)
 }
 
-/** Why a payment failed and what to try, in the customer's words; `failure` is `party/reason`. */
+/** Why a payment failed and what to try, in plain words; `failure` is `party/reason`. */
 export function failureText({ payment }: Texts, failure: string | null): string {
   const { reasons } = payment
   const [party, reason = 'other'] = (failure ?? '').split('/')
@@ -110,7 +110,7 @@ function waitingPart({ texts }: OwnPage, payment: Payment, isProviderDown: boole
     <p class="quiet">${words.pendingText}</p>`
 }
 
-/** What was returned of it, and the receipts that there are. */
+/** The refunds and receipts of a payment. */
 async function afterwards(
   page: OwnPage,
   { rows }: PaymentService,
@@ -132,7 +132,7 @@ async function afterwards(
   ${receipts.length === 0 ? '' : part(texts.balance.receipts, receiptList(page, receipts))}`
 }
 
-/** What became of a payment so far: the part of its page that changes by itself. */
+/** The current state of a payment: the part of its page that updates itself. */
 async function paymentPart(
   page: OwnPage,
   payments: PaymentService,
@@ -161,25 +161,26 @@ async function paymentPart(
 
 function headOf(payment: Payment, isGoing: boolean): Html {
   const isOpen = payment.state === 'created' || payment.state === 'pending'
-  // A form may lead to pages of this site only, so the way to the payment page is a step of its own.
+  // The content security policy allows forms to lead only to this site, so the redirect to the payment page is a
+  // separate step.
   if (isGoing && isOpen && payment.confirmation_url !== null)
     return html`<meta http-equiv="refresh" content="0;url=${payment.confirmation_url}" />`
   return isOpen ? html`<noscript><meta http-equiv="refresh" content="4" /></noscript>` : html``
 }
 
-/** By which the page knows that something has changed; `succeeded` and `canceled` are the end. */
+/** The version by which the page detects a change; `succeeded` and `canceled` are final. */
 function stateOf({ state }: Payment, receipts: readonly Receipt[], isProviderDown: boolean): string {
   if (state === 'succeeded' && receipts.some(one => one.state === 'pending')) return 'registering'
   return state === 'created' && isProviderDown ? 'down' : state
 }
 
-/** A payment of one's own: how to pay it, and what became of it. It changes by itself, with script and without. */
+/** A payment of the account: how to pay it, and its state. The page updates itself, with script and without. */
 export async function showPayment(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { payments } = site
   const id = pathPart(page)
   const found = isId(id) ? await payments?.rows.payment(id) : undefined
-  // Another's payment is as unknown as none.
+  // A payment of another account is treated as unknown.
   if (payments === undefined || found?.account_id !== account.accountId) return showFailure(page, 'notFound')
   const payment = await payments.look(found)
   const receipts = await payments.rows.receiptsOf(id)

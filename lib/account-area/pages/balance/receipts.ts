@@ -29,13 +29,13 @@ export async function showReceipts(page: OwnPage): Promise<PageResponse> {
   )
 }
 
-/** What became of a receipt, in the user's words. */
+/** The state of a receipt in the user's language. */
 function receiptState({ texts }: OwnPage, { state, next_poll_at: nextPollAt }: Receipt): string {
   const { receiptStates, receiptGivenUp } = texts.balance
   return state === 'canceled' && nextPollAt === null ? receiptGivenUp : receiptStates[state]
 }
 
-/** Receipts, each with a way to its page. */
+/** Receipts, each with a link to its page. */
 export function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
   const { balance } = page.texts
   return entryList(
@@ -47,7 +47,7 @@ export function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
   )
 }
 
-/** A fiscal receipt of one's own. */
+/** A fiscal receipt of the account. */
 export async function showReceipt(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts, language } = page
   const id = pathPart(page)

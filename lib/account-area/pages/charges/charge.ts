@@ -15,7 +15,7 @@ import type { ChargeLine } from '../../../ledger/price-charge.ts'
 import { explainLine, type ExplainedLine } from '../../../money/explain-line.ts'
 import type { Price } from '../../../money/price.ts'
 
-/** A long session has hundreds of turns, which come some at a time. */
+/** A long session has hundreds of turns, which are shown in parts. */
 const partsShown = 50
 
 function measured({ texts, language }: OwnPage, { usageSource, details }: ChargeRecord): Html {
@@ -37,7 +37,7 @@ function flags({ texts }: OwnPage, charge: ChargeRecord): Html {
   </div>`
 }
 
-/** What else became of a charge: an amount, and what it means. */
+/** A remark on a charge: an amount, and its meaning. */
 function remark(title: string, amount: string, hint: string): Html {
   return html`<p>
     <strong>${title}: ${amount}</strong><br />
@@ -89,7 +89,7 @@ function tierRow({ texts, language }: OwnPage, tier: string, factor: string | un
   )
 }
 
-/** How the amount of a line comes about: units times prices, times the factor of the tier, rounded once. */
+/** How the amount of a line is computed: units times prices, times the factor of the tier, rounded once. */
 function chargeFormula(page: OwnPage, line: ChargeLine, price: Price | undefined): Html {
   const { texts, language } = page
   const { charge, meters } = texts
@@ -151,13 +151,13 @@ function part(
   </section>`
 }
 
-/** The place that an address names; the beginning where it names none. */
+/** The start position in the query; the beginning by default. */
 function readFrom({ context }: OwnPage): number {
   const text = context.req.query('from') ?? ''
   return /^\d{1,9}$/.test(text) ? Number(text) : 0
 }
 
-/** What the whole request cost. */
+/** The cost of the whole request. */
 function summary(page: OwnPage, requestId: string, { total }: ExchangeCharges): Html {
   const { charge } = page.texts
   const parts = html`<p>
@@ -177,7 +177,7 @@ function summary(page: OwnPage, requestId: string, { total }: ExchangeCharges): 
   </section>`
 }
 
-/** The ways to the other parts of a long session. */
+/** Links to the other parts of a long session. */
 function otherParts(
   { texts }: OwnPage,
   path: string,
@@ -197,7 +197,7 @@ function otherParts(
   </nav>`
 }
 
-/** What one request cost, and why: all its charges, line by line. */
+/** The cost of one request in detail: all its charges, line by line. */
 export async function showCharge(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const { accountId } = account

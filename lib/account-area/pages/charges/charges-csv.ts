@@ -55,7 +55,10 @@ function row(config: Config, charge: ChargeRecord, keyNames: ReadonlyMap<string,
   ])
 }
 
-/** A table that is made as it is taken, a few hundred rows at a time, so that a million need no memory. */
+/**
+ * A table that is generated while it is read, a few hundred rows at a time, so that a million rows need little
+ * memory.
+ */
 function table(
   config: Config,
   head: string,
@@ -69,7 +72,7 @@ function table(
   return new ReadableStream(
     {
       async pull(controller) {
-        // Others have their turn between the queries, which run on this thread where the store is a file.
+        // Yields between the queries, which run on this thread for SQLite.
         await setImmediate()
         if (!hasBegun) {
           hasBegun = true
@@ -96,7 +99,7 @@ function table(
   )
 }
 
-/** The charges of the filter as a table for spreadsheets; with a filter that is wrong, the page that says so. */
+/** The filtered charges as a CSV table; with an invalid filter, the page that shows the error. */
 export async function downloadCharges(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const keys = await site.reports.keys(account.accountId)

@@ -45,16 +45,16 @@ const filterSchema = z.object({
   outcome: optional(z.enum(outcomes, says('invalid'))),
 })
 
-/** Which charges are asked for, and the form that asked. */
+/** The selected charges, and the form that selects them. */
 interface ChargeFilter {
-  /** Absent when something is wrong with the form. */
+  /** Absent when the form is invalid. */
   readonly search?: ChargeSearch
   readonly state: FormState
-  /** The filter as it stands in addresses, without the page; empty when there is none. */
+  /** The filter as a query string, without the page; empty when there is none. */
   readonly query: string
 }
 
-/** Reads the filter from a page's address. A key must be one of the account's. */
+/** Reads the filter from the query. A key must belong to the account. */
 export function readFilter(page: OwnPage, keys: readonly Pick<KeyRecord, 'id'>[]): ChargeFilter {
   const sent = readQuery(page, filterSchema)
   const parameters = new URLSearchParams(sent.state.typed)
@@ -76,7 +76,7 @@ export function readFilter(page: OwnPage, keys: readonly Pick<KeyRecord, 'id'>[]
   return { search, state: sent.state, query }
 }
 
-/** Browsers drop what is no day from a field for days, so that it could not be mended. */
+/** Browsers clear an invalid value in a date field, so the user could not correct it. */
 function dayField(state: FormState, name: string, label: string): Html {
   const type = state.errors[name] === undefined ? 'date' : 'text'
   return field(state, { name, label, type, isOptional: true })
@@ -122,13 +122,13 @@ function filterForm(
   </form>`
 }
 
-/** How an exchange ended, in the user's words. */
+/** The outcome of an exchange in the user's language. */
 export function outcomeBadge({ texts }: OwnPage, outcome: string): Html {
   const label = named(texts.charges.outcomes, outcome)
   return html`<span class="badge ${outcome === 'completed' ? 'good' : ''}">${label}</span>`
 }
 
-/** What the key of a charge is called. */
+/** The name of a charge's key. */
 export function keyLabel(page: OwnPage, keys: readonly KeyRecord[], keyId: string): Html {
   const key = keys.find(({ id }) => id === keyId)
   if (key === undefined) return html`<span class="quiet">${page.texts.charges.unknownKey}</span>`
@@ -144,7 +144,7 @@ function marks({ texts }: OwnPage, { usageSource, flags }: ChargeRecord): Html {
 const tokensIn: ReadonlySet<Meter> = new Set(inputMeters)
 const tokensOut: ReadonlySet<Meter> = new Set(outputMeters)
 
-/** What was used, in short: tokens in and out, and whatever else there was. */
+/** A summary of the usage: tokens in and out, and other meters. */
 function usageSummary({ texts, language }: Pick<OwnPage, 'texts' | 'language'>, usage: Meters): string {
   const { charges, meters } = texts
   let sumIn = 0
@@ -174,7 +174,7 @@ function chargeRow(
   const { language, texts } = page
   const { charges } = texts
   const part = charge.sequence > 0 ? `?from=${charge.sequence}` : ''
-  // The roles say what the style takes away where it makes cards of rows.
+  // Explicit roles restore the table semantics that the style removes when it displays rows as cards.
   return html`<tr role="row">
     <td role="cell" class="charge-time">
       <a href="/charges/${charge.requestId}${part}">${time(charge.at, language)}</a>
@@ -200,7 +200,7 @@ function chargeList(page: OwnPage, keys: readonly KeyRecord[], charges: readonly
 }
 
 const pageLength = 50
-/** More names than that are no help to who types one. */
+/** A longer list of suggestions does not help. */
 const modelsMax = 300
 
 function withQuery(path: string, query: string, more?: string): string {

@@ -14,7 +14,7 @@ import { settingsTabs } from '../../view/account-frame.ts'
 import type { Texts } from '../../texts/texts.ts'
 
 const text = z.string().max(4000).default('')
-/** Fields are called by their path in the details, as problems are. */
+/** Fields are named by their path in the details, as problems are. */
 const schema = z.object({
   kind: z.enum(['company', 'sole']).catch('company'),
   name: text,
@@ -72,7 +72,7 @@ function shown(character: string): string {
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `«${character}»` : `U+${code}`
 }
 
-/** A problem in the reader's language, with the digit that is wrong. */
+/** A problem in the user's language, with the wrong digit. */
 function companyProblem({ company, fieldErrors }: Texts, problem: DetailProblem): string {
   const { problems } = company
   switch (problem.kind) {
@@ -153,7 +153,7 @@ function view(page: OwnPage, state: FormState): Html {
   )
 }
 
-/** The details of the account's company, to be filled in or changed. */
+/** The form with the details of the account's company. */
 export async function showCompany(page: OwnPage): Promise<PageResponse> {
   if (page.site.config.seller === undefined) return showFailure(page, 'notFound')
   const version = await currentCompany(page.site.records, page.account.accountId)
@@ -161,7 +161,7 @@ export async function showCompany(page: OwnPage): Promise<PageResponse> {
   return view(page, { typed, errors: {} })
 }
 
-/** Keeps the details as a new version. */
+/** Stores the details as a new version. */
 export async function submitCompany(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   if (site.config.seller === undefined) return showFailure(page, 'notFound')
@@ -175,7 +175,7 @@ export async function submitCompany(page: OwnPage): Promise<PageResponse> {
   return seeOther(page, '/settings/company?notice=company-saved')
 }
 
-/** Says what is wrong with details while they are typed: `{"inn":"..."}`. Nothing is kept. */
+/** Validates details while they are typed: `{"inn":"..."}`. Nothing is stored. */
 export async function checkCompany(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, schema)
   return page.context.json(sent.isValid ? errorsOf(page, detailsOf(sent.value)) : sent.state.errors)

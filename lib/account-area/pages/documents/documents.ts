@@ -17,15 +17,15 @@ import { titledPage } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { PrintError, printDocument } from '../../../documents/print/document-printer.ts'
 
-/** A file to be downloaded. */
+/** A file for download. */
 interface Download {
-  /** Without its ending. */
+  /** Without its extension. */
   readonly name: string
   readonly ending: 'pdf' | 'zip'
   readonly bytes: Uint8Array
 }
 
-/** RFC 6266, 4.3: the name as it is, and one of ASCII for whatever reads no other. */
+/** RFC 6266, 4.3: the name in UTF-8, and an ASCII name for clients that do not support it. */
 function attachment(name: string, ending: string): string {
   const plain = `document.${ending}`
   const encoded = encodeURIComponent(`${name}.${ending}`).replaceAll(
@@ -35,7 +35,7 @@ function attachment(name: string, ending: string): string {
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`
 }
 
-/** What is printed for a download. An account prints a few at a time: the printer is everybody's. */
+/** Sends printed documents. An account may print only a few at a time, because all accounts share the printer. */
 async function sendPrinted(
   page: Page,
   accountId: string,
@@ -148,7 +148,7 @@ function reconciliationForm({ texts: { documents } }: OwnPage, state: FormState)
   </section>`
 }
 
-/** The page, also after days of a reconciliation were refused. */
+/** The page, also after the dates of a reconciliation were rejected. */
 async function view(page: OwnPage, year: number, state: FormState): Promise<Html> {
   const { site, account, texts } = page
   const { documents, invoices } = texts
@@ -213,7 +213,7 @@ export async function downloadClosing(page: OwnPage): Promise<PageResponse> {
   return found === undefined ? showFailure(page, 'notFound') : sendDocument(page, found.document, accountId)
 }
 
-/** All documents of an account's month in one archive, for whoever keeps the company's books. */
+/** All documents of an account's month in one archive, for the company's accountant. */
 export async function downloadMonth(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { accountId } = account
@@ -233,7 +233,7 @@ const period = z.object({ from: day, to: day }).refine(({ from, to }) => from <=
   ...says('daysSwapped'),
 })
 
-/** A reconciliation statement over any days, as PDF. */
+/** A reconciliation statement for any period, as PDF. */
 export async function downloadReconciliation(page: OwnPage): Promise<PageResponse> {
   const { site, account } = page
   const { seller } = site.config

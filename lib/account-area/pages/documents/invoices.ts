@@ -32,11 +32,11 @@ import { titledPage } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { sendDocument } from './documents.ts'
 
-/** Numbers are not to be used up for fun. */
+/** Invoice numbers must not be wasted. */
 const invoicesPerDayMax = 20
 const roublesMax = 100_000_000
 
-/** Makes an invoice, and shows it. The same form again shows the same invoice. */
+/** Creates an invoice and shows it. Submitting the same form again shows the same invoice. */
 export async function submitInvoice(page: OwnPage): Promise<PageResponse> {
   const { site, account, language } = page
   const { seller } = site.config
@@ -116,7 +116,7 @@ function title(page: Page, { document }: StoredInvoice): string {
   return page.texts.invoices.numbered(document.number, shownDay(document.date, page.language))
 }
 
-/** An invoice of one's own: its state, its PDF and the link for whoever pays it. */
+/** An invoice of the account: its state, its PDF and the link for the payer. */
 export async function showInvoice(page: OwnPage): Promise<PageResponse> {
   const invoice = await ownInvoice(page)
   if (invoice === undefined) return showFailure(page, 'notFound')
@@ -162,13 +162,13 @@ export async function submitCancelInvoice(page: OwnPage): Promise<PageResponse> 
       accountId: page.account.accountId,
     })
   } catch (error) {
-    // It was cancelled in another window.
+    // It was already cancelled, for instance in another window.
     if (!(error instanceof DocumentError)) throw error
   }
   return seeOther(page, `/balance/invoices/${invoice.id}?notice=invoice-cancelled`)
 }
 
-/** An invoice of one's own as PDF. */
+/** An invoice of the account as PDF. */
 export async function downloadInvoice(page: OwnPage): Promise<PageResponse> {
   const invoice = await ownInvoice(page)
   return invoice === undefined
@@ -176,7 +176,7 @@ export async function downloadInvoice(page: OwnPage): Promise<PageResponse> {
     : sendDocument(page, invoice.document, invoice.accountId)
 }
 
-/** An invoice for whoever was given its link. */
+/** An invoice for anyone who has its link. */
 export async function showLinkedInvoice(page: Page): Promise<PageResponse> {
   const invoice = await linkedInvoice(page)
   if (invoice === undefined) return showFailure(page, 'notFound')
@@ -191,7 +191,7 @@ export async function showLinkedInvoice(page: Page): Promise<PageResponse> {
   )
 }
 
-/** Its PDF. */
+/** The PDF of a linked invoice. */
 export async function downloadLinkedInvoice(page: Page): Promise<PageResponse> {
   const invoice = await linkedInvoice(page)
   if (invoice === undefined) return showFailure(page, 'notFound')
@@ -199,7 +199,7 @@ export async function downloadLinkedInvoice(page: Page): Promise<PageResponse> {
   return sendDocument(page, invoice.document, invoice.accountId)
 }
 
-/** Where a company makes an invoice; where there is none yet, the way to its details. */
+/** The form to create an invoice; without company details, the link to them. */
 export async function invoiceSection(page: OwnPage, state: FormState = emptyForm): Promise<Html> {
   const { site, account, texts } = page
   if (site.config.seller === undefined) return html``

@@ -49,7 +49,7 @@ function listFact(items: readonly string[] | undefined, all: string): Html {
       </ul>`
 }
 
-/** What a key may do and has done, as terms and descriptions. */
+/** A key's limits and usage, as a description list. */
 function keyFacts(page: OwnPage, use: KeyUse): Html {
   const { texts, language } = page
   const { keys } = texts
@@ -59,7 +59,7 @@ function keyFacts(page: OwnPage, use: KeyUse): Html {
     [keys.budget, budgetFact(page, use)],
     [keys.models, listFact(key.models, keys.allModels)],
     [keys.addresses, listFact(key.ipAddresses, keys.anyAddress)],
-    // At the moment itself it is over: midnight would name the next day.
+    // Shows the last valid moment: the expiry itself is a midnight, which would name the next day.
     [
       keys.expiresAt,
       key.expiresAt === undefined ? keys.noExpiry : keys.until(time(key.expiresAt - 1, language)),
@@ -109,11 +109,11 @@ function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
   </section>`
 }
 
-/** The account's keys: what each may do and has done. */
+/** The account's keys with their limits and usage. */
 export async function showKeys(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const { keys } = texts
-  // Operators may make more than customers can.
+  // Operators may create more keys than customers can.
   const active = await site.reports.keyUses(account.accountId, { isRevoked: false, limit: 1000 })
   const revoked = await site.reports.keyUses(account.accountId, { isRevoked: true, limit: revokedShown })
   const make = html`<a class="button" href="/keys/new">${keys.make}</a>`
@@ -139,19 +139,19 @@ export async function showKeys(page: OwnPage): Promise<PageResponse> {
   )
 }
 
-/** What a key is called, apart from the direction of the text around it. */
+/** The name of a key, isolated from the direction of the surrounding text. */
 export function keyName({ texts }: OwnPage, { name }: Pick<KeyRecord, 'name'>): Html {
   return name === '' ? html`<span class="quiet">${texts.keys.unnamed}</span>` : html`<bdi>${name}</bdi>`
 }
 
-/** The key of the address, if it is the account's own. */
+/** The key in the path, if it belongs to the account. */
 async function ownKey(page: OwnPage): Promise<KeyRecord | undefined> {
   const id = pathPart(page)
   const { site, account } = page
   return isId(id) ? site.reports.key(account.accountId, id) : undefined
 }
 
-/** Asks before a key is revoked. */
+/** Asks for confirmation before a key is revoked. */
 export async function showRevokeKey(page: OwnPage): Promise<PageResponse> {
   const key = await ownKey(page)
   if (key === undefined) return showFailure(page, 'notFound')

@@ -22,10 +22,10 @@ import { newId } from '../../../platform/new-id.ts'
 import type { Config } from '../../../config/config.ts'
 import { ModelDirectory, standsForModel } from '../../../models/model-directory.ts'
 
-/** All keys that are not revoked stand in memory, on every node. */
+/** All keys that are not revoked are in memory, on every node. */
 const activeKeysMax = 100
 
-/** The models that a key can be limited to, by the provider that comes first for them. */
+/** The models that a key can be limited to, by their first provider. */
 function offeredModels(config: Config): ReadonlyMap<string, readonly string[]> {
   const byProvider = new Map<string, string[]>()
   for (const { name, prices, providers } of config.models.values()) {
@@ -38,7 +38,7 @@ function offeredModels(config: Config): ReadonlyMap<string, readonly string[]> {
   return byProvider
 }
 
-/** Whether a name, or a beginning with `*` after it, can ever stand for a model that has a price. */
+/** Whether a name, or a prefix with `*`, can match a model that has a price. */
 function isOffered(config: Config, name: string): boolean {
   const star = name.indexOf('*')
   if (star === -1) return (new ModelDirectory(config).resolve(name, undefined)?.entry.prices.length ?? 0) > 0
@@ -76,7 +76,7 @@ function modelList(page: OwnPage, state: FormState): Html {
   </details>`
 }
 
-/** What the key is called, and what it may spend until when. */
+/** The key's name, budget and expiry. */
 function spendingFields({ texts: { keys, newKey } }: OwnPage, state: FormState): Html {
   return html`${field(state, { name: 'name', label: newKey.name, hint: newKey.nameHint })}
   ${field(state, {
@@ -96,7 +96,7 @@ function spendingFields({ texts: { keys, newKey } }: OwnPage, state: FormState):
   })}`
 }
 
-/** Which models it may use, and from where. */
+/** The models the key may use, and the addresses it may be used from. */
 function accessFields(page: OwnPage, state: FormState): Html {
   const { keys, newKey } = page.texts
   return html`<fieldset class="field" id="models" aria-describedby="models-hint">
@@ -108,7 +108,7 @@ function accessFields(page: OwnPage, state: FormState): Html {
     ${textArea(state, { name: 'addresses', label: newKey.addresses, hint: newKey.addressesHint })}`
 }
 
-/** The form for a new key, empty or as it was sent. */
+/** The form for a new key, empty or as it was submitted. */
 export function showNewKey(page: OwnPage, state = emptyForm): Html {
   const { newKey } = page.texts
   return titledPage(
@@ -159,11 +159,11 @@ function shownOnce(page: OwnPage, name: string, value: string): Html {
 const listMax = 100
 const modelName = z.string().max(200, says('tooLong'))
 
-/** The fields of a new key; `now` is what an expiry must be after. */
+/** The fields of a new key; an expiry must be after `now`. */
 function newKeySchema(now: number, language: Language) {
   return z.object({
     name: fieldSchemas.name.min(1, says('required')).max(60, says('tooLong')),
-    /** Which showing of the form was sent. */
+    /** The id of the shown form. */
     form: hiddenField(26),
     models: z.array(modelName).max(1000, says('tooLong')),
     patterns: fieldSchemas.list(modelName, listMax),
@@ -174,13 +174,10 @@ function newKeySchema(now: number, language: Language) {
   })
 }
 
-/** What a form for a new key says. */
+/** The values of a form for a new key. */
 type NewKeyFields = z.output<ReturnType<typeof newKeySchema>>
 
-/**
- * Makes a key and shows it, once: there is no page to come back to, and no address that holds it. Nothing of
- * the answer is kept by browsers.
- */
+/** Creates a key and shows it once: no page or URL shows it again, and browsers must not store the response. */
 export async function submitNewKey(page: OwnPage): Promise<PageResponse> {
   const { site, account, texts } = page
   const sent = await readForm(page, newKeySchema(site.clock.now(), page.language))
@@ -196,7 +193,7 @@ export async function submitNewKey(page: OwnPage): Promise<PageResponse> {
   }
   if (!(await site.newKeyAttempts.begin(account.accountId)))
     return refuse({ ...state, errors: { name: texts.newKey.tooOften } })
-  // A page that is loaded again sends its form again. The key that it made is shown to nobody any more.
+  // Reloading the page submits the form again. The key that it created is never shown again.
   const form = value.form === '' ? undefined : `${account.accountId} ${value.form}`
   if (form !== undefined && !(await site.newKeyForms.begin(form))) return seeOther(page, '/keys')
   try {

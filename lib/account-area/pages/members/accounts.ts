@@ -13,14 +13,14 @@ const schema = z.object({ account: idField })
 
 const accountCookieName = 'account.current'
 
-/** Accounts with what each is called. */
+/** Adds the name of each account. */
 function withNames<One extends { readonly accountId: string }>({ site }: OwnPage, all: readonly One[]) {
   return Promise.all(all.map(async one => ({ ...one, name: await site.members.accountName(one.accountId) })))
 }
 
 type AccountAction = 'use' | 'leave' | 'accept' | 'decline'
 
-/** A button that does something with an account. */
+/** A button for an action on an account. */
 function button(page: OwnPage, action: AccountAction, account: { accountId: string; name: string }): Html {
   const { accounts } = page.texts
   const classNames = { use: 'plain', leave: 'link', accept: '', decline: 'link' } as const
@@ -84,7 +84,7 @@ export async function showAccounts(page: OwnPage): Promise<PageResponse> {
   )
 }
 
-/** The account that a user acts for: the one that was chosen in this browser, else the oldest. */
+/** The account that a user acts for: the one selected in this browser, else the oldest. */
 export async function currentAccount({
   context,
   site,
@@ -97,26 +97,26 @@ export async function currentAccount({
   return { ...account, name: await site.members.accountName(account.accountId) }
 }
 
-/** The account that a form names, when it is one of the user's. */
+/** The account in a form, if the user has access to it. */
 async function namedAccount(page: OwnPage) {
   const sent = await readForm(page, schema)
   const accounts = await page.site.users.memberships(page.session.user.id)
   return sent.isValid ? accounts.find(one => one.accountId === sent.value.account) : undefined
 }
 
-/** Keeps the choice in a cookie. Whether the account is the user's is checked with every request. */
+/** Stores the choice in a cookie. Each request checks the user's access to the account. */
 function useAccount(page: OwnPage, accountId: string): PageResponse {
   setCookie(page.context, accountCookieName, accountId, keptCookie(page.site))
   return seeOther(page, '/')
 }
 
-/** Shows another account of the user from now on. */
+/** Switches to another account of the user. */
 export async function submitUseAccount(page: OwnPage): Promise<PageResponse> {
   const account = await namedAccount(page)
   return account === undefined ? showFailure(page, 'notFound') : useAccount(page, account.accountId)
 }
 
-/** Gives up the access to somebody else's account. */
+/** Gives up the user's access to another owner's account. */
 export async function submitLeaveAccount(page: OwnPage): Promise<PageResponse> {
   const account = await namedAccount(page)
   const isLeft =
@@ -124,7 +124,7 @@ export async function submitLeaveAccount(page: OwnPage): Promise<PageResponse> {
   return isLeft ? seeOther(page, '/accounts?notice=account-left') : showFailure(page, 'notFound')
 }
 
-/** Accepts an invitation and shows the account. */
+/** Accepts an invitation and switches to the account. */
 export async function submitAcceptInvitation(page: OwnPage): Promise<PageResponse> {
   const { site, session } = page
   const sent = await readForm(page, schema)

@@ -69,7 +69,7 @@ function openInvitations(page: OwnPage, invitations: readonly Invitation[]): Htm
   </section>`
 }
 
-/** Who has access to the account, and a form to invite an accountant. */
+/** The members of the account, and a form to invite an accountant. */
 export async function showMembers(page: OwnPage, state = emptyForm): Promise<Html> {
   const { members } = page.texts
   const { accountId } = page.account
@@ -109,12 +109,12 @@ export async function submitInvitation(page: OwnPage): Promise<PageResponse> {
     const key = { member: 'memberAlready', full: 'membersFull', tooMany: 'emailsTooMany' } as const
     return page.context.html(await showMembers(page, withError(page, sent.state, 'email', key[result])), 422)
   }
-  // The name of a company could say anything to a stranger; an address was confirmed.
+  // The company's name is arbitrary text that would reach a stranger; the inviter's email is confirmed.
   site.sendInvitation({ email, language }, session.user.email)
   return seeOther(page, '/settings/members?notice=invitation-sent')
 }
 
-/** Takes an invitation back. */
+/** Withdraws an invitation. */
 export async function submitWithdrawal(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, invitationSchema)
   if (sent.isValid) await page.site.members.endInvitation(page.account.accountId, sent.value.email)

@@ -19,7 +19,7 @@ const searchSchema = z.object({
 })
 type Search = z.output<typeof searchSchema>
 
-/** Fewer models than these need no choice of providers. */
+/** With fewer models the choice of providers is not shown. */
 const modelsBeforeChoice = 12
 
 function matches({ name, provider, aliases }: PricedModel, text: string): boolean {
@@ -27,10 +27,10 @@ function matches({ name, provider, aliases }: PricedModel, text: string): boolea
   return words.every(word => [name, provider, ...aliases].some(one => one.toLowerCase().includes(word)))
 }
 
-/** In which words prices are shown. */
+/** The language in which prices are shown. */
 type Words = Pick<Page, 'texts' | 'language'>
 
-/** What has a column of its own. */
+/** Meters with a column of their own. */
 const mainMeters = ['input', 'cachedInput', 'output'] as const satisfies readonly Meter[]
 
 function perMillion(
@@ -45,7 +45,7 @@ function perMillion(
   })
 }
 
-/** Where the unit is said already. */
+/** The name of a rate without its unit, which the context already gives. */
 function short({ texts, language }: Words, rates: Price['rubPerMillion']): string {
   const { meters } = texts
   return allMeters
@@ -73,7 +73,7 @@ function levels(words: Words, { above }: Price): string[] {
   })
 }
 
-/** A factor says little by itself: what the tokens cost with it is said, too. */
+/** A factor alone is not clear enough, so the token prices with it are shown too. */
 function tiers(words: Words, { factors, rubPerMillion }: Price): string[] {
   const { models } = words.texts
   return Object.entries(factors).map(([name, factor]) => {
@@ -90,7 +90,7 @@ function tiers(words: Words, { factors, rubPerMillion }: Price): string[] {
   })
 }
 
-/** All of a price that has no column of its own, as sentences. */
+/** The parts of a price without a column, as sentences. */
 function priceNotes(words: Words, { price, later }: Pick<PricedModel, 'price' | 'later'>): readonly string[] {
   const isMain: ReadonlySet<Meter> = new Set(mainMeters)
   const others = allMeters.filter(meter => !isMain.has(meter))
@@ -156,7 +156,7 @@ function byProvider(found: readonly PricedModel[]): ReadonlyMap<string, readonly
   return Map.groupBy(found, ({ provider }) => provider)
 }
 
-/** Links that leave one provider's models, so that a phone need not scroll past all the others. */
+/** Links that show a single provider's models, so that phone users need not scroll past all others. */
 function providerChoice(page: OwnPage, found: readonly PricedModel[], { q, provider }: Search): Html | '' {
   const { models } = page.texts
   const groups = byProvider(found)
@@ -192,7 +192,7 @@ function nothing({ texts: { models } }: OwnPage, isSearch: boolean): Html {
   )
 }
 
-/** What can be asked for, and what it costs. */
+/** The models with their prices. */
 export async function showModels(page: OwnPage): Promise<PageResponse> {
   const { texts, site } = page
   const { models } = texts
@@ -225,15 +225,15 @@ export async function showModels(page: OwnPage): Promise<PageResponse> {
   )
 }
 
-/** A model that can be paid for. */
+/** A model with a price. */
 interface PricedModel {
   readonly name: string
-  /** Empty where customers are not told. */
+  /** Empty where it is hidden from customers. */
   readonly provider: string
-  /** Other names for it, and patterns that cost the same. */
+  /** Its aliases, and patterns with the same price. */
   readonly aliases: string[]
   readonly price: Price
-  /** Prices to come, the next one first. */
+  /** Future prices, the next one first. */
   readonly later: readonly Price[]
 }
 
@@ -255,7 +255,7 @@ function isSamePrice(left: PricedModel, right: PricedModel): boolean {
   return left.provider === right.provider && text(left) === text(right)
 }
 
-/** `gpt-5-20*` is said with `gpt-5`, where it costs the same. */
+/** `gpt-5-20*` is listed under `gpt-5` when it has the same price. */
 function modelOf(pattern: PricedModel, models: ReadonlyMap<string, PricedModel>): PricedModel | undefined {
   const beginning = pattern.name.split('*', 1)[0] ?? ''
   let best: PricedModel | undefined
@@ -266,7 +266,7 @@ function modelOf(pattern: PricedModel, models: ReadonlyMap<string, PricedModel>)
   return best
 }
 
-/** The models of a config that have a price now and a provider that is on, as they are listed there. */
+/** The models of a config with a current price and an active provider, in the config's order. */
 function pricedModels(config: Config, now: number): readonly PricedModel[] {
   const models = new Map<string, PricedModel>()
   for (const entry of config.models.values()) {

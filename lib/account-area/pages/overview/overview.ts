@@ -18,7 +18,7 @@ type ShownBalance = Pick<Balance, keyof typeof nothing>
 function balanceCard({ texts, language }: OwnPage, shown: ShownBalance): Html {
   const { balanceMicros, debtMicros, heldMicros, availableMicros } = shown
   const { overview } = texts
-  // What is the same as the rest, or nothing, tells nothing.
+  // Amounts that are zero, or equal to another one, are not shown.
   const held = html`${figure(overview.balance, money(balanceMicros, language))}
   ${figure(overview.held, money(heldMicros, language))}`
   return html`<section class="card">
@@ -47,7 +47,7 @@ function spendingCard(page: OwnPage, spending: Spending): Html {
   </section>`
 }
 
-/** The names of the keys of a few charges; of one without a name its ending. */
+/** The names of the keys of a few charges; for an unnamed key its last characters. */
 async function keyNames(
   { site, account, texts }: OwnPage,
   charges: readonly ChargeReport[],
@@ -65,13 +65,13 @@ function invitationNotice({ texts: { accounts } }: OwnPage): Html {
   return html`<p class="notice">${accounts.waiting} <a href="/accounts">${accounts.look}</a></p>`
 }
 
-/** What a new customer has done already. */
+/** Steps that a new customer has completed. */
 interface Done {
   readonly hasKey: boolean
   readonly hasMoney: boolean
 }
 
-/** What to do next, for an account without a single charge. */
+/** The next steps for an account without charges. */
 function firstSteps({ texts }: OwnPage, { hasKey, hasMoney }: Done): Html {
   const { overview } = texts
   const { steps } = overview
@@ -97,7 +97,7 @@ function firstSteps({ texts }: OwnPage, { hasKey, hasMoney }: Done): Html {
   </section>`
 }
 
-/** The newest charges, each with a way to its details. */
+/** The newest charges, each with a link to its details. */
 function lastRequests(
   page: OwnPage,
   charges: readonly ChargeReport[],
@@ -133,7 +133,7 @@ function lastRequests(
   </section>`
 }
 
-/** What the account has, what it spent and on what, and what to do when it is new. */
+/** The balance, the spending by model, and first steps for a new account. */
 export async function showOverview(page: OwnPage): Promise<PageResponse> {
   const { site, session, account, texts } = page
   const { reports } = site

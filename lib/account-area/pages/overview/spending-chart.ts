@@ -5,16 +5,16 @@ import type { Html, OwnPage } from '../../page.ts'
 import type { Language } from '../../../web/texts/language.ts'
 import type { ModelSpending } from '../../../ledger/reports.ts'
 
-/** A model, or all the others, with what was spent on it by day. */
+/** The daily spending on a model, or on all others. */
 interface Series {
-  /** Undefined for all models that have no series of their own. */
+  /** Undefined for all models without a series of their own. */
   readonly model: string | undefined
   readonly totalMicros: number
-  /** One for each day, the oldest first. */
+  /** One amount for each day, the oldest first. */
   readonly microsByDay: readonly number[]
 }
 
-/** What was spent in the last days, today the last of them. */
+/** The spending of the last days, today included. */
 export interface Spending {
   /** Days since the epoch, in Moscow. */
   readonly days: readonly number[]
@@ -24,10 +24,10 @@ export interface Spending {
   readonly chargesByDay: readonly number[]
 }
 
-/** More colours than this cannot be told apart. */
+/** More colours than this are hard to tell apart. */
 const seriesMax = 5
 
-/** Puts sums in the order of a chart: the models that cost the most, and the rest together. */
+/** Orders sums for a chart: the most expensive models, and the rest together. */
 export function spendingByDay(rows: readonly ModelSpending[], today: number, dayCount: number): Spending {
   const first = today - dayCount + 1
   const days = Array.from({ length: dayCount }, (_, index) => first + index)
@@ -37,7 +37,7 @@ export function spendingByDay(rows: readonly ModelSpending[], today: number, day
   const byModel = new Map<string, number[]>()
   for (const { day, model, charges, spentMicros } of rows) {
     const index = day - first
-    // A clock that was set back leaves charges of tomorrow.
+    // After a clock was set back, charges may be dated tomorrow.
     if (index < 0 || index >= dayCount) continue
     add(microsByDay, index, spentMicros)
     add(chargesByDay, index, charges)
@@ -73,7 +73,7 @@ export function sum(amounts: readonly number[]): number {
   return amounts.reduce((total, amount) => total + amount, 0)
 }
 
-/** Amounts beside the lines, without kopecks where there are none. */
+/** Amounts beside the grid lines, without kopecks where they are zero. */
 const scaleMoney = (micros: number, language: Language): string =>
   smallMoney(micros, language).replace(/[.,]00(?=\D*$)/, '')
 
@@ -83,7 +83,7 @@ const spentOrDash = (micros: number, language: Language): string =>
 
 const percent = (value: number): string => `${Math.round(value * 1000) / 1000}%`
 
-/** A round amount at or above the largest, so that half of it is round too. */
+/** A round amount at or above the largest, whose half is round too. */
 function scaleTop(largestMicros: number): number {
   const power = 10 ** Math.floor(Math.log10(largestMicros))
   const step = [1, 2, 4, 5, 10].find(one => one * power >= largestMicros) ?? 10
@@ -170,12 +170,12 @@ function asTable(page: OwnPage, spending: Spending): Html {
   </details>`
 }
 
-/** What was spent by day and model, as a picture and as a table. */
+/** The spending by day and model, as a chart and as a table. */
 export function spendingChart(page: OwnPage, spending: Spending): Html {
   const { overview } = page.texts
   const dayCount = spending.days.length
   if (spending.series.length === 0) return html`<p class="quiet">${overview.noSpending(dayCount)}</p>`
-  // Below ten, half of it would be no whole number.
+  // Below ten, half of it would not be an integer.
   const topMicros = scaleTop(Math.max(10, ...spending.microsByDay))
   const total = spentMoney(sum(spending.microsByDay), page.language)
   const marks = [0, Math.floor(dayCount / 2), dayCount - 1].map(index =>

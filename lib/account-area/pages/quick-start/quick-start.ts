@@ -22,14 +22,14 @@ interface Section {
   readonly content: Html
 }
 
-/** Names that people know, the best first; used where the config has them. */
+/** Well-known names, the best first; used where the config has them. */
 const known = {
   openai: ['gpt-5-mini', 'gpt-5', 'gpt-4.1-mini', 'gpt-4o-mini'],
   anthropic: ['claude-sonnet-4-5', 'claude-sonnet-5', 'claude-opus-4-5'],
   google: ['gemini-2.5-flash', 'gemini-2.5-pro'],
 } satisfies Record<DialectName, readonly [string, ...string[]]>
 
-/** A model that can be asked in a dialect as the config is; where there is none, one that might be. */
+/** A configured model that supports the dialect; where there is none, a likely one. */
 function exampleModel(
   config: Config,
   dialect: DialectName,
@@ -100,7 +100,7 @@ function sectionsOf(page: OwnPage, filled: SnippetValues): readonly Section[] {
   ]
 }
 
-/** How to begin: what to set in each client, ready to be copied. */
+/** Client settings and snippets, ready to be copied. */
 export function showQuickStart(page: OwnPage): PageResponse | Promise<PageResponse> {
   const { quickStart } = page.texts
   const filled = values(page.site.config)

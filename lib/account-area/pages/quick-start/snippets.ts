@@ -1,6 +1,6 @@
-/** What snippets are filled with. */
+/** The values in snippets. */
 export interface SnippetValues {
-  /** The API's, without a slash at the end. */
+  /** The URL of the API, without a trailing slash. */
   readonly address: string
   readonly openai: string
   readonly anthropic: string
@@ -8,17 +8,17 @@ export interface SnippetValues {
   readonly codex: string
 }
 
-/** A piece of code, and what it is for where there are several. */
+/** A piece of code, with its purpose where there are several. */
 export interface Snippet {
   readonly id: string
   readonly name?: string
   readonly code: string
 }
 
-/** The key in the environment, from where all snippets take it. */
+/** The key as an environment variable, which all snippets read. */
 export const keySnippet: Snippet = { id: 'key', code: 'export GATEWAY_KEY="gw-YOUR-KEY"' }
 
-/** Each protocol by hand. */
+/** Each protocol with curl. */
 export function curlSnippets({ address, openai, anthropic, google }: SnippetValues): readonly Snippet[] {
   return [
     {
@@ -143,7 +143,7 @@ console.log(answer.text)`,
   ]
 }
 
-/** Claude Code, by its environment. */
+/** Claude Code, through environment variables. */
 export function claudeCodeSnippet({ address }: SnippetValues): Snippet {
   return {
     id: 'claude-code',
@@ -153,7 +153,7 @@ claude`,
   }
 }
 
-/** Codex, by its file of settings. */
+/** Codex, through its configuration file. */
 export function codexSnippet({ address, codex }: SnippetValues): Snippet {
   return {
     id: 'codex',
@@ -168,7 +168,7 @@ wire_api = "responses"`,
   }
 }
 
-/** Gemini CLI, by its environment. */
+/** Gemini CLI, through environment variables. */
 export function geminiCliSnippet({ address, google }: SnippetValues): Snippet {
   return {
     id: 'gemini-cli',

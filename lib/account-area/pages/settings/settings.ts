@@ -23,7 +23,7 @@ import { isOwnPassword } from '../../../web/pages/security/security-forms.ts'
 import { forgetUser } from '../../../administration/forget-user.ts'
 import { money } from '../../../web/format.ts'
 
-/** The forms of the page, each with what was typed into it. */
+/** The forms of the page, each with its entered values. */
 interface SettingsForms {
   readonly profile?: FormState
   readonly email?: FormState
@@ -92,7 +92,9 @@ function deletion(page: OwnPage): Html {
   )
 }
 
-/** Profile, email, alert, and the way out; also after one of the forms was refused. */
+/**
+ * Profile, email, low-balance alert, and the link to delete the account; also after one of the forms was rejected.
+ */
 export async function showSettings(page: OwnPage, forms: SettingsForms = {}): Promise<Html> {
   const { settings } = page.texts
   const { user } = page.session
@@ -110,7 +112,7 @@ export async function showSettings(page: OwnPage, forms: SettingsForms = {}): Pr
   )
 }
 
-/** Keeps the bound of the low-balance alert; an empty field switches it off. */
+/** Stores the threshold of the low-balance alert; an empty field switches it off. */
 export async function submitAlert(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, z.object({ below: fieldSchemas.roubles(page.language) }))
   if (!sent.isValid) return page.context.html(await showSettings(page, { alert: sent.state }), 422)
@@ -119,7 +121,7 @@ export async function submitAlert(page: OwnPage): Promise<PageResponse> {
   return seeOther(page, `/settings?notice=${below === undefined ? 'alert-off' : 'alert-on'}`)
 }
 
-/** Keeps name and language. */
+/** Stores name and language. */
 export async function submitProfile(page: OwnPage): Promise<PageResponse> {
   const sent = await readForm(page, profileSchema)
   if (!sent.isValid) return page.context.html(await showSettings(page, { profile: sent.state }), 422)
@@ -161,7 +163,7 @@ async function balanceOf({ site, account }: OwnPage): Promise<number> {
   return (await site.reports.balance(account.accountId))?.balanceMicros ?? 0
 }
 
-/** Says what deleting means, and asks for the password. */
+/** Explains what deleting means, and asks for the password. */
 export async function showDeleteAccount(page: OwnPage, state = emptyForm): Promise<Html> {
   const { deletion } = page.texts
   const balanceMicros = await balanceOf(page)
@@ -198,7 +200,7 @@ async function revokeKeys({ site, account }: OwnPage): Promise<void> {
   }
 }
 
-/** Revokes the keys, removes the user and writes a last email. */
+/** Revokes the keys, removes the user and sends a last email. */
 export async function submitDeleteAccount(page: OwnPage): Promise<PageResponse> {
   const { site, session, account, caller, language } = page
   const sent = await readForm(page, deletionSchema)
@@ -210,10 +212,10 @@ export async function submitDeleteAccount(page: OwnPage): Promise<PageResponse> 
   if (!(await isOwnPassword(page, sent.value.currentPassword)))
     return refuse(withError(page, sent.state, 'currentPassword', 'passwordWrong'))
   await revokeKeys(page)
-  // Nothing is charged for an account that is gone.
+  // A deleted account must not be charged.
   await site.autoTopUps.write(site.autoTopUps.unlinkAll(account.accountId, site.clock.now()))
   const isDeletedHere = await forgetUser(site.records, session.user.id)
-  // Another window may have made one meanwhile; from now on there is no session to make one in.
+  // Another window may have created a key meanwhile; from now on there is no session to do so.
   await revokeKeys(page)
   if (isDeletedHere)
     site.settingsLetters.deleted({ email: session.user.email, language }, account.accountId, balanceMicros)
