@@ -24,7 +24,7 @@ interface OperatorAreaOptions extends AreaParts {
   readonly providers: DeskProviders
 }
 
-/** Operators get no emails: the command line makes their links. */
+/** Operators get no emails: the command line prints their links. */
 const nothing = (): void => undefined
 const letters = {
   confirm: nothing,
@@ -34,7 +34,7 @@ const letters = {
 }
 const securityEmails = { passwordChanged: nothing, twoFactorChanged: nothing, backupCodesMade: nothing }
 
-/** What stands around the content of an operator's page. */
+/** The frame around an operator's page. */
 function deskFrame(page: Page): Frame {
   const { sections, roles } = page.texts
   return {

@@ -14,17 +14,17 @@ import type { Language } from '../web/texts/language.ts'
 import type { PageResponse, WebPage, WebSite } from '../web/web-page.ts'
 import type { Texts } from './texts/texts.ts'
 
-/** Providers as the processes of this node have them. */
+/** Providers as the processes of this node see them. */
 export interface DeskProviders {
-  /** What each process knows of every provider. */
+  /** Each process's state of every provider. */
   health(): Promise<readonly (readonly ProviderHealth[])[]>
-  /** Resolves when all processes act by what is switched in the store. */
+  /** Resolves when all processes have applied the switches in the store. */
   look(): Promise<void>
 }
 
-/** What the operators' pages work with, made once at the start. */
+/** The dependencies of the operators' pages, created once at start. */
 export interface DeskSite extends WebSite {
-  /** As it is now: a reload changes it. */
+  /** The current config: a reload changes it. */
   readonly config: Config
   readonly records: Records
   readonly accounts: Accounts
@@ -32,18 +32,18 @@ export interface DeskSite extends WebSite {
   readonly members: Members
   readonly movements: Movements
   readonly payments: PaymentReader
-  /** Absent: nobody can pay, and nothing be refunded. */
+  /** Absent: no payments, and no refunds. */
   readonly paymentActions: PaymentActions | undefined
   readonly providers: DeskProviders
   readonly pricePreviews: PricePreviews
   textsOf(language: Language): Texts
 }
 
-/** A request as a page meets it. */
+/** A request for a page of this area. */
 export interface Page extends WebPage {
   readonly site: DeskSite
   readonly texts: Texts
-  /** Of the session; undefined once the operator was removed. */
+  /** The role of the session's operator; undefined once the operator was removed. */
   readonly role: OperatorRole | undefined
 }
 
@@ -51,11 +51,11 @@ export interface Page extends WebPage {
 export interface DeskPage extends Page {
   readonly session: OpenSession
   readonly role: OperatorRole
-  /** The operator's email, by which the log names them. */
+  /** The operator's email, their name in the log. */
   readonly operator: string
 }
 
-/** What may be done: look at everything, note something, move money, or everything else. */
+/** Permissions: viewing everything, adding notes, moving money, or everything else. */
 export type Permission = 'look' | 'note' | 'money' | 'manage'
 
 const allowed: Readonly<Record<OperatorRole, readonly Permission[]>> = {
@@ -64,10 +64,10 @@ const allowed: Readonly<Record<OperatorRole, readonly Permission[]>> = {
   support: ['look', 'note'],
 }
 
-/** Whether a role may do something. */
+/** Whether a role has a permission. */
 export function may(role: OperatorRole, permission: Permission): boolean {
   return allowed[role].includes(permission)
 }
 
-/** Answers a request for a page of an operator. */
+/** Handles a request for a page of an operator. */
 export type ShowDeskPage = (page: DeskPage) => PageResponse | Promise<PageResponse>

@@ -42,7 +42,7 @@ import {
   transferList,
 } from './pages/transfers.ts'
 
-/** Where the link of `gateway operator add` leads. */
+/** The page of the link from `gateway operator add`. */
 const setPassword = newPasswordPage<Page>({
   path: '/set-password',
   wordsOf: page => page.texts.setPassword,
@@ -50,14 +50,14 @@ const setPassword = newPasswordPage<Page>({
   notice: 'password-set',
 })
 
-/** The role of a session, as it is now; forms are good for that role alone. */
+/** The current role of a session; form tokens are bound to it. */
 async function roleOfSession(page: SignedInPage): Promise<AreaSession> {
   const { site, session } = page as DeskPage
   const role = (await findOperator(site.records, session.user.id))?.role
   return { more: { role }, boundTo: role }
 }
 
-/** A page for an operator who is signed in, also before the second factor is set up. */
+/** A page for a signed-in operator, also before the second factor is set up. */
 function signedIn(show: ShowSignedIn) {
   return open((page: Page) => {
     const { session, role } = page
@@ -66,7 +66,7 @@ function signedIn(show: ShowSignedIn) {
   })
 }
 
-/** A page for operators who have a second factor, and whose role may do this. */
+/** A page for operators with a second factor and with this permission. */
 function desk(permission: Permission, show: ShowDeskPage) {
   return open((page: Page) => {
     const { session, role } = page
@@ -77,7 +77,7 @@ function desk(permission: Permission, show: ShowDeskPage) {
   })
 }
 
-/** Answers a form before it is read where its sender may not send it. */
+/** Rejects a form before reading it when its sender lacks the permission. */
 function beforeReading(permission: Permission) {
   return createMiddleware<PageEnv>(async (context, next) => {
     const refused = await desk(permission, () => next().then(() => context.res))(context)
@@ -86,7 +86,7 @@ function beforeReading(permission: Permission) {
   })
 }
 
-/** The desk: every page and form of it, with what its reader must be allowed. */
+/** All pages and forms of the desk, each with its permission. */
 function routeDesk(router: Hono<PageEnv>): void {
   const list = <Row>(
     path: string,
@@ -137,7 +137,7 @@ function routeDesk(router: Hono<PageEnv>): void {
   list('/log', actionList)
 }
 
-/** The map of the operators' pages. */
+/** All routes of the operators' pages. */
 export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> {
   const router = areaRouter({
     site,
@@ -146,7 +146,7 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
     longForms: { '/transfers/import': statementBytesMax },
     addEarly(early) {
       early.use(logRefusals)
-      // A long form is read only where its sender may send it; whether they still may is found out once more behind it.
+      // A long form is read only if its sender has the permission, which is checked again afterwards.
       early.post('/transfers/import', sessionMiddleware(roleOfSession), beforeReading('money'))
     },
     failureText: "an operator's page failed",
@@ -158,18 +158,18 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
 }
 
 const pathLengthMax = 200
-/** What somebody tried who may not, or who came from another page. */
+/** Failures that suggest an attack: a missing permission, or a form from another site. */
 const suspicious: readonly string[] = ['denied', 'forbidden']
 
 /**
- * One line in the log for each request that was refused: a page that the role may not see, a form that came from no page
- * of ours, one with something wrong in it. It has who asked and for what, and nothing of what was typed.
+ * Logs one line for each rejected request: a page that the role may not see, a form that no page of this site sent,
+ * an invalid form. It contains the caller and the target, and none of the entered values.
  */
 const logRefusals = createMiddleware<PageEnv>(async (context, next) => {
   await next()
   const { status } = context.res
   const { site, requestId, session, role } = context.get('page') as Page
-  // Whoever looks for addresses without being anybody fills no log.
+  // Scanners that are not signed in must not fill the log.
   if (status < 400 || status > 499 || (status === 404 && session === undefined)) return
   const { method, path } = context.req
   const failure = context.get('failure')

@@ -30,7 +30,7 @@ function actions(page: DeskPage, { id, state }: AlarmRow): Html {
   </div>`
 }
 
-/** What an alarm means and, while nobody has closed it, what is to be done about it. */
+/** The meaning of an alarm and, while it is not closed, how to resolve it. */
 function explained(page: DeskPage, { kind, state }: AlarmRow): Html {
   const { alarms } = page.texts
   const advice = state === 'closed' ? '' : alarmAdvice(page, kind)
@@ -40,7 +40,7 @@ function explained(page: DeskPage, { kind, state }: AlarmRow): Html {
   </div>`
 }
 
-/** Its state: who has taken or closed it, when and why, and what can be done with it. */
+/** The state of an alarm: who took or closed it, when and why, and the possible actions. */
 function handled(page: DeskPage, one: AlarmRow): Html {
   const { state, taken_by, taken_at, closed_by, closed_at } = one
   const isClosed = state === 'closed'
@@ -54,7 +54,7 @@ function handled(page: DeskPage, one: AlarmRow): Html {
   </div>`
 }
 
-/** Alarms, those first that nobody has taken. */
+/** Alarms, those that nobody has taken first. */
 export function alarmList(page: DeskPage): DeskList<AlarmRow> {
   const { alarms, common } = page.texts
   const { language, site } = page
@@ -90,7 +90,7 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
   }
 }
 
-/** Does something about an alarm; what was wrong is said above the list, such as that somebody else was sooner. */
+/** Changes an alarm; a refusal, for instance because another operator was faster, is shown above the list. */
 async function change(page: DeskPage, act: (id: string) => Promise<unknown>): Promise<PageResponse> {
   const { refused } = await attempt(page, () => act(pathPart(page)))
   return refused === undefined
@@ -98,13 +98,13 @@ async function change(page: DeskPage, act: (id: string) => Promise<unknown>): Pr
     : showList(page, alarmList(page), { refused })
 }
 
-/** The others see who looks at it. */
+/** Assigns an alarm to the operator; the other operators see that. */
 export function submitTake(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   return change(page, id => takeAlarm(site.records, { id, operator, at: site.clock.now() }))
 }
 
-/** What was done about it. */
+/** Closes an alarm with a reason. */
 export async function submitCloseAlarm(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const sent = await readForm(page, closeSchema)

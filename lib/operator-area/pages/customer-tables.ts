@@ -12,7 +12,7 @@ import { closingState } from './documents.ts'
 import { actionColumns, movementColumns } from './lists.ts'
 import { paymentColumns } from './payments.ts'
 
-/** How many of the latest rows are shown. */
+/** The number of latest rows that are shown. */
 const shownMax = 20
 const notesMax = 100
 
@@ -42,7 +42,7 @@ async function requestTable(page: DeskPage, accountId: string): Promise<Html> {
   )
 }
 
-/** What a key is limited to: `100,00 ₽ each day; gpt-5; 10.0.0.0/8; until 31.01.2027, 00:00 MSK`. */
+/** The limits of a key: `100,00 ₽ each day; gpt-5; 10.0.0.0/8; until 31.01.2027, 00:00 MSK`. */
 function limitsOf(
   { language, texts, site }: DeskPage,
   { budgetMicros, budgetPeriod = 'total', models, ipAddresses, expiresAt }: KeyRecord,
@@ -99,7 +99,7 @@ async function keyTable(page: DeskPage, accountId: string): Promise<Html> {
   )
 }
 
-/** What operators noted about a customer. */
+/** Operators' notes about a customer. */
 async function noteTable(page: DeskPage, accountId: string): Promise<Html> {
   const { customer, common, log } = page.texts
   return tableCard(
@@ -135,7 +135,7 @@ async function documentTable(page: DeskPage, accountId: string): Promise<Html> {
   )
 }
 
-/** What the users of a customer agreed to. */
+/** The consents of a customer's users. */
 async function consentTable(page: DeskPage, accountId: string): Promise<Html> {
   const { customer, common } = page.texts
   return tableCard(
@@ -152,7 +152,7 @@ async function consentTable(page: DeskPage, accountId: string): Promise<Html> {
   )
 }
 
-/** All that there is of a customer, in the order of the page. */
+/** All tables of a customer, in the order of the page. */
 export async function customerTables(page: DeskPage, accountId: string): Promise<Html> {
   const { site, texts } = page
   const { customer } = texts

@@ -43,7 +43,7 @@ function summary(page: DeskPage, account: AccountReport, blockedAt: number | nul
     </section>`
 }
 
-/** A customer: money, requests, payments, people, keys, and what was done; also after a form was refused. */
+/** A customer: money, requests, payments, members, keys, and operators' actions; also after a form was rejected. */
 export async function showCustomer(page: DeskPage, sent?: SentForm): Promise<PageResponse> {
   const { site, texts, context } = page
   const accountId = pathPart(page)
@@ -70,10 +70,10 @@ export async function showCustomer(page: DeskPage, sent?: SentForm): Promise<Pag
   return context.html(view, sent === undefined ? 200 : 422)
 }
 
-/** What can be done, by the last part of its path. */
+/** The possible actions, by the last part of their path. */
 type FormName = 'note' | 'credit' | 'debit' | 'correct' | 'block' | 'unblock' | 'end-sessions'
 
-/** A form that was sent and refused: what was typed is kept there and nowhere else. */
+/** A form that was submitted and rejected: only this form keeps its values. */
 interface SentForm {
   readonly name: FormName
   readonly state: FormState
@@ -89,7 +89,7 @@ interface ActionTexts {
   readonly hint?: string
 }
 
-/** Makes the forms of a customer's page. */
+/** Creates the forms of a customer's page. */
 function formsOf(page: DeskPage, { accountId }: Customer, sent: SentForm | undefined) {
   const { common } = page.texts
   const stateOf = (name: FormName): FormState => (sent?.name === name ? sent.state : emptyForm)
@@ -157,7 +157,7 @@ function noteForm(page: DeskPage, { typed, action }: ReturnType<typeof formsOf>)
   )
 }
 
-/** What an operator can do with a customer. */
+/** The actions of an operator on a customer. */
 function customerActions(page: DeskPage, customer: Customer, sent: SentForm | undefined): Html {
   const forms = formsOf(page, customer, sent)
   return html`<h2>${page.texts.customer.actions}</h2>
@@ -172,7 +172,7 @@ const reason = fieldSchemas.reason(textLengthsMax.reason)
 const formId = idField
 const reasonSchema = z.object({ reason })
 
-/** Does something for a customer and comes back to the page; what was wrong is said there. */
+/** Runs an action on a customer and returns to the page, which shows a refusal. */
 function customerAction<Schema extends z.ZodObject>(
   name: FormName,
   schemaOf: (page: DeskPage) => Schema,
@@ -189,7 +189,7 @@ function customerAction<Schema extends z.ZodObject>(
   }
 }
 
-/** Notes something about the customer, for operators alone. */
+/** Adds a note about the customer, visible only to operators. */
 export const submitNote = customerAction(
   'note',
   () => z.object({ formId, note: reason }),
@@ -224,13 +224,13 @@ function movement(kind: 'credit' | 'debit'): ShowDeskPage {
   )
 }
 
-/** Books money in. */
+/** Credits money. */
 export const submitCredit = movement('credit')
 
-/** Takes money out that is available. */
+/** Debits available money. */
 export const submitDebit = movement('debit')
 
-/** Says what a request was to cost. */
+/** Sets the cost of a request. */
 export const submitCorrection = customerAction(
   'correct',
   () =>
@@ -242,7 +242,7 @@ export const submitCorrection = customerAction(
         .transform(text => (text.trim() === '' ? '0' : text.trim()))
         .pipe(z.string().regex(/^\d{1,9}$/, says('invalid')))
         .transform(Number),
-      // Nothing is an amount here, and is typed as 0.
+      // Zero is a valid amount here, and must be typed as 0.
       rub: z
         .string(says('required'))
         .trim()
@@ -275,13 +275,13 @@ function block(isBlocked: boolean): ShowDeskPage {
   )
 }
 
-/** Refuses all keys of the account. */
+/** Blocks the account: refuses all its keys. */
 export const submitBlock = block(true)
 
 /** Ends a block. */
 export const submitUnblock = block(false)
 
-/** Signs everybody of the account out. */
+/** Signs out all users of the account. */
 export const submitEndSessions = customerAction(
   'end-sessions',
   () => reasonSchema,

@@ -15,7 +15,7 @@ import { attempt } from '../view/shown-reason.ts'
 
 const schema = z.object({ reason: fieldSchemas.reason(textLengthsMax.reason) })
 
-/** What is in the way, with how much of it. */
+/** What prevents the deletion, each with its amount or number. */
 function blockerList(page: DeskPage, blockers: DeletionBlockers): readonly string[] {
   const { blockers: texts } = page.texts.deletion
   const { language } = page
@@ -69,18 +69,18 @@ async function view(page: DeskPage, state: FormState): Promise<Html> {
   )
 }
 
-/** Says what a deletion removes, what stays, and what is in its way. */
+/** Shows what a deletion removes, what it keeps, and what prevents it. */
 export async function showDeleteCustomer(page: DeskPage, sent?: FormState): Promise<PageResponse> {
   try {
     return page.context.html(await view(page, sent ?? emptyForm), sent === undefined ? 200 : 422)
   } catch (error) {
-    // There is none, or none any more.
+    // The account does not exist, or not any more.
     if (!(error instanceof AccountError)) throw error
     return showFailure(page, 'notFound')
   }
 }
 
-/** Closes an account for good. */
+/** Closes an account permanently. */
 export async function submitDeleteCustomer(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const accountId = pathPart(page)

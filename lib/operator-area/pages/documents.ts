@@ -17,7 +17,7 @@ const schema = z.object({ month: z.string(says('required')).trim().refine(isMont
 
 const states = ['issued', 'sent', 'signed'] as const
 
-/** The state of a document, and that a correction has taken its place. */
+/** The state of a document, and whether a correction replaces it. */
 export function closingState(
   { texts: { documents } }: DeskPage,
   { state, isReplaced }: ListedClosing,
@@ -56,7 +56,7 @@ export function documentList(page: DeskPage): DeskList<ListedClosing> {
         ...amountColumn<ListedClosing>(page, common.amount, one => one.document.amount * microsPerKopeck, {
           sort: 'amount',
         }),
-        // What a correction took the place of has no sum, so that the column adds up to what was sold.
+        // Replaced documents have no amount, so that the column sums to the sales.
         csv: one => (one.isReplaced ? '' : { number: formatRoubles(one.document.amount * microsPerKopeck) }),
       },
       textColumn(common.state, one => closingState(page, one)),
@@ -73,7 +73,7 @@ export function documentList(page: DeskPage): DeskList<ListedClosing> {
   }
 }
 
-/** Closing documents, and where a month is closed. */
+/** Closing documents, and the form that closes a month. */
 export function showDocuments(
   page: DeskPage,
   { state = emptyForm, said }: { readonly state?: FormState; readonly said?: string } = {},
@@ -100,7 +100,7 @@ export function showDocuments(
   })
 }
 
-/** Makes the documents of a month; done again it makes none. */
+/** Creates the documents of a month; a second run creates none. */
 export async function submitClose(page: DeskPage): Promise<PageResponse> {
   const { site, operator, texts } = page
   const sent = await readForm(page, schema)

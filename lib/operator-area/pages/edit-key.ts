@@ -15,7 +15,7 @@ import type { DeskPage } from '../page.ts'
 import { attempt } from '../view/shown-reason.ts'
 
 function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
-  // What a key has expired by may stay.
+  // The expiry of an already expired key may stay.
   const from = Math.min(site.clock.now(), (key.expiresAt ?? Infinity) - 1)
   return z.object({
     name: fieldSchemas.name.max(textLengthsMax.name, says('tooLong')),
@@ -28,7 +28,7 @@ function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
   })
 }
 
-/** A key as its form shows it; nothing: no limit. */
+/** The values of a key in its form; empty for no limit. */
 function typedOf({ language, site }: DeskPage, key: KeyRecord) {
   const { name, budgetMicros, budgetPeriod = 'total', models = [], ipAddresses = [] } = key
   return {
@@ -41,7 +41,7 @@ function typedOf({ language, site }: DeskPage, key: KeyRecord) {
   }
 }
 
-/** The last day of a key in a zone; empty: it has none. */
+/** The last valid day of a key in a zone; empty when it has no expiry. */
 function lastDayOf(expiresAt: number | undefined, zone: string): string {
   return expiresAt === undefined ? '' : zonedTime(expiresAt - 1, zone).slice(0, 10)
 }
@@ -94,14 +94,17 @@ function keyOf(page: DeskPage): Promise<KeyRecord | undefined> {
   return page.site.reports.key(pathPart(page), pathPart(page, 'key'))
 }
 
-/** What a key is limited to. */
+/** The form with a key's limits. */
 export async function showEditKey(page: DeskPage): Promise<PageResponse> {
   const key = await keyOf(page)
   if (key === undefined) return showFailure(page, 'notFound')
   return view(page, key, { typed: typedOf(page, key), errors: {} })
 }
 
-/** What differs from the key as it is: a limit that nobody changed stays, whatever it was set to meanwhile. */
+/**
+ * The differences from the key as it is: limits that this form does not change stay, whatever they were set to
+ * meanwhile.
+ */
 function changesOf(
   key: KeyRecord,
   zone: string,
@@ -119,12 +122,12 @@ function changesOf(
     }),
     ...(!isSame(models, key.models) && { models: models.length === 0 ? null : models }),
     ...(!isSame(addresses, key.ipAddresses) && { ipAddresses: addresses.length === 0 ? null : addresses }),
-    // Whoever set a time of the day by command keeps it unless the day is another.
+    // An expiry with a time of day, set by command, stays unless the day changes.
     ...(lastDayOf(expires, zone) !== lastDayOf(key.expiresAt, zone) && { expiresAt: expires ?? null }),
   }
 }
 
-/** Changes what a key is limited to; requests that begin from then on meet it so. */
+/** Changes a key's limits, for requests that begin afterwards. */
 export async function submitEditKey(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const key = await keyOf(page)

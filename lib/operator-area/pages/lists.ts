@@ -19,7 +19,7 @@ import { searchCharges, type ListedCharge } from '../../stores/records/desk-quer
 import { findActions } from '../../administration/operator-log.ts'
 import type { OperatorActionRow } from '../../stores/records/operator-tables.ts'
 
-/** Customers, those that came last first. */
+/** Customers, the newest first. */
 export function customerList(page: DeskPage): DeskList<FoundAccount> {
   const { customers, common } = page.texts
   const { site } = page
@@ -61,7 +61,7 @@ export function customerList(page: DeskPage): DeskList<FoundAccount> {
   }
 }
 
-/** What a movement of an account's money shows. */
+/** The columns of an account's movements. */
 export function movementColumns(page: DeskPage): DeskList<Movement>['columns'] {
   const { customer, common } = page.texts
   return [
@@ -73,7 +73,7 @@ export function movementColumns(page: DeskPage): DeskList<Movement>['columns'] {
   ]
 }
 
-/** All that moved an account's money and was no charge, the latest first. */
+/** All movements of an account other than charges, the latest first. */
 export function movementList(page: DeskPage): DeskList<Movement> {
   const { customer, common } = page.texts
   return {
@@ -124,7 +124,7 @@ export function requestList(page: DeskPage): DeskList<ListedCharge> {
   }
 }
 
-/** What the log says of an action. */
+/** The columns of the operator log. */
 export function actionColumns(page: DeskPage): DeskList<OperatorActionRow>['columns'] {
   const { log, common } = page.texts
   return [
@@ -136,7 +136,7 @@ export function actionColumns(page: DeskPage): DeskList<OperatorActionRow>['colu
   ]
 }
 
-/** What operators did, the latest first. */
+/** Operators' actions, the latest first. */
 export function actionList(page: DeskPage): DeskList<OperatorActionRow> {
   const { log, common } = page.texts
   return {

@@ -26,7 +26,7 @@ import type { DeskList } from '../view/desk-list.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 
-/** What a payment shows. */
+/** The columns of payments. */
 export function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
   const { payments: texts, common } = page.texts
   return [
@@ -92,7 +92,7 @@ export function paymentList(page: DeskPage): DeskList<Payment> {
   }
 }
 
-/** A payment with its refunds, and where money is sent back. */
+/** A payment with its refunds, and the refund form. */
 export async function showPayment(page: DeskPage, sent?: FormState): Promise<PageResponse> {
   const id = pathPart(page)
   const state = sent ?? emptyForm
@@ -139,7 +139,7 @@ export async function showPayment(page: DeskPage, sent?: FormState): Promise<Pag
   return page.context.html(view, sent === undefined ? 200 : 422)
 }
 
-/** Sends money back that is not spent. */
+/** Refunds an unspent amount. */
 export async function submitRefund(page: DeskPage): Promise<PageResponse> {
   const { site, operator, language } = page
   const id = pathPart(page)

@@ -16,7 +16,7 @@ import { tableCard } from '../view/desk-list.ts'
 
 const shownMax = 300
 
-/** A number as it is typed in Russian or in English; whether it is one, the schema of the configuration says. */
+/** A number in Russian or English notation; the configuration's schema checks its value. */
 const typedDecimal = z
   .string()
   .max(40, says('tooLong'))
@@ -24,7 +24,7 @@ const typedDecimal = z
   .transform(text => text.replaceAll(/\s/g, '').replace(',', '.'))
 const schema = z.object({ usdRub: typedDecimal, coefficient: typedDecimal })
 
-/** Asks for a rate and a coefficient. */
+/** The form for a rate and a coefficient. */
 export function previewForm(page: DeskPage, state: FormState): Html {
   const { preview } = page.texts
   const shared = { inputmode: 'decimal', hint: preview.asNow, isOptional: true } as const
@@ -38,7 +38,7 @@ export function previewForm(page: DeskPage, state: FormState): Html {
     )}`
 }
 
-/** The form, and what a preview has found. */
+/** The form, and the result of a preview. */
 export function showPreview(page: DeskPage, state = emptyForm, found: Html | string = ''): Html {
   const { preview, prices } = page.texts
   return titledPage(
@@ -51,7 +51,7 @@ export function showPreview(page: DeskPage, state = emptyForm, found: Html | str
   )
 }
 
-/** What is wrong with what was typed, by the rules of the configuration. */
+/** Errors in the form, by the rules of the configuration. */
 function problemsOf({ preview }: DeskPage['texts'], prices: PreviewedPrices): FormState['errors'] {
   if (Object.keys(prices).length === 0) return { usdRub: preview.nothing }
   const wrong = new Set(pricesSchema.safeParse(prices).error?.issues.map(({ path }) => path[0]))
@@ -61,7 +61,7 @@ function problemsOf({ preview }: DeskPage['texts'], prices: PreviewedPrices): Fo
   }
 }
 
-/** Shows what prices would change and what the last 30 days would have come to; nothing is written. */
+/** Shows the changed prices and their effect on the last 30 days; nothing is written. */
 export async function submitPreview(page: DeskPage): Promise<PageResponse> {
   const { site, texts } = page
   const sent = await readForm(page, schema)
@@ -110,7 +110,7 @@ function signed(micros: number, language: DeskPage['language']): string {
   return `${micros > 0 ? '+' : ''}${spentMoney(micros, language)}`
 }
 
-/** What the last 30 days were charged, and what they would have come to. */
+/** What the last 30 days were charged, and what they would have cost. */
 function effect(page: DeskPage, costs: readonly ModelCost[] | undefined): Html {
   const { texts, language } = page
   const { preview, prices } = texts
@@ -155,7 +155,7 @@ function bySize(one: ModelCost, other: ModelCost): number {
   return size(other) - size(one)
 }
 
-/** The prices that change: first those of models that were used most, by what they were charged. */
+/** The changed prices: those of the most used models first, ordered by their charges. */
 function changed(page: DeskPage, changes: readonly PreviewedChange[], costs: readonly ModelCost[]): Html {
   const { texts, language } = page
   const { preview, prices } = texts

@@ -22,7 +22,7 @@ const shownMax = 200
 const ratesShown = 10
 const schema = z.object({ day: hiddenField(10) })
 
-/** What models cost now, those whose name has a text in it. */
+/** Current prices of models whose name contains a text. */
 function modelTable(page: DeskPage, q: string): Html {
   const { site, texts } = page
   const { prices } = texts
@@ -48,7 +48,7 @@ function modelTable(page: DeskPage, q: string): Html {
   )
 }
 
-/** What models cost now, and the rates that they follow. */
+/** Current prices of models, and the rates that they follow. */
 export async function showPrices(page: DeskPage, refused?: string): Promise<PageResponse> {
   const { prices, preview, common } = page.texts
   const q = (page.context.req.query('q') ?? '').trim().toLowerCase()
@@ -77,7 +77,7 @@ export async function showPrices(page: DeskPage, refused?: string): Promise<Page
   )
 }
 
-/** Has a held rate used. */
+/** Accepts a held rate. */
 export async function submitAcceptRate(page: DeskPage): Promise<PageResponse> {
   const { site, operator } = page
   const sent = await readForm(page, schema)
@@ -88,7 +88,7 @@ export async function submitAcceptRate(page: DeskPage): Promise<PageResponse> {
 
 const lookedBackMs = 90 * 86_400_000
 
-/** The prices of a model as the configuration has them, the latest first, those to come included. */
+/** The prices of a model in the configuration, the latest first, future ones included. */
 function configured(page: DeskPage, { prices: versions }: ModelConfig): Html {
   const { texts, site } = page
   const { history, common, prices } = texts
@@ -116,7 +116,7 @@ function configured(page: DeskPage, { prices: versions }: ModelConfig): Html {
   )
 }
 
-/** How the price in dollars becomes the price, and the rates by day where it follows them. */
+/** How the price in dollars is converted, and the rates by day where the price follows them. */
 async function rates(page: DeskPage, { list }: ModelConfig): Promise<Html> {
   const { texts, language, site } = page
   const { history, prices } = texts
@@ -141,7 +141,7 @@ async function rates(page: DeskPage, { list }: ModelConfig): Promise<Html> {
   </section>`
 }
 
-/** What charges of the last 90 days were priced by. */
+/** The prices of charges in the last 90 days. */
 async function charged(page: DeskPage, name: string): Promise<Html> {
   const { texts, language, site } = page
   const { history } = texts
@@ -163,7 +163,7 @@ async function charged(page: DeskPage, name: string): Promise<Html> {
   )
 }
 
-/** What a model costs, cost and will cost. */
+/** Past, current and future prices of a model. */
 export async function showPriceHistory(page: DeskPage): Promise<PageResponse> {
   const { site, texts } = page
   const name = page.context.req.query('model') ?? ''
@@ -178,7 +178,7 @@ export async function showPriceHistory(page: DeskPage): Promise<PageResponse> {
   )
 }
 
-/** What an amount of a price is for, and how much it is. */
+/** The columns of a price: what it is for, and the amount. */
 function priceColumns({ texts: { prices }, language }: DeskPage): readonly Column<PriceRow>[] {
   return [
     { name: prices.meter, cell: one => one.meter },
@@ -191,7 +191,7 @@ function priceColumns({ texts: { prices }, language }: DeskPage): readonly Colum
   ]
 }
 
-/** The Central Bank's rates by day; one that is held can be accepted. */
+/** The Central Bank's rates by day; a held one can be accepted. */
 function rateTable(page: DeskPage, rates: readonly RateRow[]): Html {
   const { prices, common } = page.texts
   return dataTable(

@@ -72,7 +72,7 @@ function routeTable(page: DeskPage, { name, routes }: MergedProvider): Html {
   )
 }
 
-/** Pause, resume and try, for the whole provider or one credential. */
+/** The actions pause, resume and try, for the whole provider or one credential. */
 function actions(page: DeskPage, { name, credentials }: MergedProvider, state: FormState): Html {
   const { providers, common } = page.texts
   if (!may(page.role, 'manage')) return html``
@@ -91,7 +91,7 @@ function actions(page: DeskPage, { name, credentials }: MergedProvider, state: F
   )
 }
 
-/** Credentials and ways out as the processes of this node know them. */
+/** Credentials and egress routes, as the processes of this node see them. */
 export async function showProviders(page: DeskPage, refused?: Refused): Promise<Html> {
   const { providers: texts } = page.texts
   const all = mergeHealth(await page.site.providers.health())
@@ -134,11 +134,11 @@ function order(action: ProviderAction): ShowDeskPage {
   }
 }
 
-/** Keeps clients' requests from a provider or a credential. */
+/** Stops clients' requests to a provider or a credential. */
 export const submitPause = order('pause')
 
 /** Ends a pause. */
 export const submitResume = order('resume')
 
-/** Ends what rests: the next request finds out. */
+/** Ends a cooldown: the next request tests the provider. */
 export const submitTry = order('try')

@@ -15,7 +15,7 @@ import { alarmText } from '../view/shown-reason.ts'
 
 const alarmsShownMax = 10
 
-/** Alarms that nobody has closed. */
+/** Alarms that are not closed. */
 async function alarmTable(page: DeskPage): Promise<Html> {
   const { alarms, common } = page.texts
   const { language, site } = page
@@ -36,7 +36,7 @@ async function alarmTable(page: DeskPage): Promise<Html> {
   )
 }
 
-/** What of a provider does not serve clients: `openai#1: paused`, `direct: fails (1 of 2 processes)`. */
+/** The parts of a provider that serve no clients: `openai#1: paused`, `direct: fails (1 of 2 processes)`. */
 function problemsOf({ texts }: DeskPage, { credentials, routes }: MergedProvider): readonly string[] {
   const { providers } = texts
   const told = (name: string, state: string, affected: number, processes: number): string =>
@@ -52,7 +52,7 @@ function problemsOf({ texts }: DeskPage, { credentials, routes }: MergedProvider
   ]
 }
 
-/** Providers of which something is paused, refused or not reached. */
+/** Providers with a part that is paused, refused or unreachable. */
 async function providerTable(page: DeskPage): Promise<Html> {
   const { today, common } = page.texts
   const all = mergeHealth(await page.site.providers.health())
@@ -103,7 +103,7 @@ function errorTable(page: DeskPage, errors: Awaited<ReturnType<typeof readErrorC
   )
 }
 
-/** Money in and out, requests, errors, alarms, providers, and what waits for a person. */
+/** Money in and out, requests, errors, alarms, providers, and pending decisions. */
 export async function showToday(page: DeskPage): Promise<PageResponse> {
   const { site, language } = page
   const { today: texts } = page.texts

@@ -68,7 +68,7 @@ function decisions(page: DeskPage, { id, state, suggestions }: TransferRow): Htm
 
 const states = ['queued', 'credited', 'returned'] as const
 
-/** Bank transfers, the latest first; those that wait for a person unless others are asked for. */
+/** Bank transfers, the latest first; by default those that need a decision. */
 export function transferList(page: DeskPage): DeskList<TransferRow> {
   const { transfers, common } = page.texts
   const { site } = page
@@ -133,7 +133,7 @@ function importForm(page: DeskPage): Html {
   </section>`
 }
 
-/** Bank transfers, and where statements of the bank are imported. */
+/** Bank transfers, and the form that imports bank statements. */
 export function showTransfers(
   page: DeskPage,
   outcome: { readonly said?: string; readonly refused?: string } = {},
@@ -141,7 +141,7 @@ export function showTransfers(
   return showList(page, transferList(page), { above: importForm(page), ...outcome })
 }
 
-/** Credits what a statement of the bank shows, or says what would happen. */
+/** Imports a bank statement, or shows what importing it would do. */
 export async function submitStatement(page: DeskPage): Promise<PageResponse> {
   const { site, operator, texts, context } = page
   const { seller } = site.config
@@ -162,7 +162,7 @@ export async function submitStatement(page: DeskPage): Promise<PageResponse> {
   return showTransfers(page, { said: isDryRun ? `${texts.transfers.wouldBe} ${found}` : found })
 }
 
-/** Where a transfer belongs: to an account, or to its newest invoice with a number where one is typed. */
+/** The destination of a transfer: an account, or its newest invoice with the entered number. */
 async function destination(
   { site }: DeskPage,
   { account, invoice }: { readonly account: string; readonly invoice: string },
@@ -180,7 +180,7 @@ async function destination(
   })
 }
 
-/** Decides about a transfer and writes the log; what was wrong is said on the page. */
+/** Applies a decision on a transfer and logs it; the page shows a refusal. */
 function decide(run: typeof assignTransfer): ShowDeskPage {
   return async page => {
     const { site, operator, texts } = page
@@ -198,8 +198,8 @@ function decide(run: typeof assignTransfer): ShowDeskPage {
 /** Credits a queued transfer to an account, or to the account of an invoice. */
 export const submitAssign = decide(assignTransfer)
 
-/** Notes that a queued transfer was sent back. */
+/** Marks a queued transfer as returned to its payer. */
 export const submitReturn = decide(returnTransfer)
 
-/** Takes back what was done with a transfer. */
+/** Undoes the decision on a transfer. */
 export const submitUndo = decide(undoTransfer)

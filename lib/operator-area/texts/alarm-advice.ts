@@ -1,6 +1,6 @@
 import type { AlarmCode } from '../../pipeline/alarm-codes.ts'
 
-/** What an operator does about alarms, those together that ask for the same. */
+/** How to resolve alarms; alarms with the same remedy share a text. */
 const ru = {
   bill: 'Сверьте списания этой модели со счётом поставщика; неверное исправьте на странице клиента.',
   card: 'Попросите клиента проверить карту или пополнить баланс.',
@@ -54,7 +54,7 @@ const en: typeof ru = {
     'Check the disk or the database: room, rights, connection. It closes by itself when writes work again.',
 }
 
-/** What is to be done about each. */
+/** The advice for each alarm. */
 export const alarmAdviceKeys: Readonly<Record<AlarmCode, keyof typeof ru>> = {
   accept_failed: 'descriptors',
   ambiguous: 'bill',
@@ -107,5 +107,5 @@ export const alarmAdviceKeys: Readonly<Record<AlarmCode, keyof typeof ru>> = {
   vector_store_unpaid: 'customer',
 }
 
-/** What to do about alarms. */
+/** Advice on alarms. */
 export const alarmAdviceTexts = { ru: { alarmAdvice: ru }, en: { alarmAdvice: en } }

@@ -73,7 +73,7 @@ const ru = {
     expiresHint: (zone: string) => `До конца этого дня, часовой пояс ${zone}. Пусто — бессрочно.`,
     submit: 'Изменить ключ',
   },
-  /** What a deletion means. */
+  /** The effects of a deletion. */
   deletion: {
     title: 'Удалить счёт',
     hint: 'Навсегда: личное удаляется, учёт остаётся.',
@@ -205,5 +205,5 @@ const en: typeof ru = {
   },
 }
 
-/** Of the pages of a customer. */
+/** Texts of the pages of a customer. */
 export const customerTexts = { ru, en }

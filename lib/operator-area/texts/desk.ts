@@ -284,5 +284,5 @@ const en: typeof ru = {
   },
 }
 
-/** What every page has, and those that a day begins with. */
+/** Texts of every page, and of the first pages of a day. */
 export const deskTexts = { ru, en }

@@ -122,5 +122,5 @@ const en: typeof ru = {
   },
 }
 
-/** Requests, payments, transfers, closing documents. */
+/** Texts of requests, payments, transfers and closing documents. */
 export const listsTexts = { ru, en }

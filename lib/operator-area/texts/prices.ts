@@ -188,5 +188,5 @@ const en: typeof ru = {
   },
 }
 
-/** Providers, and what models cost. */
+/** Texts of providers and prices. */
 export const pricesTexts = { ru, en }

@@ -2,12 +2,12 @@ import type { documentCodes } from '../../documents/document.ts'
 import type { rateCodes } from '../../prices/rate-book.ts'
 import type { statementCodes } from '../../statements/statement.ts'
 
-/** What is said by each code; `{name}` stands for a detail of the reason. */
+/** A text for each code; `{name}` is replaced by a detail of the reason. */
 interface Refused {
   readonly documentRefusals: Readonly<Record<(typeof documentCodes)[number], string>>
   readonly statementRefusals: Readonly<Record<(typeof statementCodes)[number], string>>
   readonly rateRefusals: Readonly<Record<(typeof rateCodes)[number], string>>
-  /** Before what is said of a line of a file. */
+  /** The prefix of a text about a line of a file. */
   readonly atLine: string
 }
 

@@ -2,7 +2,7 @@ import { alarmSentences } from '../../pipeline/alarm-sentences.ts'
 import type { AlarmCode } from '../../pipeline/alarm-codes.ts'
 
 const ru = {
-  /** Why something was refused, by the code of an `AccountError`. */
+  /** Refusals, by the code of an `AccountError`. */
   refusals: {
     account_blocked: 'Счёт заблокирован.',
     account_deleted: 'Этот счёт уже удалён.',
@@ -35,7 +35,7 @@ const ru = {
       'Платежу больше трёх лет, и платёжная система его не вернёт. Верните переводом и проведите списанием.',
     refund_not_found: 'Такого возврата нет.',
   },
-  /** Amounts that say more of a refusal, each before its colon. */
+  /** Amounts that explain a refusal, each before its colon. */
   refusalAmounts: {
     available: 'Доступно',
     worst: 'Незавершённые запросы могут стоить до',
@@ -43,7 +43,7 @@ const ru = {
     charged: 'Списано',
     current: 'Сейчас',
   },
-  /** What each alarm says. */
+  /** The meaning of each alarm. */
   alarmSentences: {
     accept_failed: 'не принимаются соединения: возможно, у процесса слишком много открытых файлов',
     ambiguous: 'запрос отправлен, а ответа нет: поставщик мог над ним работать',
@@ -98,7 +98,7 @@ const ru = {
     vector_store_unpaid:
       'на следующий день векторного хранилища у счёта нет денег; после уже отложенного оно удаляется',
   } satisfies Readonly<Record<AlarmCode, string>>,
-  /** What the gateway writes into reasons beside what people type. */
+  /** Phrases that the gateway writes into reasons, beside operators' own text. */
   reasons: {
     turn: (number: string) => `, часть сеанса ${number}`,
     models: (count: string) => `моделей: ${count}`,
@@ -181,5 +181,5 @@ const en: typeof ru = {
   },
 }
 
-/** What is said of refusals and alarms, and reasons whose words are the gateway's. */
+/** Texts of refusals and alarms, and of the gateway's own reasons. */
 export const saidByCodeTexts = { ru, en }

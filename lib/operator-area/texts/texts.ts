@@ -8,7 +8,7 @@ import { pricesTexts } from './prices.ts'
 import { refusedTexts } from './refused.ts'
 import { saidByCodeTexts } from './said-by-code.ts'
 
-/** Every text of the operators' pages; the shape of the Russian ones is the catalogue of all languages. */
+/** All texts of the operators' pages; the Russian ones define the keys that every language must have. */
 const catalogues = {
   ru: {
     ...webTexts.ru,
@@ -32,7 +32,7 @@ const catalogues = {
   },
 } satisfies Record<Language, object>
 
-/** The catalogue: what every language must have. */
+/** The texts that every language must have. */
 export type Texts = (typeof catalogues)['ru']
 
 /** Every text in a language. */

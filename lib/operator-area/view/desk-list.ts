@@ -9,14 +9,14 @@ import type { Html } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable, type Column } from '../../web/view/data-table.ts'
 
-/** What a list is asked for; everything in it is bounded. */
+/** The parameters of a list; all of them are bounded. */
 interface ListQuery {
-  /** One of the list's sorts. */
+  /** One of the list's sort orders. */
   readonly sort: string
   readonly isDescending: boolean
   readonly offset: number
   readonly limit: number
-  /** By the name of the filter; empty where none was chosen. */
+  /** By the name of the filter; empty for no filter. */
   readonly filters: Readonly<Record<string, string>>
 }
 
@@ -24,52 +24,52 @@ interface ListColumn<Row> {
   readonly name: string
   readonly cell: (row: Row) => Html | string
   readonly isNumber?: boolean
-  /** By which name it can be sorted by. */
+  /** The name of its sort order, if it can be sorted by. */
   readonly sort?: string
-  /** As it is in the table for spreadsheets; absent: it is not there. */
+  /** Its cell in the CSV table; absent: not in that table. */
   readonly csv?: (row: Row) => string | CsvNumber
 }
 
 interface ListFilter {
   readonly name: string
   readonly label: string
-  /** What can be chosen, by value; absent: a text is typed. */
+  /** The choices, by value; absent: a text field. */
   readonly options?: Readonly<Record<string, string>>
-  /** A day is chosen: `2026-11-20`. */
+  /** A date field: `2026-11-20`. */
   readonly isDay?: boolean
 }
 
-/** Rows that operators sort, filter, page through and take with them as a table for spreadsheets. */
+/** Rows that operators can sort, filter, page through and download as CSV. */
 export interface DeskList<Row> {
   readonly path: string
-  /** Its page's title, too. */
+  /** Also the title of its page. */
   readonly label: string
   readonly empty: string
-  /** Said above it. */
+  /** Shown above the list. */
   readonly hint?: string
-  /** The sort that is used unless another is asked for; the first unless said. */
+  /** The default sort order; by default the first. */
   readonly firstSort?: string
   readonly columns: readonly ListColumn<Row>[]
   readonly filters: readonly ListFilter[]
   read(query: ListQuery): Promise<readonly Row[]>
 }
 
-/** A column that says the same in both tables. */
+/** A column with the same text on the page and in the CSV table. */
 export function textColumn<Row>(name: string, cell: (row: Row) => string, sort?: string): ListColumn<Row> {
   return { name, cell, csv: cell, ...(sort !== undefined && { sort }) }
 }
 
-/** A column of what somebody wrote, which has room for words on a phone too. */
+/** A column of free text, wide enough for whole words on a phone too. */
 export function wordsColumn<Row>(name: string, cell: (row: Row) => string): ListColumn<Row> {
   return { name, cell: row => html`<div class="words"><bdi>${cell(row)}</bdi></div>`, csv: cell }
 }
 
-/** A moment where the operators are. */
+/** A time in the configured zone. */
 export function shownTime({ language, site }: DeskPage, ms: number): string {
   return time(ms, language, site.config.timeZone)
 }
 
-/** A column of moments, in milliseconds since the epoch. */
+/** A column of times, in milliseconds since the epoch. */
 export function timeColumn<Row>(
   page: DeskPage,
   at: (row: Row) => number,
@@ -83,7 +83,7 @@ export function timeColumn<Row>(
   }
 }
 
-/** A column of accounts, each with the way to its page; empty: of nobody. */
+/** A column of accounts, each linked to its page; empty for no account. */
 export function accountColumn<Row>({ texts }: DeskPage, id: (row: Row) => string): ListColumn<Row> {
   return {
     name: texts.common.account,
@@ -92,7 +92,7 @@ export function accountColumn<Row>({ texts }: DeskPage, id: (row: Row) => string
   }
 }
 
-/** A column of amounts in micro-roubles, to the kopeck unless they are shown otherwise. */
+/** A column of amounts in micro-roubles, to the kopeck by default. */
 export function amountColumn<Row>(
   { language }: DeskPage,
   name: string,
@@ -108,7 +108,7 @@ export function amountColumn<Row>(
   }
 }
 
-/** The filters of a list by its days: the first and the last of them. */
+/** The filters for the first and the last day of a list. */
 export function dayFilters({ texts: { common } }: DeskPage): readonly ListFilter[] {
   return [
     { name: 'from', label: common.firstDay, isDay: true },
@@ -116,13 +116,15 @@ export function dayFilters({ texts: { common } }: DeskPage): readonly ListFilter
   ]
 }
 
-/** The moments that the days of a list's filters mean, in milliseconds since the epoch: from one on, and before another. */
+/**
+ * The times that the day filters select, in milliseconds since the epoch: from one, inclusive, to another, exclusive.
+ */
 interface Moments {
   readonly from?: number
   readonly until?: number
 }
 
-/** The moments that the days of a list's filters mean. */
+/** Converts the day filters of a list to times. */
 export function momentsOf({ site }: DeskPage, { from = '', to = '' }: ListQuery['filters']): Moments {
   const { timeZone } = site.config
   return {
@@ -131,18 +133,18 @@ export function momentsOf({ site }: DeskPage, { from = '', to = '' }: ListQuery[
   }
 }
 
-/** Rows of a page that are no list of their own. */
+/** Rows within a page about something else. */
 interface TableCard {
   readonly title: string
-  /** Said where there are none; that there is nothing unless said. */
+  /** Shown without rows; a general text by default. */
   readonly empty?: string
   readonly above?: Html
   readonly below?: Html
-  /** Where all of them are, when these are the latest. */
+  /** The path of the full list, when this is only the latest part. */
   readonly all?: string
 }
 
-/** A part of a page: a table under its heading. */
+/** A part of a page: a table with its heading. */
 export function tableCard<Row>(
   { texts: { common } }: DeskPage,
   { title, empty = common.none, above, below, all }: TableCard,
@@ -157,17 +159,17 @@ export function tableCard<Row>(
 }
 
 const pageRows = 50
-/** Beyond so many rows a list is narrowed by its filters: no question costs more than this. */
+/** Longer lists must be narrowed by filters: this limits the cost of a query. */
 const rowsMax = 10_000
 const filterLengthMax = 200
 
 interface Asked extends ListQuery {
   readonly page: number
-  /** What is wrong with a filter; then nothing is listed. */
+  /** The error of a filter; nothing is listed then. */
   readonly refused: string | undefined
 }
 
-/** Why a filter cannot be used: a choice or a day that there is not, or no text that a store could have. */
+/** Why a filter is invalid: an unknown choice or day, or a text that the store cannot contain. */
 function filterProblem(
   { texts: { common } }: DeskPage,
   { label, options, isDay: mustBeDay = false }: ListFilter,
@@ -192,14 +194,14 @@ function ask<Row>(page: DeskPage, { columns, filters, firstSort }: DeskList<Row>
     isDescending: page.context.req.query('order') !== 'asc',
     page: number,
     offset: (number - 1) * pageRows,
-    // One more says whether there is a next page.
+    // One more row shows whether there is a next page.
     limit: pageRows + 1,
     filters: Object.fromEntries(typed.map(({ name, value }) => [name, value.slice(0, filterLengthMax)])),
     refused: typed.find(({ problem }) => problem !== undefined)?.problem,
   }
 }
 
-/** The list's own address with other words in it. */
+/** The list's URL with changed parameters. */
 function addressOf(
   path: string,
   { sort, isDescending, filters }: ListQuery,
@@ -245,19 +247,19 @@ function pager<Row>(page: DeskPage, { path }: DeskList<Row>, asked: Asked, hasMo
   </p>`
 }
 
-/** What a list's page has beside the list. */
+/** The parts of a list's page beside the list. */
 interface Beside {
   readonly above?: Html
   readonly below?: Html
-  /** What was done with a form of the page. */
+  /** The result of a form on the page. */
   readonly said?: string | undefined
-  /** Why it was not done. */
+  /** Why a form was refused. */
   readonly refused?: string | undefined
-  /** A form has something wrong in it, which stands there. */
+  /** A form has errors, which are shown in it. */
   readonly isWrong?: boolean
 }
 
-/** The page of a list with its filters, its sorts and its pages. */
+/** The page of a list with its filters, sort orders and pages. */
 export async function showList<Row>(
   page: DeskPage,
   list: DeskList<Row>,
@@ -280,7 +282,7 @@ export async function showList<Row>(
   return page.context.html(titledPage(page, { title: list.label }, content), isRefused ? 422 : 200)
 }
 
-/** The rows of a list as a table for spreadsheets, as many as its pages have. */
+/** The rows of a list as CSV, as many as its pages show. */
 export function downloadList<Row>(makeList: (page: DeskPage) => DeskList<Row>) {
   return async (page: DeskPage): Promise<Response> => {
     const list = makeList(page)

@@ -12,8 +12,8 @@ import { StatementError } from '../../statements/statement.ts'
 import type { Language } from '../../web/texts/language.ts'
 
 /**
- * Why something was refused, in the language of the page; undefined: it failed otherwise. A code of which no text tells
- * has its own message.
+ * Why an action was refused, in the language of the page; undefined for any other failure. A code without a text
+ * shows its own message.
  */
 function refusalText(page: DeskPage, error: unknown): string | undefined {
   const { texts, language } = page
@@ -43,12 +43,12 @@ function shownDetail(name: string, detail: string | number | undefined, language
   return String(detail ?? '')
 }
 
-/** What became of something: why it was refused, or what it came to. */
+/** The result of an action, or why it was refused. */
 type Attempt<Done> =
   | { readonly refused: string; readonly done?: undefined }
   | { readonly refused?: undefined; readonly done: Done }
 
-/** Does something that may be refused. */
+/** Runs an action that may be refused. */
 export async function attempt<Done>(page: DeskPage, act: () => Promise<Done>): Promise<Attempt<Done>> {
   try {
     return { done: await act() }
@@ -59,13 +59,13 @@ export async function attempt<Done>(page: DeskPage, act: () => Promise<Done>): P
   }
 }
 
-/** What an alarm says; empty for one of another release. */
+/** The meaning of an alarm; empty for one of another release. */
 export function alarmText({ texts }: DeskPage, kind: string): string {
   const { alarmSentences } = texts
   return isKey(alarmSentences, kind) ? alarmSentences[kind] : ''
 }
 
-/** What is to be done about an alarm; empty likewise. */
+/** How to resolve an alarm; empty for one of another release. */
 export function alarmAdvice({ texts }: DeskPage, kind: string): string {
   return isKey(alarmAdviceKeys, kind) ? texts.alarmAdvice[alarmAdviceKeys[kind]] : ''
 }
@@ -75,8 +75,8 @@ function isKey<T extends object>(texts: T, name: string): name is keyof T & stri
 }
 
 /**
- * How the gateway writes a reason, and how a page shows it. Reasons are stored as commands print them, in English, and the
- * log is append-only: pages translate what they read. Parts that a person typed stay as they are.
+ * The form of a reason that the gateway writes, and how a page shows it. Reasons are stored in English, as commands
+ * print them, and the log is append-only, so pages translate them. Parts that a person typed are shown unchanged.
  */
 interface OwnForm {
   readonly form: RegExp
@@ -85,7 +85,7 @@ interface OwnForm {
 
 const amount = String.raw`\d+\.\d+`
 
-/** `1500.000000` to the kopeck, or as exact as it is. */
+/** `1500.000000` to the kopeck, or with its further digits. */
 function roubles({ language }: DeskPage, text: string): string {
   return exactRoubles(text.replace(/(\.\d\d\d*?)0+$/, '$1'), language)
 }
@@ -96,12 +96,12 @@ const moved: OwnForm = {
   shown: (page, sum = '', why = '') => roubles(page, sum) + why,
 }
 
-/** A name as the log has it: one word, or JSON where it is more than that. */
+/** A name in the log: a single word, otherwise JSON. */
 const quoted = String.raw`"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[\da-f]{4})*"`
 const word = String.raw`(?:${quoted}|[^\s"();,]+)`
 const words = `${word}(?:, ${word})*`
 
-/** The names among words, as they were typed. */
+/** The names in a list, as they were typed. */
 function typed(list: string): string {
   return list.replaceAll(new RegExp(quoted, 'g'), text => String(JSON.parse(text)))
 }
@@ -131,10 +131,10 @@ const keyChanges: readonly OwnForm[] = [
 
 const keyChange = keyChanges.map(({ form }) => form.source.slice(1, -1)).join('|')
 
-/** `key_1: models a, b; no budget (asked by email)`, of which the changes are translated one by one. */
+/** `key_1: models a, b; no budget (asked by email)`; each change is translated separately. */
 const keyEdit: OwnForm = {
   form: new RegExp(`^(\\S+: )((?:${keyChange})(?:; (?:${keyChange}))*)( \\(.*)$`, 's'),
-  // Between the changes and the last part are the parts of each change.
+  // The capture groups of the single changes precede the last part.
   shown: (page, key = '', changes = '', ...parts) =>
     key +
     [...changes.matchAll(new RegExp(keyChange, 'g'))]
@@ -143,7 +143,7 @@ const keyEdit: OwnForm = {
     (parts.at(-1) ?? ''),
 }
 
-/** What we write into the log beside what people type, by the action. */
+/** The gateway's own reasons in the log, by action. */
 const actionForms: Readonly<Partial<Record<OperatorActionRow['action'], OwnForm>>> = {
   credit: moved,
   debit: moved,
@@ -185,13 +185,15 @@ const actionForms: Readonly<Partial<Record<OperatorActionRow['action'], OwnForm>
   },
 }
 
-/** The reason of an operator's action: our own words in the language of the page, and what a person typed as it is. */
+/**
+ * The reason of an operator's action: the gateway's phrases in the language of the page, a person's text unchanged.
+ */
 export function actionReason(page: DeskPage, { action, reason }: OperatorActionRow): string {
   const own = actionForms[action]
   return own === undefined ? reason : translated(page, [own], reason)
 }
 
-/** Movements whose reason nobody typed, by their ids. */
+/** Movements with a generated reason, by id. */
 const ownMovement = /^(?:payment|refund-canceled|starting|transfer):/
 
 const movementForms: readonly OwnForm[] = [
@@ -208,13 +210,13 @@ const movementForms: readonly OwnForm[] = [
   },
 ]
 
-/** The reason of a movement of money, likewise. */
+/** The reason of a movement of money, translated likewise. */
 export function movementReason(page: DeskPage, { id, reason }: Pick<Movement, 'id' | 'reason'>): string {
   const text = reason ?? ''
   return ownMovement.test(id) ? translated(page, movementForms, text) : text
 }
 
-/** What was done about a closed alarm, likewise; the gateway closes those that end by themselves. */
+/** Why an alarm was closed, translated likewise; the gateway closes those that end by themselves. */
 export function alarmReason({ texts }: DeskPage, { closed_by, reason }: AlarmRow): string {
   return closed_by === 'gateway' ? texts.reasons.alarmEnded : (reason ?? '')
 }
