@@ -6,7 +6,7 @@ import { findSourceModel, sourceModels } from './source-models.ts'
 import type { SourceModel } from './source-models.ts'
 import { matchesPattern } from '../lib/config/config.ts'
 
-/** An entry of the catalogue, as it is written: a model, or the name of the model that it is like. */
+/** An entry of the catalogue as written: a model, or the name of the model that it is like. */
 type CatalogueEntry = WholeEntry | LikeEntry
 
 interface LikeEntry {
@@ -28,7 +28,7 @@ interface WholeEntry extends ListPrice {
 export type Catalogue = ReadonlyMap<string, ReadonlyMap<string, CatalogueEntry>>
 
 /**
- * Every model of the shipped providers, with what it is and its list price.
+ * Every model of the shipped providers, with its properties and list price.
  * @throws Error for a model without a context window
  */
 export function buildCatalogue(own: OwnData): Catalogue {
@@ -48,7 +48,7 @@ class ProviderCatalogue {
   readonly #own: OwnData
   readonly #source: readonly SourceModel[]
   readonly #entries = new Map<string, WholeEntry>()
-  /** Which entries say by whom they are priced. */
+  /** Entries that name the model whose price they share. */
   readonly #likes = new Map<string, string>()
 
   constructor(provider: string, how: OwnProvider, own: OwnData) {
@@ -69,7 +69,7 @@ class ProviderCatalogue {
     return new Map(inOrder.map(([name, entry]) => [name, this.#written(name, entry)]))
   }
 
-  /** A dated name says no more than which model it dates, so that whatever is set for that holds for it too. */
+  /** A dated name refers only to its model, so that settings of that model apply to it too. */
   #written(name: string, { names, ...entry }: WholeEntry): CatalogueEntry {
     const base = this.#likes.get(name) ?? this.#datedFrom(name)
     const { names: _names, ...other } = this.#entries.get(base ?? '') ?? {}
@@ -78,7 +78,7 @@ class ProviderCatalogue {
     return { like: base, ...(names !== undefined && { names }) }
   }
 
-  /** The model that a pattern or a dated name begins with. */
+  /** The model whose name is the prefix of a pattern or a dated name. */
   #datedFrom(name: string): string | undefined {
     const [beginning] = name.split(dateOrStar)
     if (beginning === undefined || beginning === name) return undefined
@@ -93,7 +93,7 @@ class ProviderCatalogue {
     const base = this.#entries.has(full) ? full : this.#coveringPattern(full)
     const other = base === undefined ? undefined : this.#entries.get(base)
     if (base === undefined || other === undefined) {
-      throw new Error(`${this.#provider} ${name}: there is no ${like} to be like`)
+      throw new Error(`${this.#provider} ${name}: there is no model ${like} for like`)
     }
     const { names: _names, ...entry } = other
     for (const one of [name, ...(this.#how.dated ?? []).map(ending => name + ending)]) {
@@ -102,7 +102,7 @@ class ProviderCatalogue {
     }
   }
 
-  /** A name that is there whatever the source calls it. */
+  /** Adds a name that the source may lack. */
   #addNamed(name: string): void {
     const bare = name.startsWith(`${this.#provider}/`) ? name.slice(this.#provider.length + 1) : name
     const source = findSourceModel(this.#source, bare)
@@ -126,7 +126,7 @@ class ProviderCatalogue {
     }
   }
 
-  /** With its dated names to come, which the provider adds without a word. */
+  /** Adds the patterns of its future dated names too, because providers add dated names without notice. */
   #addWithDates(name: string, model: SourceModel | undefined, versions: readonly ListPrice[]): void {
     this.#add(name, model, versions)
     for (const ending of this.#how.dated ?? []) {
@@ -160,7 +160,7 @@ class ProviderCatalogue {
     }
   }
 
-  /** A name of which a pattern says all that there is to say is listed with it. */
+  /** Lists a name with a pattern, when the pattern's entry is equal. */
   #isCovered(name: string, model: SourceModel, versions: readonly ListPrice[]): boolean {
     const full = this.#fullName(name)
     if (this.#entries.has(full)) return true
@@ -173,7 +173,7 @@ class ProviderCatalogue {
     return true
   }
 
-  /** The most specific one. */
+  /** The most specific matching pattern. */
   #coveringPattern(name: string): string | undefined {
     const patterns = [...this.#entries.keys()].filter(one => one.includes('*') && matchesPattern(one, name))
     return patterns.toSorted((one, other) => other.length - one.length)[0]
@@ -208,9 +208,9 @@ class ProviderCatalogue {
     const { contextTokensMax, outputTokensMax, input, output, capabilities } = this.#family(name)
     const window = this.#window(name.replaceAll('*', '')) ?? model?.info.context_window ?? contextTokensMax
     if (window === undefined || input === undefined || output === undefined) {
-      throw new Error(`${this.#provider} ${name}: catalogue/own.yaml says no context window or modalities`)
+      throw new Error(`${this.#provider} ${name}: catalogue/own.yaml has no context window or modalities`)
     }
-    // What nobody knows the cap of writes at most its window.
+    // A model without a known cap can write up to its window.
     const cap = outputTokensMax === undefined ? window : outputTokensMax
     return {
       provider: this.#provider,

@@ -1,6 +1,6 @@
 import type { Catalogue } from './build-catalogue.ts'
 
-/** The catalogue as a file of the config: JSON, which is read a hundred times faster than YAML; one line a model. */
+/** The catalogue as a config file: JSON, which parses a hundred times faster than YAML; one line per model. */
 export function formatCatalogue(catalogue: Catalogue): string {
   const lines = [...catalogue.values()].flatMap(entries =>
     [...entries].map(([name, entry]) => `    ${JSON.stringify(name)}: ${JSON.stringify(entry)}`),

@@ -4,7 +4,7 @@ import type { ListPrice } from '../lib/prices/list-price.ts'
 
 type Decimals = Readonly<Record<string, string>>
 
-/** What models of a family have in common; null takes away what an earlier entry said. */
+/** Common properties of a family of models; null removes a value of an earlier entry. */
 export interface FamilyFacts {
   readonly contextTokensMax?: number
   readonly outputTokensMax?: number | null
@@ -14,30 +14,30 @@ export interface FamilyFacts {
   readonly usdPerMillion?: Decimals | null
   readonly usdPerUnit?: Decimals | null
   readonly factors?: Decimals | null
-  /** Where the source knows none. */
+  /** For models without such rates in the source. */
   readonly above?: ListPrice['above']
 }
 
-/** A model that the source lacks: with prices of its own, or those of another. */
+/** A model that the source lacks: with its own prices, or with those of another. */
 interface OwnModel extends Omit<ListPrice, 'from'> {
   readonly name: string
   readonly like?: string
-  /** What it costs from a day on. */
+  /** Later prices, each from a day on. */
   readonly later?: readonly ListPrice[]
 }
 
-/** How the models of a provider are taken from the source. */
+/** How the models of a provider are read from the source. */
 export interface OwnProvider {
   readonly source?: string
   readonly dated?: readonly string[]
   readonly leaveOut?: readonly string[]
-  /** Its models stand under `provider/model`, as others have models of the same names. */
+  /** Its models are named `provider/model`, because other providers have models of the same names. */
   readonly isPrefixed?: boolean
-  /** Only those of which the source knows the window. */
+  /** Only models whose window the source has. */
   readonly needsContext?: boolean
 }
 
-/** `own.yaml` as it is written. */
+/** `own.yaml` as written. */
 export interface OwnData {
   readonly providers: Readonly<Record<string, OwnProvider>>
   readonly families: Readonly<
@@ -48,7 +48,7 @@ export interface OwnData {
   readonly models: Readonly<Record<string, readonly OwnModel[]>>
 }
 
-/** What the catalogue's source does not have. */
+/** The data that the catalogue's source lacks. */
 export function readOwnData(): OwnData {
   return parse(readFileSync(new URL('own.yaml', import.meta.url), 'utf8')) as OwnData
 }

@@ -5,7 +5,7 @@ import { exactNames, isMatch } from '../lib/prices/genai-prices.ts'
 /** A model of the catalogue's source. */
 export interface SourceModel {
   readonly info: ModelInfo
-  /** What it can be asked for by. */
+  /** The names under which it can be requested. */
   readonly names: readonly string[]
 }
 
@@ -19,7 +19,7 @@ export function sourceModels(id: string): readonly SourceModel[] {
   return provider.models.map(info => ({ info, names: exactNames(info) }))
 }
 
-/** The source's model of a name, or of what a pattern begins with. */
+/** The source's model for a name, or for the prefix of a pattern. */
 export function findSourceModel(models: readonly SourceModel[], name: string): SourceModel | undefined {
   const beginning = name.replace(/(?:-?(?:preview-)?(?:20|0)?)\*.*$/, '')
   const exact = (one: string) => models.find(model => model.names.includes(one))
