@@ -79,12 +79,12 @@ function addAccountCorrection(account: Command, { stdout }: CliContext): void {
   addCommand(
     account,
     'correct <account>',
-    'say what a request was to cost: what it was charged beyond that is given back',
+    'set the cost of a request: the difference to its charge is returned to the account',
   )
     .requiredOption('--request <id>', 'the id of x-gateway-request-id')
-    .option('--turn <n>', 'of a session the turn, from 0 on', '0')
-    .requiredOption('--rub <amount>', 'roubles that it comes to from now on; 0 gives back all of it')
-    .requiredOption('--reason <text>', 'what stands beside the entry; the customer sees it')
+    .option('--turn <n>', 'the turn of a session, from 0', '0')
+    .requiredOption('--rub <amount>', 'the new cost in roubles; 0 returns the whole charge')
+    .requiredOption('--reason <text>', 'shown beside the entry; the customer sees it')
     .action(async (accountId: string, options: CorrectOptions) => {
       const correction = {
         accountId,
@@ -101,7 +101,7 @@ function addAccountCorrection(account: Command, { stdout }: CliContext): void {
       const json = { request: options.request, revision, before: formatRoubles(beforeMicros), cost, returned }
       const moved =
         returnedMicros > 0
-          ? `${returned} ₽ were given back to ${accountId}`
+          ? `${returned} ₽ were returned to ${accountId}`
           : `${formatRoubles(-returnedMicros)} ₽ were taken from ${accountId}`
       answer(
         stdout,
@@ -192,13 +192,9 @@ function movementId(text: string): string {
 }
 
 function addMovement(account: Command, { stdout }: CliContext, kind: 'credit' | 'debit'): void {
-  addCommand(
-    account,
-    `${kind} <account>`,
-    kind === 'credit' ? 'book money in' : 'take money out that is available',
-  )
+  addCommand(account, `${kind} <account>`, kind === 'credit' ? 'credit money' : 'debit available money')
     .requiredOption('--rub <amount>', 'roubles, such as 100.00; at most six decimals')
-    .requiredOption('--reason <text>', 'what stands beside the entry; the customer sees it')
+    .requiredOption('--reason <text>', 'shown beside the entry; the customer sees it')
     .option('--idempotency-key <key>', `a second ${kind} with the same key is not booked`)
     .action(async (accountId: string, options: MovementOptions) => {
       const typedKey = options.idempotencyKey

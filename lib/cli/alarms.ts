@@ -31,7 +31,7 @@ export function fillAlarms(alarms: Command, context: CliContext): void {
 }
 
 function addTake(alarms: Command, { stdout }: CliContext): void {
-  addCommand(alarms, 'take <alarm>', 'take an alarm: the others see who looks at it').action(
+  addCommand(alarms, 'take <alarm>', 'take an alarm: the other operators see that it is yours').action(
     async (id: string, options: SharedOptions) => {
       const taken = await withRecords(options, (records, at) =>
         takeAlarm(records, { id, operator: operatorName(), at }),

@@ -43,14 +43,14 @@ export function time(option: string, text: string, zone: string): number {
  * @throws UsageError when the text is not a day
  */
 export function dayOf(option: string, text: string, zone: string): { from: number; until: number } {
-  if (!isDay(text)) throw new UsageError(`${option}: "${text}" is no day such as 2027-01-31`)
+  if (!isDay(text)) throw new UsageError(`${option}: "${text}" is not a day such as 2027-01-31`)
   return { from: zonedParse(text, zone), until: zonedDayEnd(text, zone) }
 }
 
 /** @throws UsageError when the time is in the past */
 export function futureTime(option: string, text: string, zone: string): number {
   const ms = time(option, text, zone)
-  if (ms <= systemClock.now()) throw new UsageError(`${option}: ${text} is over`)
+  if (ms <= systemClock.now()) throw new UsageError(`${option}: ${text} is in the past`)
   return ms
 }
 
@@ -71,7 +71,7 @@ export function modelList(option: string, text: string): string[] {
   const items = commaList(option, text).map(item => nameText(item, option, textLengthsMax.modelName))
   const wrong = items.find(item => item.slice(0, -1).includes('*'))
   if (wrong === undefined) return items
-  throw new UsageError(`${option}: "${wrong}" has a * that is not at its end`)
+  throw new UsageError(`${option}: "${wrong}" has a * that is not at the end`)
 }
 
 /** @throws UsageError unless every item is an address or a network */
@@ -79,7 +79,7 @@ export function addressList(option: string, text: string): string[] {
   const items = commaList(option, text)
   const wrong = items.find(item => !isAddressRange(item))
   if (wrong === undefined) return items
-  throw new UsageError(`${option}: "${wrong}" is no IP address and no network such as 10.0.0.0/8`)
+  throw new UsageError(`${option}: "${wrong}" is neither an IP address nor a network such as 10.0.0.0/8`)
 }
 
 /** @throws UsageError unless the text is one of the options */
@@ -95,7 +95,7 @@ const wholeMax = 999_999_999
 export function wholeNumber(option: string, text: string, min = 0, max = wholeMax): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (number >= min && number <= max) return number
-  throw new UsageError(`${option}: "${text}" is no whole number from ${min} to ${max}`)
+  throw new UsageError(`${option}: "${text}" is not a whole number from ${min} to ${max}`)
 }
 
 const { reason: reasonLengthMax, name: nameLengthMax } = textLengthsMax
@@ -128,7 +128,7 @@ function shortText(option: string, text: string, lengthMax: number): string {
 }
 
 function unseen(option: string): UsageError {
-  return new UsageError(`${option}: has a control character in it: leave it out`)
+  return new UsageError(`${option}: contains a control character: remove it`)
 }
 
 /**

@@ -31,7 +31,7 @@ interface ChargesOptions extends SharedOptions {
  * `{charges, differing, withProviderUsage}`. Works while the server runs.
  */
 function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): void {
-  addCommand(charges, 'recompute', 'work charges out again from their usage and price; none should differ')
+  addCommand(charges, 'recompute', 'recompute charges from their usage and price; none should differ')
     .requiredOption('--since <time>', 'charges from this ISO date or time on')
     .action(async (options: SharedOptions & { readonly since: string }) => {
       const since = time('--since', options.since, openTimeZone(options))
@@ -49,11 +49,11 @@ function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): v
         stdout,
         options,
         counted,
-        `${countOf(counted.charges, 'charge')} worked out again, ${counted.differing} of them different; ` +
+        `${countOf(counted.charges, 'charge')} recomputed, ${counted.differing} of them different; ` +
           `${counted.withProviderUsage} with the provider's own usage beside them\n`,
       )
       if (counted.differing > 0)
-        throw new CommandError(`${counted.differing} charges are not what they should be`)
+        throw new CommandError(`${counted.differing} charges differ from their recomputed cost`)
     })
 }
 
@@ -86,14 +86,14 @@ export function fillCharges(charges: Command, context: CliContext): void {
     )
     .option('--until <time>', 'only before this ISO date or time')
     .option('--csv', 'print a table for spreadsheets, one line each')
-    .option('--alarms', 'only what should be looked at: flagged charges, and estimated ones')
+    .option('--alarms', 'only charges to check: flagged and estimated ones')
     .action((options: ChargesOptions) => {
       const { account, key, request, alarms, since, until } = options
       const zone = openTimeZone(options)
       const from = since === undefined ? undefined : time('--since', since, zone)
       const to = until === undefined ? undefined : time('--until', until, zone)
       if (from !== undefined && to !== undefined && from >= to)
-        throw new UsageError(`--until: ${until} is not behind --since ${since}`)
+        throw new UsageError(`--until: ${until} is not after --since ${since}`)
       const filter = {
         ...(key === undefined ? {} : { keyId: key }),
         ...(request === undefined ? {} : { exchangeId: request }),

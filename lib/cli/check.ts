@@ -86,13 +86,13 @@ function mixedNotices(mixed: LoadedConfig['mixedPrices'], served: ReadonlySet<st
     .flatMap(({ model, inherited, lacking }) => [
       ...[...Map.groupBy(inherited, ({ file }) => file)].map(
         ([file, meters]) =>
-          `the price of "${model}" has meters that ${file} says, and your file does not: ` +
+          `the price of "${model}" has meters from ${file} that your file does not set: ` +
           meters.map(({ meter }) => meter).join(', '),
       ),
       ...(lacking.length === 0
         ? []
         : [
-            `the price of "${model}" in roubles lacks meters of its list price, for which nothing is charged then: ` +
+            `the price of "${model}" in roubles lacks meters of its list price, which are then not charged: ` +
               lacking.join(', '),
           ]),
     ])

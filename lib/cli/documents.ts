@@ -24,7 +24,7 @@ interface MonthOptions extends SharedOptions {
 /** @throws UsageError when it is not a month */
 function monthOf({ month }: Pick<MonthOptions, 'month'>): string {
   if (isMonth(month)) return month
-  throw new UsageError(`--month: "${month}" is no month such as 2026-11`)
+  throw new UsageError(`--month: "${month}" is not a month such as 2026-11`)
 }
 
 /** `documents export` and `documents advances`: files for the seller's accountant. */
@@ -196,7 +196,7 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
     .action(async (options: ReconcileOptions) => {
       const { account: accountId, from, to, out } = options
       for (const day of [from, to])
-        if (!isDay(day)) throw new UsageError(`"${day}" is no day such as 2026-01-31`)
+        if (!isDay(day)) throw new UsageError(`"${day}" is not a day such as 2026-01-31`)
       outFile(out)
       const seller = requiredSeller(options)
       const statement = await withRecords(options, records =>

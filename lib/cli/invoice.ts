@@ -31,7 +31,8 @@ function addCreate(invoice: Command, { stdout }: CliContext): void {
     .option('--no-email', 'do not email it to the company')
     .action(async (options: CreateOptions) => {
       const amount = parseKopecks(options.rub)
-      if (amount === undefined) throw new UsageError(`--rub: "${options.rub}" is no amount such as 10000.00`)
+      if (amount === undefined)
+        throw new UsageError(`--rub: "${options.rub}" is not an amount such as 10000.00`)
       const out = options.out === undefined ? undefined : outFile(options.out)
       const seller = requiredSeller(options)
       const { id, document } = await withRecords(options, (records, at) =>
@@ -93,7 +94,7 @@ function addList(invoice: Command, { stdout }: CliContext): void {
 }
 
 function addCancel(invoice: Command, { stdout }: CliContext): void {
-  addCommand(invoice, 'cancel <invoice>', 'say that an invoice is not to be paid any more').action(
+  addCommand(invoice, 'cancel <invoice>', 'cancel an invoice').action(
     async (id: string, options: SharedOptions) => {
       await withRecords(options, (records, at) =>
         cancelInvoice(records, id, at, { operator: operatorName() }),

@@ -164,7 +164,7 @@ function addKeyEdit(key: Command, { stdout }: CliContext): void {
   addCommand(key, 'edit <key>', 'change a key; by its id, not its value; what is not named stays as it is')
     .requiredOption('--reason <text>', 'for the log; the customer does not see it')
     .option('--name <name>', 'what to call it')
-    .option('--models <list>', `the models it may use, with commas between; ${none}: all of them`)
+    .option('--models <list>', `the models it may use, separated by commas; ${none}: all of them`)
     .option('--allow-unknown-models', 'among them such as the configuration does not have yet')
     .option('--budget-rub <amount>', `how much it may spend, what it has spent counted; ${none}: no budget`)
     .option('--budget-period <period>', `when the budget begins anew: ${budgetPeriods.join(', ')}`)
@@ -219,15 +219,12 @@ function addCreate(key: Command, { stdout }: CliContext): void {
   addCommand(key, 'create', 'make a key; its value is shown once')
     .requiredOption('--account <id>', 'who pays')
     .option('--name <name>', 'what to call it')
-    .option(
-      '--models <list>',
-      'the models it may use, with commas between; a trailing * stands for any ending',
-    )
+    .option('--models <list>', 'the models it may use, separated by commas; a trailing * matches any ending')
     .option('--allow-unknown-models', 'among them such as the configuration does not have yet')
     .option('--budget-rub <amount>', 'how much it may spend')
     .option('--budget-period <period>', `when the budget begins anew: ${budgetPeriods.join(', ')}`)
     .option('--expires <time>', 'an ISO date or time')
-    .option('--ips <list>', 'the addresses and networks it may come from, with commas between')
+    .option('--ips <list>', 'the addresses and networks it may come from, separated by commas')
     .action(async (options: CreateOptions) => {
       const wanted = newKey(options)
       if (wanted.models !== undefined && options.allowUnknownModels !== true)
@@ -260,7 +257,7 @@ function newKey(options: CreateOptions): NewKey {
 }
 
 function addRevoke(key: Command, { stdout }: CliContext): void {
-  addCommand(key, 'revoke <key>', 'end a key; by its id, not its value').action(
+  addCommand(key, 'revoke <key>', 'revoke a key by its id, not its value').action(
     async (id: string, options: SharedOptions) => {
       await changeAccounts(options, accounts => accounts.revokeKey(id, operatorName()))
       answer(stdout, options, { id, revoked: true }, `key ${id} revoked\n`)

@@ -67,7 +67,7 @@ export function fillOperator(operator: Command, context: CliContext): void {
 function addAdd(operator: Command, { stdout }: CliContext): void {
   addCommand(operator, 'add', 'add an operator, or change the role of one; prints a link to set a password')
     .requiredOption('--email <address>', 'by which the operator signs in')
-    .requiredOption('--role <role>', `${roles.join(', ')}: everything, money, or nothing but look`)
+    .requiredOption('--role <role>', `${roles.join(', ')}: everything, money, or read-only`)
     .option('--name <name>', 'what to call them')
     .action(async (options: AddOptions) => {
       const name = options.name === undefined ? undefined : nameText(options.name)
@@ -112,7 +112,7 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
       await withRecords(options, (records, now) =>
         removeOperator(records, { email, by: operatorName() }, now),
       )
-      answer(stdout, options, { email }, `${email} is no operator any more\n`)
+      answer(stdout, options, { email }, `${email} is no longer an operator\n`)
     })
 }
 
@@ -120,7 +120,7 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
 function emailOf(text: string): string {
   const email = text.trim().toLowerCase()
   if (/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254) return email
-  throw new UsageError(`--email: "${text}" is no email address`)
+  throw new UsageError(`--email: "${text}" is not an email address`)
 }
 
 /** Undefined where the pages are off. */

@@ -52,7 +52,7 @@ export function addPricesImport(prices: Command, context: CliContext): void {
   )
     .option('--from <file|url>', 'the list: of genai-prices, LiteLLM or models.dev', publishedList)
     .option('--at <time>', 'when the new prices hold: an ISO date or time; now unless said')
-    .option('--accept <models>', 'models whose prices may change by more than ten times, with commas between')
+    .option('--accept <models>', 'models whose prices may change by more than ten times, separated by commas')
     .option('--dry-run', 'show what changes, and write nothing')
     .option('--yes', 'do not ask')
     .action(async (options: ImportOptions) => {
@@ -203,7 +203,7 @@ async function reloadServer({ store }: Config): Promise<string> {
     const problems = await new ControlClient(socketPath(store.file)).reload()
     return problems.length === 0
       ? 'the running gateway has read its configuration again'
-      : `the running gateway has not taken its configuration: ${problems.join('; ')}`
+      : `the running gateway did not apply its configuration: ${problems.join('; ')}`
   } catch (error) {
     if (error instanceof ControlUnreachableError)
       return 'no gateway runs on this store: the next start has the prices'

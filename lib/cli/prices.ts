@@ -76,13 +76,13 @@ function readPrices({ usdRub, coefficient }: PreviewedPrices): PreviewedPrices {
   const isRate = wrong.path[0] === 'usdRub'
   throw new UsageError(
     isRate
-      ? `--usd-rub: "${usdRub}" is no rate such as 92.50, greater than 0`
-      : `--coefficient: "${coefficient}" is no factor such as 1.30, greater than 0`,
+      ? `--usd-rub: "${usdRub}" is not a rate such as 92.50, greater than 0`
+      : `--coefficient: "${coefficient}" is not a factor such as 1.30, greater than 0`,
   )
 }
 
 function refusalOf(found: Exclude<PricePreview, { changes: unknown }>): string {
-  if ('busy' in found) return 'another preview is worked out'
+  if ('busy' in found) return 'another preview is running'
   if ('wrong' in found) return `the configuration would be wrong:\n${found.wrong}`
   const { model, meter, before, after } = found.jump
   return `${model}, ${meter}: ${before} would become ${after} ₽, more than ten times as much or as little; a number was likely mistyped`
@@ -130,7 +130,7 @@ function previewReport(
       ? 'In the last 30 days none of these models was used.\n'
       : `${formatTable(used, ['charges', 'charged', 'would be', 'difference'])}The last 30 days came to ${formatRoubles(charged)} ₽ and would have come to ${formatRoubles(after)} ₽ (${signed(after - charged)} ₽).\n`
   const setting = Object.entries(previewed).map(([name, value]) => `${name}: '${value}'`)
-  return `${formatTable(rows, ['before', 'after', 'change'])}\n${effect}\nNothing was changed. To have it so, write  prices: { ${setting.join(', ')} }  into the configuration and reload the gateway.\n`
+  return `${formatTable(rows, ['before', 'after', 'change'])}\n${effect}\nNothing was changed. To apply it, write  prices: { ${setting.join(', ')} }  into the configuration and reload the gateway.\n`
 }
 
 const lookedBackMs = 90 * 86_400_000

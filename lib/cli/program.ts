@@ -26,7 +26,7 @@ const commands: readonly ListedCommand[] = [
   },
   {
     definition: 'check',
-    description: 'say whether the configuration is in order, and what is not',
+    description: 'check the configuration and list its problems',
     make: addCommand,
     load: async () => (await import('./check.ts')).fillCheck,
   },
@@ -47,7 +47,7 @@ const commands: readonly ListedCommand[] = [
   },
   {
     definition: 'balance',
-    description: 'say what an account has, and what of it is set aside',
+    description: 'show the balance of an account, and what of it is held',
     make: addCommand,
     load: async () => (await import('./charges.ts')).fillBalance,
   },
@@ -59,19 +59,19 @@ const commands: readonly ListedCommand[] = [
   },
   {
     definition: 'models',
-    description: 'list the models that can be asked for, with their prices',
+    description: 'list the models on sale, with their prices',
     make: addCommand,
     load: async () => (await import('./models.ts')).fillModels,
   },
   {
     definition: 'top',
-    description: 'list where most was charged, the highest sum first',
+    description: 'list the highest sums of charges',
     make: addCommand,
     load: async () => (await import('./charges.ts')).fillTop,
   },
   {
     definition: 'requests',
-    description: 'what became of a request: find',
+    description: 'the records of a request: find',
     load: async () => (await import('./requests.ts')).fillRequests,
   },
   {
@@ -111,19 +111,19 @@ const commands: readonly ListedCommand[] = [
   },
   {
     definition: 'alarms',
-    description: 'list what has to be looked at; take or close one of it',
+    description: 'list alarms; take or close one',
     make: addCommand,
     load: async () => (await import('./alarms.ts')).fillAlarms,
   },
   {
     definition: 'verify',
-    description: "check the ledger's invariants, and work every charge out again",
+    description: "check the ledger's invariants, and recompute every charge",
     make: addCommand,
     load: async () => (await import('./store.ts')).fillVerify,
   },
   {
     definition: 'backup <file>',
-    description: 'write a whole copy of the store, also while the gateway runs',
+    description: 'write a consistent copy of the store, also while the gateway runs',
     make: addCommand,
     load: async () => (await import('./store.ts')).fillBackup,
   },

@@ -18,7 +18,7 @@ const actions: Readonly<Record<ProviderAction, { readonly about: string; readonl
     done: 'is paused',
   },
   resume: { about: 'end a pause', done: 'is resumed' },
-  try: { about: 'end what rests: the next request finds out whether it works', done: 'is tried again' },
+  try: { about: 'end a cooldown: the next request finds out whether it works', done: 'is tried again' },
 }
 
 /** `providers`: the state of providers, and the pauses that operators set. */

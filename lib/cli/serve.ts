@@ -52,7 +52,7 @@ class Ending {
         return
       }
       this.hasBegun = true
-      log.info({ signal }, 'stopping when what runs has ended; once more stops in a second')
+      log.info({ signal }, 'stopping once running requests have ended; another signal stops in a second')
       resolve(signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM')
     }
     process.on('SIGTERM', onSignal)
@@ -61,12 +61,12 @@ class Ending {
 
   /** From now on an uncaught failure drains and ends the process. */
   watchFailures(): void {
-    process.on('uncaughtException', error => this.fail(error, 'a failure that nobody caught'))
+    process.on('uncaughtException', error => this.fail(error, 'an uncaught failure'))
   }
 
   /** Drains, then exits with code 1, so that a supervisor restarts the process. */
   fail(error: Error, what: string): void {
-    this.#log.fatal({ error }, `${what}: stopping, to be started anew`)
+    this.#log.fatal({ error }, `${what}: stopping, so that a supervisor can restart it`)
     if (this.hasBegun) return
     this.hasBegun = true
     // The next start recovers from a killed process.
@@ -188,7 +188,7 @@ async function reload(
   } catch (error) {
     gateway.noteFailedReload()
     if (!(error instanceof ConfigError)) {
-      log.error({ error }, 'the configuration was not taken; the old one stays')
+      log.error({ error }, 'the configuration could not be applied; the old one stays')
       return [error instanceof Error ? error.message : String(error)]
     }
     const problems = error.problems.map(formatProblem)

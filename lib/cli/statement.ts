@@ -34,7 +34,7 @@ function target({
 export function fillStatement(statement: Command, context: CliContext): void {
   const { stdout } = context
   addCommand(statement, 'import <file>', 'credit what a statement of the bank shows (1CClientBankExchange)')
-    .option('--dry-run', 'say what would happen, and change nothing')
+    .option('--dry-run', 'show what would happen, and change nothing')
     .action(async (file: string, options: SharedOptions & { readonly dryRun?: boolean }) => {
       const seller = requiredSeller(options)
       const bytes = readStatement(file)
@@ -78,7 +78,7 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
     })
   const decisions = [
     ['return', 'note that a queued payment was sent back to its payer', returnTransfer],
-    ['undo', 'take back what was done with a payment: it is queued again', undoTransfer],
+    ['undo', 'undo the decision on a payment: it is queued again', undoTransfer],
   ] as const
   for (const [name, description, decide] of decisions) {
     addCommand(statement, `${name} <transfer>`, description)

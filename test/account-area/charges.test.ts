@@ -74,7 +74,7 @@ await t.test('a correction is told beside the charge, and in the history of the 
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
   const words = ['--request', requestId, '--rub', '0', '--reason', 'пустой <ответ>']
   const done = await runHere(['account', 'correct', accountId, ...words, '--config', configFile])
-  t.match(done, { code: 0, stdout: /were given back/ })
+  t.match(done, { code: 0, stdout: /were returned/ })
 
   const { text } = await browser.get(`/charges/${requestId}`)
   t.match(text, 'Возвращено')

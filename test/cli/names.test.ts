@@ -42,7 +42,7 @@ for (const { words, option, max } of places) {
     t.match(long.stderr, `${option}: takes at most ${max} characters, and has ${max + 1}`)
     for (const { code, stderr } of [unseen, turned]) {
       t.equal(code, 2)
-      t.match(stderr, `${option}: has a control character in it: leave it out`)
+      t.match(stderr, `${option}: contains a control character: remove it`)
     }
     t.notMatch(fits.stderr, option, 'as many as there may be are not refused')
   })

@@ -321,7 +321,7 @@ await t.test('shows what the last 30 days would have come to, and leaves a line 
   t.match(change, { last30Days: { before: '3.240000', after: '3.288600' } }, done.stderr)
   t.match(
     done.stderr,
-    /the running gateway has not taken its configuration: it reads its configuration at the start only/,
+    /the running gateway did not apply its configuration: it reads its configuration at the start only/,
   )
   const { stdout } = await runHere(['operator', 'log', '--json', '--config', gateway.configFile])
   t.match(stdout, /"action":"import-prices".*genai-prices, .*raised\.json: 1 models/)

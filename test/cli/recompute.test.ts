@@ -20,7 +20,7 @@ await t.test('charges are worked out again beside an open store, and differences
 
   t.match(await recompute('--since', '2026-05-06'), {
     code: 0,
-    stdout: "2 charges worked out again, 0 of them different; 1 with the provider's own usage beside them\n",
+    stdout: "2 charges recomputed, 0 of them different; 1 with the provider's own usage beside them\n",
   })
   t.match(await recompute('--since', '2026-05-05', '--json'), {
     code: 0,
@@ -36,7 +36,7 @@ await t.test('charges are worked out again beside an open store, and differences
     UPDATE charges SET lines = replace(lines, '"input":1', '"input":2') WHERE id = 2`)
   database.close()
   const differing = await recompute('--since', '2026-05-05', '--json')
-  t.match(differing, { code: 1, stderr: /1 charges are not what they should be/ })
+  t.match(differing, { code: 1, stderr: /1 charges differ from their recomputed cost/ })
   const [line = '', counted = ''] = differing.stdout.split('\n')
   t.match(JSON.parse(line), {
     at: '2026-05-06T12:00:00.000Z',

@@ -22,20 +22,20 @@ const wrongUsage: readonly (readonly [words: string[], message: RegExp])[] = [
     ['account', 'credit', 'x', '--rub', '9'.repeat(14), '--reason', 'r'],
     /--rub: "9{14}" is more than the largest amount, 1000000000/,
   ],
-  [['top', '--days', '99999999999'], /--days: "99999999999" is no whole number from 1 to 36500/],
-  [['payment', 'reconcile', '--days', '-1'], /--days: "-1" is no whole number from 1 to 1095/],
+  [['top', '--days', '99999999999'], /--days: "99999999999" is not a whole number from 1 to 36500/],
+  [['payment', 'reconcile', '--days', '-1'], /--days: "-1" is not a whole number from 1 to 1095/],
   [
     ['charges', '--since', '2026-02-01', '--until', '2026-02-01'],
-    /--until: 2026-02-01 is not behind --since 2026-02-01/,
+    /--until: 2026-02-01 is not after --since 2026-02-01/,
   ],
-  [['documents', 'list', '--month', '2026-13'], /--month: "2026-13" is no month such as 2026-11/],
+  [['documents', 'list', '--month', '2026-13'], /--month: "2026-13" is not a month such as 2026-11/],
   [['key', 'create', '--account', 'x', '--expires', 'tomorrow'], /--expires: "tomorrow" is not a date/],
-  [['key', 'create', '--account', 'x', '--expires', '2001-01-01'], /--expires: 2001-01-01 is over/],
+  [['key', 'create', '--account', 'x', '--expires', '2001-01-01'], /--expires: 2001-01-01 is in the past/],
   [['key', 'create', '--account', 'x', '--budget-period', 'day'], /needs --budget-rub/],
   [['key', 'create', '--account', 'x', '--budget-rub', '1', '--budget-period', 'year'], /none of total, day/],
   [['key', 'create', '--account', 'x', '--models', ' , '], /--models: names nothing/],
-  [['key', 'create', '--account', 'x', '--models', 'a*,gpt*5'], /"gpt\*5" has a \* that is not at its end/],
-  [['key', 'create', '--account', 'x', '--ips', '10.0.0.1,here'], /"here" is no IP address/],
+  [['key', 'create', '--account', 'x', '--models', 'a*,gpt*5'], /"gpt\*5" has a \* that is not at the end/],
+  [['key', 'create', '--account', 'x', '--ips', '10.0.0.1,here'], /"here" is neither an IP address/],
 ]
 
 await t.test('wrong usage exits 2, says what is wrong and prints no result', async t => {
@@ -225,8 +225,8 @@ await t.test(
       '"m-20*" is sold for less than its model "m" (cachedInput 10 instead of 13.5, input 100 instead of 135, ' +
         'output 200 instead of 270): write like: m to sell it at the same price',
       '"n-2026-01-31" is sold for less than its model "n" (output 600 instead of 700): write like: n to sell it at the same price',
-      `the price of "o" has meters that ${join(folder, 'list.json')} says, and your file does not: cachedInput, audioInput, output`,
-      'the price of "n" in roubles lacks meters of its list price, for which nothing is charged then: input',
+      `the price of "o" has meters from ${join(folder, 'list.json')} that your file does not set: cachedInput, audioInput, output`,
+      'the price of "n" in roubles lacks meters of its list price, which are then not charged: input',
     ]
 
     t.same(new Set(await check('coefficient: "1"')), new Set([example, ...others]))

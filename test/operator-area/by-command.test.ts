@@ -71,7 +71,7 @@ await t.test('the log is narrowed to an account, an operator, an action and a da
   t.match(table.stdout, new RegExp(`^${today} \\d\\d:\\d\\d:\\d\\d\\+10:00 .* credit .*invoice 17$`, 'm'))
 
   const day = await area.run('operator', 'log', '--day', '2026-02-30')
-  t.same([day.code, day.stderr], [2, 'gateway: --day: "2026-02-30" is no day such as 2027-01-31\n'])
+  t.same([day.code, day.stderr], [2, 'gateway: --day: "2026-02-30" is not a day such as 2027-01-31\n'])
   const action = await area.run('operator', 'log', '--action', 'dance')
   t.match(action, { code: 2, stderr: /^gateway: --action: "dance" is none of block, unblock, / })
 })
@@ -93,12 +93,12 @@ await t.test('a preview by command is the arithmetic of the page, and changes no
     last30Days: [{ model: 'chat', lines: 1, charged: charge.amount, after: after.toFixed(6) }],
   })
   const { stdout } = await area.run('prices', 'preview', '--usd-rub', '120', '--coefficient', '1.75')
-  t.match(stdout, "Nothing was changed. To have it so, write  prices: { usdRub: '120', coefficient: '1.75' }")
+  t.match(stdout, "Nothing was changed. To apply it, write  prices: { usdRub: '120', coefficient: '1.75' }")
   t.match(await lines('models'), [{ model: 'chat', rubPerMillion: { input: '1500' } }])
   for (const [words, says] of [
     [[], 'name --usd-rub, --coefficient or both'],
-    [['--usd-rub', '0'], '--usd-rub: "0" is no rate such as 92.50, greater than 0'],
-    [['--coefficient', '-1'], '--coefficient: "-1" is no factor such as 1.30, greater than 0'],
+    [['--usd-rub', '0'], '--usd-rub: "0" is not a rate such as 92.50, greater than 0'],
+    [['--coefficient', '-1'], '--coefficient: "-1" is not a factor such as 1.30, greater than 0'],
   ] as const) {
     const { code, stderr } = await area.run('prices', 'preview', ...words)
     t.same([code, stderr], [2, `gateway: ${says}\n`])
