@@ -62,6 +62,12 @@ export function callerHeaders({ address, cookie, userAgent }: Caller): Headers {
   return new Headers({ cookie, 'user-agent': userAgent, [addressHeader]: address })
 }
 
+/** A caller as they come with cookies that were set just now, if any were. */
+export function withCookies(caller: Caller, cookies: readonly string[]): Caller {
+  if (cookies.length === 0) return caller
+  return { ...caller, cookie: cookies.map(cookie => cookie.split(';', 1)[0]).join('; ') }
+}
+
 export interface Recipient {
   readonly email: string
   readonly language: string | undefined
@@ -140,12 +146,12 @@ export function createAuth(options: AuthOptions) {
       sendResetPassword: async ({ user, token }) => letters.resetPassword(recipient(user), token),
       onExistingUserSignUp: async ({ user }) => letters.alreadySignedUp(recipient(user)),
       async onPasswordReset({ user }) {
+        await endLinks(users, tables, user.id)
         // Following the link proves ownership of the address.
+        await onPasswordReset(user.email, !user.emailVerified)
         await users.update(tables.users, [{ column: 'id', operator: '=', value: user.id }], {
           set: { email_verified: 1 },
         })
-        await endLinks(users, tables, user.id)
-        await onPasswordReset(user.email, !user.emailVerified)
         letters.passwordChanged(recipient(user))
       },
     },

@@ -5,6 +5,7 @@ import type { Consent, UserRows } from '../../accounts/user-rows.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import { mayWrite, type Attempts, type EmailAttempts } from './attempts.ts'
 import { callerHeaders, type Auth, type Caller } from './auth.ts'
+import { withCheckedPassword } from './checked-password.ts'
 import { consentsOfSignUp } from './user-rows-adapter.ts'
 import { verifyJWT } from 'better-auth/crypto'
 
@@ -31,7 +32,7 @@ interface NewUser {
 }
 
 interface IdentityOptions {
-  /** Called with an address directly after its confirmation. */
+  /** Called with an address directly after its confirmation; called again if that failed. */
   readonly onConfirmed: (email: string) => Promise<void>
   readonly auth: Auth
   readonly users: Pick<UserRows, 'count'>
@@ -123,16 +124,17 @@ export class Identity {
 
   async #enter(email: string, password: string, caller: Caller): Promise<SignInResult> {
     try {
-      const { headers, response } = await this.#auth.api.signInEmail({
-        body: { email, password },
-        headers: callerHeaders(caller),
-        returnHeaders: true,
+      const call = { body: { email, password }, headers: callerHeaders(caller), returnHeaders: true } as const
+      const { headers, response } = await withCheckedPassword(() => this.#auth.api.signInEmail(call), {
+        signsIn: true,
       })
       const cookies = headers.getSetCookie()
       return { kind: 'twoFactorRedirect' in response ? 'code-needed' : 'signed-in', cookies }
     } catch (error) {
       const code = refusalCode(error)
       if (code === 'INVALID_EMAIL_OR_PASSWORD' || code === 'INVALID_EMAIL') return { kind: 'refused' }
+      // Replaced while it was checked: by what stands there now.
+      if (code === 'INVALID_PASSWORD') return this.#enter(email, password, caller)
       if (code !== 'EMAIL_NOT_VERIFIED') throw error
       return { kind: 'unconfirmed' }
     }
@@ -147,8 +149,9 @@ export class Identity {
     if (email === undefined) return undefined
     const before = await this.signIn(email, password, caller)
     if (before.kind !== 'unconfirmed') return before
-    await this.#auth.api.verifyEmail({ query: { token } })
+    // In this order: where something fails, the link is followed once more and all of it is done.
     await this.#onConfirmed(email)
+    await this.#auth.api.verifyEmail({ query: { token } })
     return this.signIn(email, password, caller)
   }
 

@@ -55,7 +55,7 @@ export async function openSignIn(options: SignInOptions) {
     log,
     attempts,
     identity: new Identity({ auth, users, onConfirmed, attempts }),
-    sessions: new Sessions({ auth, users, tables }),
+    sessions: new Sessions({ auth, users }),
     secondFactor: new SecondFactor(auth, attempts.usedCode),
     passwordAttempts: attempts.ownPassword,
   }

@@ -1,5 +1,6 @@
 import type { Attempts } from './attempts.ts'
 import { callerHeaders, type Auth, type Caller } from './auth.ts'
+import { withCheckedPassword } from './checked-password.ts'
 import { cookiesUnlessWrong, refusalCode } from './identity.ts'
 
 /** The secret for an authenticator app, and backup codes; both are shown once. */
@@ -56,10 +57,8 @@ export class SecondFactor {
    */
   async setUp(caller: Caller, password: string): Promise<FactorSetup | 'on' | undefined> {
     try {
-      const answer = await this.#auth.api.enableTwoFactor({
-        body: { password, method: 'totp' },
-        headers: callerHeaders(caller),
-      })
+      const call = { body: { password, method: 'totp' }, headers: callerHeaders(caller) } as const
+      const answer = await withCheckedPassword(() => this.#auth.api.enableTwoFactor(call))
       if (!('totpURI' in answer)) throw new Error('better-auth answered without a secret')
       const { totpURI: uri, backupCodes } = answer
       return { uri, secret: new URL(uri).searchParams.get('secret') ?? '', backupCodes }
@@ -91,10 +90,8 @@ export class SecondFactor {
   /** Creates new backup codes; undefined when the password is wrong, `off` when the second factor is off. */
   async newBackupCodes(caller: Caller, password: string): Promise<readonly string[] | 'off' | undefined> {
     try {
-      const { backupCodes } = await this.#auth.api.generateBackupCodes({
-        body: { password },
-        headers: callerHeaders(caller),
-      })
+      const call = { body: { password }, headers: callerHeaders(caller) }
+      const { backupCodes } = await withCheckedPassword(() => this.#auth.api.generateBackupCodes(call))
       return backupCodes
     } catch (error) {
       const code = refusalCode(error)
@@ -106,12 +103,7 @@ export class SecondFactor {
 
   /** Switches it off; undefined when the password is wrong. */
   async remove(caller: Caller, password: string): Promise<readonly string[] | undefined> {
-    return cookiesUnlessWrong(
-      this.#auth.api.disableTwoFactor({
-        body: { password },
-        headers: callerHeaders(caller),
-        returnHeaders: true,
-      }),
-    )
+    const call = { body: { password }, headers: callerHeaders(caller), returnHeaders: true } as const
+    return cookiesUnlessWrong(withCheckedPassword(() => this.#auth.api.disableTwoFactor(call)))
   }
 }

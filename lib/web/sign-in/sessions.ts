@@ -1,6 +1,7 @@
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
-import { callerHeaders, type Auth, type Caller, type SignInTables } from './auth.ts'
+import { callerHeaders, type Auth, type Caller } from './auth.ts'
+import { requireAsRead, withCheckedPassword } from './checked-password.ts'
 import { cookiesUnlessWrong, refusalCode } from './identity.ts'
 
 export interface SignedInUser {
@@ -33,20 +34,17 @@ export interface ListedSession {
 
 interface SessionsOptions {
   readonly auth: Auth
-  readonly users: Pick<UserRows, 'delete'>
-  readonly tables: SignInTables
+  readonly users: Pick<UserRows, 'count'>
 }
 
 /** Users' sessions, and checks of passwords within them. */
 export class Sessions {
   readonly #auth: Auth
   readonly #users: SessionsOptions['users']
-  readonly #tables: SignInTables
 
-  constructor({ auth, users, tables }: SessionsOptions) {
+  constructor({ auth, users }: SessionsOptions) {
     this.#auth = auth
     this.#users = users
-    this.#tables = tables
   }
 
   async find(caller: Caller): Promise<OpenSession | undefined> {
@@ -110,18 +108,13 @@ export class Sessions {
     await this.#auth.api.revokeOtherSessions({ headers: callerHeaders(caller) })
   }
 
-  /** Ends sessions of a user by id, or all of them. */
-  async endOf(userId: string, ids?: readonly string[]): Promise<void> {
-    await this.#users.delete(this.#tables.sessions, [
-      { column: 'user_id', operator: '=', value: userId },
-      ...(ids === undefined ? [] : [{ column: 'id', operator: 'in', value: ids } as const]),
-    ])
-  }
-
-  /** Whether a password is that of the caller's user. */
+  /** Whether a password is the one of the caller's user. */
   async isPassword(caller: Caller, password: string): Promise<boolean> {
     try {
-      await this.#auth.api.verifyPassword({ body: { password }, headers: callerHeaders(caller) })
+      await withCheckedPassword(async () => {
+        await this.#auth.api.verifyPassword({ body: { password }, headers: callerHeaders(caller) })
+        await requireAsRead(this.#users)
+      })
       return true
     } catch (error) {
       if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
@@ -135,12 +128,8 @@ export class Sessions {
     currentPassword: string,
     newPassword: string,
   ): Promise<readonly string[] | undefined> {
-    return cookiesUnlessWrong(
-      this.#auth.api.changePassword({
-        body: { currentPassword, newPassword, revokeOtherSessions: true },
-        headers: callerHeaders(caller),
-        returnHeaders: true,
-      }),
-    )
+    const body = { currentPassword, newPassword, revokeOtherSessions: true }
+    const call = { body, headers: callerHeaders(caller), returnHeaders: true } as const
+    return cookiesUnlessWrong(withCheckedPassword(() => this.#auth.api.changePassword(call)))
   }
 }

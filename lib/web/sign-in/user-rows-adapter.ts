@@ -8,6 +8,7 @@ import type {
   UserRows,
   UserTable,
 } from '../../accounts/user-rows.ts'
+import { asRead, noteRead, refuseOvertaken, requireAsRead } from './checked-password.ts'
 
 /** Consents of the current sign-up, to be written in one transaction with the user. */
 export const consentsOfSignUp = new AsyncLocalStorage<readonly Consent[]>()
@@ -59,17 +60,29 @@ function conditionsOf(where: readonly CleanedWhere[] = []): readonly RowConditio
   })
 }
 
+/** Asks when the row is there: whoever ends sessions from then on ends a new one too. */
+async function insertAsRead(users: UserRows, table: UserTable, row: UserRow): Promise<void> {
+  await users.insert(table, row)
+  try {
+    await requireAsRead(users)
+  } catch (error) {
+    await users.delete(table, [{ column: 'id', operator: '=', value: row['id'] ?? null }])
+    throw error
+  }
+}
+
 function adapterOn(users: UserRows): CustomAdapter {
   const table = (model: string): UserTable => model as UserTable
   return {
     async create({ model, data }) {
       const row = rowOf(data)
       if (model === 'users') await users.createUser(row, consentsOfSignUp.getStore() ?? [])
-      else await users.insert(table(model), row)
+      else await insertAsRead(users, table(model), row)
       return data
     },
     async findOne<T>({ model, where }: { model: string; where: CleanedWhere[] }) {
       const [row] = await users.find(table(model), { where: conditionsOf(where), limit: 1 })
+      noteRead(table(model), row)
       return dataOf(row) as T | null
     },
     async findMany<T>({ model, where, limit, sortBy, offset }: Parameters<CustomAdapter['findMany']>[0]) {
@@ -81,12 +94,17 @@ function adapterOn(users: UserRows): CustomAdapter {
           orderBy: { column: columnOf(sortBy.field), isDescending: sortBy.direction === 'desc' },
         }),
       })
+      for (const row of rows) noteRead(table(model), row)
       return rows.map(row => dataOf(row) as T)
     },
     count: ({ model, where }) => users.count(table(model), conditionsOf(where)),
     async update<T>({ model, where, update }: { model: string; where: CleanedWhere[]; update: T }) {
+      await requireAsRead(users)
       const set = rowOf(update as Record<string, unknown>)
-      const [row] = await users.update(table(model), conditionsOf(where), { set })
+      const read = asRead(table(model))
+      const [row] = await users.update(table(model), [...conditionsOf(where), ...read], { set })
+      if (row === undefined && read.length > 0) refuseOvertaken()
+      noteRead(table(model), row)
       return dataOf(row) as T | null
     },
     async updateMany({ model, where, update }) {

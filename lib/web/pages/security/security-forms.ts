@@ -9,7 +9,7 @@ import { copyButton, emptyForm, field, form, formProblems, type FormState } from
 import { titledPage } from '../../view/layout.ts'
 import { qrCode } from '../../view/qr-code.ts'
 import { showSecurity, type SecurityForms } from './security.ts'
-import { endLinks } from '../../sign-in/auth.ts'
+import { endLinks, withCookies } from '../../sign-in/auth.ts'
 
 const passwordSchema = z.object({
   currentPassword: fieldSchemas.password,
@@ -92,6 +92,8 @@ function setUpView(page: SignedInPage, setup: FactorSetup | undefined, state: Fo
 
 /** Shows the page again with the errors of one of its forms. */
 async function refuse(page: SignedInPage, forms: SecurityForms): Promise<PageResponse> {
+  // Setting a new password by a link ends this session.
+  if ((await page.site.sessions.find(page.caller)) === undefined) return seeOther(page, '/sign-in')
   return page.context.html(await showSecurity(page, forms), 422)
 }
 
@@ -128,6 +130,8 @@ async function submitPassword(page: SignedInPage): Promise<PageResponse> {
     return refuse(page, { password })
   }
   await endLinks(site.users, site.tables, session.user.id)
+  // By a link or a code of before somebody may have got in since the sessions were ended.
+  await site.sessions.endOthers(withCookies(caller, cookies))
   site.securityEmails.passwordChanged({ email: session.user.email, language })
   return seeOther(page, '/security?notice=password-changed', cookies)
 }
@@ -178,11 +182,10 @@ async function submitTwoFactorCode(page: SignedInPage): Promise<PageResponse> {
   const setup = shownSetup(sent.state.typed['setup'] ?? '')
   if (!sent.isValid) return page.context.html(setUpView(page, setup, sent.state), 422)
   const { site, session, caller, language } = page
-  const others = (await site.sessions.list(caller)).map(({ id }) => id).filter(id => id !== session.id)
   const cookies = await site.secondFactor.confirm(caller, sent.value.code)
   if (cookies !== undefined) {
     // Sessions opened with the password alone must sign in again with a code.
-    await site.sessions.endOf(session.user.id, others)
+    await site.sessions.endOthers(withCookies(caller, cookies))
     site.securityEmails.twoFactorChanged({ email: session.user.email, language }, true)
     return seeOther(page, '/security?notice=two-factor-on', cookies)
   }

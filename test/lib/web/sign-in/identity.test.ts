@@ -22,7 +22,7 @@ const manyFrom = { slowFrom: 20, lockFrom: 6, forgetMs: 1000 }
 const unlimited = { slowFrom: Infinity, lockFrom: Infinity, forgetMs: 1000 }
 const lettersMax = { slowFrom: Infinity, lockFrom: 6, forgetMs: 1000 }
 
-async function openIdentity(t: Test) {
+async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<void> = async () => undefined) {
   const store = await openNew(t)
   const time = { now: 0 }
   const waits: number[] = []
@@ -45,12 +45,12 @@ async function openIdentity(t: Test) {
     secret: 's'.repeat(43),
     name: 'Gateway',
     letters,
-    onPasswordReset: async () => undefined,
+    onPasswordReset: (email, isFirst) => (isFirst ? onConfirmed(email) : Promise.resolve()),
     passwordCost: cheapPasswords,
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
-    onConfirmed: async () => undefined,
+    onConfirmed,
     auth,
     users: store.users,
     attempts: {
@@ -72,7 +72,7 @@ async function openIdentity(t: Test) {
     identity,
     signUp,
     tokens,
-    sessions: new Sessions({ auth, users: store.users, tables: customerTables }),
+    sessions: new Sessions({ auth, users: store.users }),
   }
 }
 
@@ -237,3 +237,30 @@ await t.test(
     t.match(first, { kind: 'signed-in' }, 'each of them is good')
   },
 )
+
+await t.test('what a confirmed address is given it is given once more where that failed', async t => {
+  const told: string[] = []
+  const { identity, tokens } = await openIdentity(t, async email => {
+    told.push(email)
+    if (told.filter(one => one === email).length === 1) throw new Error('the store is away')
+  })
+  for (const email of ['link@example.org', 'password@example.org'])
+    await identity.signUp({ email, password, language: 'ru', consents: [] }, caller)
+  const [link = '', other = ''] = tokens
+
+  await t.rejects(identity.confirm(link, password, caller), /the store is away/)
+  t.match(await identity.signIn('link@example.org', password, caller), { kind: 'unconfirmed' })
+  t.match(await identity.confirm(link, password, caller), { kind: 'signed-in' })
+
+  await identity.forgotPassword('password@example.org', caller)
+  const reset = identity.resetPassword(tokens.at(-1) ?? '', 'quite a new password', caller)
+  await t.rejects(reset, /the store is away/)
+  t.match(await identity.confirm(other, 'quite a new password', caller), { kind: 'signed-in' })
+  t.match(await identity.confirm(other, 'quite a new password', caller), { kind: 'signed-in' })
+
+  const both = ['link@example.org', 'password@example.org']
+  t.same(
+    told,
+    both.flatMap(email => [email, email]),
+  )
+})
