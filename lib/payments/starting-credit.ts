@@ -39,7 +39,8 @@ interface StartingCreditsOptions {
   readonly settings: () => Config['startingCredit']
 }
 
-const attemptsMax = 5
+/** Each time another account has taken the place that was free. */
+const attemptsMax = 100
 
 /** Credits a new account once its email is confirmed: once per person, and up to a number a day. */
 export class StartingCredits {

@@ -47,3 +47,16 @@ await t.test(
     t.strictSame(await store.verify(), [])
   },
 )
+
+await t.test('whoever comes among many at once has it too, while there is some for today', async t => {
+  const clock = { now: () => Date.UTC(2026, 10, 22) }
+  const store = await openNew(t, { clock })
+  const settings = () => ({ amountMicros: roubles(50), accountsPerDay: 20 })
+  const credits = new StartingCredits({ records: await store.records(), clock, log: silentLog, settings })
+  const accounts = await Promise.all(Array.from({ length: 20 }, () => accountWith(store, 0)))
+
+  const given = await Promise.all(accounts.map((id, index) => credits.grant(id, `${index}@example.org`)))
+
+  t.equal(given.filter(Boolean).length, 20)
+  t.strictSame(await store.verify(), [])
+})
