@@ -2,6 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger, ObjectLedger } from '../ledger/ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
+import { withCredential } from '../models/choose-provider.ts'
 import { dialects } from '../routes/find-route.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { askJob, askResults, type JobAnswer } from './ask-job.ts'
@@ -81,6 +82,7 @@ export class JobPoller {
   }
 
   async #look(job: Job, mayBeStreaming: boolean): Promise<void> {
+    this.#tellIfNobodyCanBeAsked(job)
     const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
     if (isRent(kind)) return this.#lookAtRent(job, kind)
     let answer: JobAnswer | 'ended'
@@ -99,6 +101,15 @@ export class JobPoller {
       // The lease ends by itself.
       this.#options.onFailure(job, error)
     }
+  }
+
+  /** By this configuration: another node's, or a later one, may have the credential that made the job. */
+  #tellIfNobodyCanBeAsked(job: Job): void {
+    const { config, onFailure } = this.#options
+    const { provider, credential, dialect, id } = job
+    if (withCredential(config.providers.get(provider), dialect, credential) !== undefined) return
+    const problem = `"${id}" can be asked after with the credential "${credential}" of "${provider}" alone, which the configuration does not have: put it back until the job has ended`
+    onFailure(job, new Error(problem))
   }
 
   async #lookAtRent(job: Job, kind: RentKind): Promise<void> {
