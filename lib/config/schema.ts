@@ -126,12 +126,9 @@ export const configSchema = z.strictObject({
         description: 'A response of unannounced length is cut off after this time.',
       }),
       answerBytesMax: bytes.default(2 * 1024 ** 3),
-      stallMs: milliseconds
-        .default(600_000)
-        .meta({
-          description:
-            'A client that reads nothing of its response for this long is treated as disconnected.',
-        }),
+      stallMs: milliseconds.default(600_000).meta({
+        description: 'A client that reads nothing of its response for this long is treated as disconnected.',
+      }),
       session: z
         .strictObject({
           sessionMs: milliseconds.default(3_600_000),

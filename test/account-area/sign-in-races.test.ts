@@ -53,7 +53,7 @@ const begunMs = 150
 interface Place {
   readonly area: TestAccountArea
   /** From now on it takes long to check passwords that are there. */
-  slowDown(): unknown
+  readonly slowDown: () => unknown
 }
 
 /** Does one thing while another is under way. */
