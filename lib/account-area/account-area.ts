@@ -9,7 +9,7 @@ import type { PaymentService } from '../payments/payment-service.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './pages/legal-texts.ts'
 import { Members } from '../administration/members.ts'
-import { openLetters, tellLowBalances } from './mail/letters.ts'
+import { openEmails, tellLowBalances } from './mail/emails.ts'
 import type { Repeated } from '../platform/repeat.ts'
 import { emailDocuments } from './mail/email-documents.ts'
 import { tellNotices } from './mail/payment-emails.ts'
@@ -54,7 +54,7 @@ async function openSite(
   const { users, accounts, reports } = store
   const { name, support } = settings
   const records = await store.records()
-  const letters = openLetters({ mailer, publicUrl, name, contact: support })
+  const emails = openEmails({ mailer, publicUrl, name, contact: support })
   const startingCredits = new StartingCredits({
     records,
     clock,
@@ -68,7 +68,7 @@ async function openSite(
     publicUrl,
     secret: settings.secret,
     name,
-    letters: letters.signIn,
+    emails: emails.signIn,
     onConfirmed: email => startingCredits.welcome(users, email),
     failures,
     passwordCost,
@@ -81,10 +81,10 @@ async function openSite(
     },
     ...signIn,
     support,
-    emailChange: new EmailChange({ ...signIn, settings: store.settings, letters: letters.settings }),
-    settingsLetters: letters.settings,
-    securityEmails: letters.settings,
-    sendInvitation: letters.invite,
+    emailChange: new EmailChange({ ...signIn, settings: store.settings, emails: emails.settings }),
+    settingsEmails: emails.settings,
+    securityEmails: emails.settings,
+    sendInvitation: emails.invite,
     ...attemptsOf(failures, cookiePrefix, limits),
     settings: store.settings,
     accounts,

@@ -9,7 +9,7 @@ import type { Movements } from '../payments/movements.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { LegalTexts } from './pages/legal-texts.ts'
-import type { SettingsLetters } from './mail/letters.ts'
+import type { SettingsEmails } from './mail/emails.ts'
 import type { Attempts, EmailAttempts } from '../web/sign-in/attempts.ts'
 import type { Recipient } from '../web/sign-in/auth.ts'
 import type { EmailChange } from './sign-in/email-change.ts'
@@ -27,7 +27,7 @@ export interface Site extends WebSite {
   /** The support address; undefined where the operator has set none. */
   readonly support: string | undefined
   readonly emailChange: EmailChange
-  readonly settingsLetters: SettingsLetters
+  readonly settingsEmails: SettingsEmails
   /** Emails that a user has sent to others, by the user's network and by recipient. */
   readonly attempts: EmailAttempts
   readonly sendInvitation: (to: Recipient, inviter: string) => void

@@ -15,7 +15,7 @@ export interface AlarmMessage {
 }
 
 /** A message that this process sends; claimed until `takenMs` from now. */
-interface TakenMessage extends AlarmMessage {
+interface ClaimedMessage extends AlarmMessage {
   readonly alarmId: string
   /** Including this one. */
   readonly attempts: number
@@ -40,8 +40,8 @@ const closedMsMax = 24 * 3_600_000
  * Claims the messages that a channel should receive, so that no other process sends them. There is no queue; the rows
  * show them: alarms whose state differs from the one last sent. So nothing accumulates while a channel is down.
  */
-export async function takeMessages(records: Records, query: TakeQuery): Promise<readonly TakenMessage[]> {
-  const taken: TakenMessage[] = []
+export async function takeMessages(records: Records, query: TakeQuery): Promise<readonly ClaimedMessage[]> {
+  const taken: ClaimedMessage[] = []
   for (const row of await dueRows(records, query)) {
     const attempts = (row.attempts ?? 0) + 1
     if (await isTaken(records, query, row, attempts)) taken.push(messageOf(row, attempts))
@@ -57,23 +57,23 @@ function dueRows(records: Records, { channel, except, now, limit }: TakeQuery): 
   return records.all(
     records.build
       .selectFrom('alarms')
-      .leftJoin('alarm_messages as told', join =>
-        join.onRef('told.alarm_id', '=', 'alarms.id').on('told.channel', '=', channel),
+      .leftJoin('alarm_messages as sent', join =>
+        join.onRef('sent.alarm_id', '=', 'alarms.id').on('sent.channel', '=', channel),
       )
       .selectAll('alarms')
-      .select(['told.opened_at as told_opening', 'told.is_closed as told_closed', 'attempts', 'next_at'])
+      .select(['sent.opened_at as told_opening', 'sent.is_closed as told_closed', 'attempts', 'next_at'])
       .where(row => row.or([row('next_at', 'is', null), row('next_at', '<=', now)]))
       .where(row =>
         row.or([
-          row('told.alarm_id', 'is', null),
-          row('told.opened_at', '<>', row.ref('alarms.first_at')),
-          row('told.is_closed', '<>', row.case().when('state', '=', 'closed').then(1).else(0).end()),
+          row('sent.alarm_id', 'is', null),
+          row('sent.opened_at', '<>', row.ref('alarms.first_at')),
+          row('sent.is_closed', '<>', row.case().when('state', '=', 'closed').then(1).else(0).end()),
         ]),
       )
       .where(row =>
         row.or([
           row('state', '<>', 'closed'),
-          row('told.opened_at', '=', row.ref('alarms.first_at')),
+          row('sent.opened_at', '=', row.ref('alarms.first_at')),
           row('closed_at', '>', now - closedMsMax),
         ]),
       )
@@ -111,7 +111,7 @@ async function isTaken(
   return tryWrite(records, [{ write: change, rows: 1 }])
 }
 
-function messageOf(row: DueRow, attempts: number): TakenMessage {
+function messageOf(row: DueRow, attempts: number): ClaimedMessage {
   const event = row.state === 'closed' ? 'closed' : 'opened'
   return { id: `${row.id}.${row.first_at}.${event}`, event, alarm: row, alarmId: row.id, attempts }
 }
@@ -119,10 +119,10 @@ function messageOf(row: DueRow, attempts: number): TakenMessage {
 /** Records that a message was sent, or schedules another attempt, after twice as long each time. */
 export async function endMessage(
   records: Records,
-  { alarmId, attempts, event, alarm }: TakenMessage,
-  { channel, isTold, now }: { readonly channel: string; readonly isTold: boolean; readonly now: number },
+  { alarmId, attempts, event, alarm }: ClaimedMessage,
+  { channel, isSent, now }: { readonly channel: string; readonly isSent: boolean; readonly now: number },
 ): Promise<void> {
-  const told: Partial<AlarmMessageRow> = {
+  const sent: Partial<AlarmMessageRow> = {
     opened_at: alarm.first_at,
     is_closed: event === 'closed' ? 1 : 0,
     attempts: 0,
@@ -130,7 +130,7 @@ export async function endMessage(
   }
   const change = records.build
     .updateTable('alarm_messages')
-    .set(isTold ? told : { next_at: now + Math.min(retryMsMin * 2 ** (attempts - 1), retryMsMax) })
+    .set(isSent ? sent : { next_at: now + Math.min(retryMsMin * 2 ** (attempts - 1), retryMsMax) })
     .where('alarm_id', '=', alarmId)
     .where('channel', '=', channel)
     .where('attempts', '=', attempts)
@@ -146,7 +146,7 @@ export interface AlarmChannel {
 }
 
 /** The reason why a message was not accepted. */
-type TellResult = { readonly isTold: true } | { readonly isTold: false; readonly reason: string }
+type TellResult = { readonly isSent: true } | { readonly isSent: false; readonly reason: string }
 
 /** The contents of an email about alarms. */
 interface AlarmEmail {
@@ -158,7 +158,7 @@ interface AlarmEmail {
 
 const timeoutMs = 10_000
 const bytesMax = 1024 * 1024
-const told: TellResult = { isTold: true }
+const sent: TellResult = { isSent: true }
 
 /**
  * Posts each message as Standard Webhooks defines it (https://www.standardwebhooks.com): `webhook-id` is the same in
@@ -185,10 +185,10 @@ export function webhookChannel(
         headers,
         body,
       })
-      if (status >= 200 && status < 300) return told
-      return { isTold: false, reason: `it answered ${status}` }
+      if (status >= 200 && status < 300) return sent
+      return { isSent: false, reason: `it answered ${status}` }
     } catch (error) {
-      return { isTold: false, reason: error instanceof Error ? error.message : String(error) }
+      return { isSent: false, reason: error instanceof Error ? error.message : String(error) }
     }
   }
   return { name: `webhook:${name}`, tell: messages => Promise.all(messages.map(post)) }
@@ -247,13 +247,13 @@ export function emailChannel(
     name: 'email',
     async tell(messages) {
       const ids = messages.map(({ id }) => id).join(' ')
-      const isTold = await deliver({
+      const isSent = await deliver({
         to: to.join(', '),
         subject: subjectOf(messages, site),
         text: `${messages.map(message => paragraphOf(message, timeZone)).join('\n\n')}\n\nAll alarms: gateway alarms\n`,
         messageId: `<${createHash('sha256').update(ids).digest('hex')}@alarms.gateway>`,
       })
-      return messages.map(() => (isTold ? told : { isTold, reason: 'the mail server did not take it' }))
+      return messages.map(() => (isSent ? sent : { isSent, reason: 'the mail server did not take it' }))
     },
   }
 }

@@ -109,13 +109,13 @@ export class AlarmTeller {
     const news = taken.filter(message => !this.#isToldAway(channel, message))
     const results = news.length === 0 ? [] : await channel.tell(news)
     for (const message of taken) {
-      const result = results[news.indexOf(message)] ?? { isTold: true }
+      const result = results[news.indexOf(message)] ?? { isSent: true }
       const { attempts, alarm } = message
-      if (!result.isTold) {
+      if (!result.isSent) {
         const facts = { channel: channel.name, alarm: alarm.kind, attempts, reason: result.reason }
         log.warn(facts, 'an alarm could not be told yet')
       }
-      await endMessage(records, message, { channel: channel.name, isTold: result.isTold, now: clock.now() })
+      await endMessage(records, message, { channel: channel.name, isSent: result.isSent, now: clock.now() })
     }
   }
 
@@ -137,7 +137,7 @@ export class AlarmTeller {
       if (waiting.length === 0) return
       for (const channel of waiting) {
         const [result] = await channel.tell([message])
-        if (result?.isTold === true) toldTo.add(channel.name)
+        if (result?.isSent === true) toldTo.add(channel.name)
         else
           log.warn(
             { channel: channel.name, alarm: message.alarm.kind, ...result },

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { loopsMax } from '../dialects/provider-tools.ts'
 import { batchShareCost, givenAtMost, shareTokens } from '../metering/batch-cost.ts'
-import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
+import { windowTokensOf, writesCacheByDefault } from '../metering/exchange-cost.ts'
 import { drawnAtMost } from '../metering/named-cost.ts'
 import { outputCap } from '../metering/output-cap.ts'
 import type { NamedPrice } from '../models/requested-model.ts'
@@ -64,7 +64,7 @@ function pricedAt(
     outputTokensMax: outputCap(target, {}),
     windowTokens: windowTokensOf(target),
     isReadInParts: share.isReadInParts === true || isOfInput,
-    isWritten: writesUnasked(upstreamModelName),
+    isWritten: writesCacheByDefault(upstreamModelName),
   }
 }
 

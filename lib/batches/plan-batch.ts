@@ -1,4 +1,4 @@
-import { toldProvider } from '../config/config.ts'
+import { providerLabel } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { atOpenai } from '../dialects/operation-kinds.ts'
 import { GatewayError } from '../pipeline/errors.ts'
@@ -183,7 +183,7 @@ function commonProviders(
     const names = new Set(own.map(({ provider }) => provider.name))
     const left: readonly ChosenProvider[] = common?.filter(({ provider }) => names.has(provider.name)) ?? own
     if (left.length === 0) {
-      const others = common?.map(({ provider }) => toldProvider(provider)) ?? []
+      const others = common?.map(({ provider }) => providerLabel(provider)) ?? []
       throw badRequest(
         share.firstAt,
         `The model "${share.model}" is not served by ${[...new Set(others)].join(', ')}, where the rest of the batch goes.`,

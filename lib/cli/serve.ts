@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Command } from 'commander'
-import { giveBackMemory } from '../platform/collect-garbage.ts'
+import { releaseMemory } from '../platform/collect-garbage.ts'
 import { ConfigError, formatProblem, type ConfigProblem } from '../config/config-error.ts'
 import { findConfig } from '../config/environment.ts'
 import type { Config } from '../config/config.ts'
@@ -113,7 +113,7 @@ export function fillServe(serve: Command, context: CliContext): void {
     })
     // Garbage from reading the config and compiling the modules is a sixth of an idle gateway's memory. No request
     // has been read yet.
-    giveBackMemory()
+    releaseMemory()
     ending.watchFailures()
     running.current = { gateway, log, running: config, plugins }
     if (running.isBehind === true) await onReload()

@@ -210,12 +210,12 @@ export function shownProvider(config: Pick<Config, 'providers'>, name: string): 
 }
 
 /** How messages to customers name a provider: `openai`, or `the provider`. */
-export function toldProvider({ name, isPublic }: Shown): string {
+export function providerLabel({ name, isPublic }: Shown): string {
   return isPublic ? name : 'the provider'
 }
 
 /** The same, to begin a sentence. */
-export function toldProviderFirst({ name, isPublic }: Shown): string {
+export function providerLabelFirst({ name, isPublic }: Shown): string {
   return isPublic ? name : 'The provider'
 }
 

@@ -21,7 +21,7 @@ interface Hole {
 }
 
 /** A value that is the same in all events of the shape, or the hole that contains it. */
-interface Told {
+interface ShapeValue {
   readonly name: string
   readonly value: unknown
   /** -1 for none. */
@@ -53,9 +53,9 @@ export class EventShape {
   readonly #literals: Buffer
   /** Two numbers for each hole: the length of the literals before it, and its kind. */
   readonly #holes: Int32Array
-  readonly #told: readonly Told[]
+  readonly #told: readonly ShapeValue[]
 
-  private constructor(literals: Buffer, holes: Int32Array, told: readonly Told[]) {
+  private constructor(literals: Buffer, holes: Int32Array, told: readonly ShapeValue[]) {
     this.#literals = literals
     this.#holes = holes
     this.#told = told
@@ -69,7 +69,7 @@ export class EventShape {
     const holes = visited && holesIn(document, findings)
     if (holes === undefined || holes.length > holesMax) return undefined
     if (!holes.some(({ kind }) => kind === kinds.text)) return undefined
-    const told: Told[] = []
+    const told: ShapeValue[] = []
     for (const [index, { name, start, type }] of findings.entries()) {
       const hole = holes.findIndex(each => each.start === start && isTold(each.kind))
       if (type !== 'null') told.push({ name, value: visited?.[index], hole })
@@ -85,7 +85,7 @@ export class EventShape {
     const end = this.#fit(bytes, start)
     if (end === -1 || !this.#parse(bytes)) return -1
     for (let index = 0; index < this.#told.length; index += 1) {
-      const { name, value, hole } = this.#told[index] as Told
+      const { name, value, hole } = this.#told[index] as ShapeValue
       if (hole === -1) sink.onFound(name, value, -1, '')
       else if (values[hole] !== undefined) sink.onFound(name, values[hole], -1, sources[hole] as string)
       else sink.onText(bytes, (starts[hole] as number) + 1, (ends[hole] as number) - 1)

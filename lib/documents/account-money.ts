@@ -47,7 +47,7 @@ function sourceOf(id: string): string {
 /** Money that came in and, by the id of each debit, the part of it that was granted rather than paid. */
 interface BookedMoney {
   readonly lots: readonly Lot[]
-  readonly givenBack: ReadonlyMap<string, Kopecks>
+  readonly refunded: ReadonlyMap<string, Kopecks>
 }
 
 /** Money that came in, the oldest first, less what was returned. */
@@ -61,7 +61,7 @@ export function lotsOf(moved: readonly MoneyMoved[]): readonly Lot[] {
  */
 export function bookMoney(moved: readonly MoneyMoved[]): BookedMoney {
   const lots: (MoneyMoved & { net: Kopecks })[] = []
-  const givenBack = new Map<string, Kopecks>()
+  const refunded = new Map<string, Kopecks>()
   for (const one of moved) {
     if (one.amount > 0) {
       lots.push({ ...one, net: one.amount })
@@ -73,10 +73,10 @@ export function bookMoney(moved: readonly MoneyMoved[]): BookedMoney {
       const taken = Math.min(lot.net, left)
       lot.net -= taken
       left -= taken
-      if (lot.isGift && taken > 0) givenBack.set(one.id, (givenBack.get(one.id) ?? 0) + taken)
+      if (lot.isGift && taken > 0) refunded.set(one.id, (refunded.get(one.id) ?? 0) + taken)
     }
   }
-  return { lots, givenBack }
+  return { lots, refunded }
 }
 
 /** The part of each lot that was spent between two totals of charges: money is spent in the order it came in. */

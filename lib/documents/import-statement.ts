@@ -87,7 +87,7 @@ function matchAll(
   payments: readonly IncomingPayment[],
   payable: Payable,
   alike: ReadonlySet<string>,
-): readonly Taken[] {
+): readonly MatchedPayment[] {
   const paid = new Map<string, Kopecks>()
   const left: Payable = {
     ...payable,
@@ -115,7 +115,7 @@ function unsure(match: Match): Match {
 function importStep(
   records: Records,
   { operator, fileName }: NonNullable<StatementFile['by']>,
-  taken: readonly Taken[],
+  taken: readonly MatchedPayment[],
   at: number,
 ): RecordStep {
   const credited = taken.filter(({ match }) => match.kind === 'credit').length
@@ -123,13 +123,13 @@ function importStep(
   return actionStep(records, { operator, action: 'import-statement', accountId: '', reason, at })
 }
 
-interface Taken {
+interface MatchedPayment {
   readonly payment: IncomingPayment
   readonly match: Match
 }
 
 /** After a conflict with another import, each payment is tried separately. Returns how many were imported already. */
-async function takeIn(records: Records, taken: readonly Taken[], at: number): Promise<number> {
+async function takeIn(records: Records, taken: readonly MatchedPayment[], at: number): Promise<number> {
   try {
     await records.write(taken.flatMap(one => stepsOf(records, one, at)))
     return 0
@@ -149,7 +149,7 @@ async function knownIds(records: RecordReader, payments: readonly IncomingPaymen
   return new Set(rows.map(({ id }) => id))
 }
 
-function stepsOf(records: Records, { payment, match }: Taken, at: number): RecordStep[] {
+function stepsOf(records: Records, { payment, match }: MatchedPayment, at: number): RecordStep[] {
   const parts = match.kind === 'credit' ? match.parts : []
   const credited = parts[0]?.invoice
   const row: TransferRow = {

@@ -52,7 +52,7 @@ export async function reconcile(
     ...discountRows(own, moved, before),
     ...moneyRows(
       moved.filter(one => one.day > end),
-      bookMoney(moved).givenBack,
+      bookMoney(moved).refunded,
     ),
   ]
     .filter(row => row.date <= to)
@@ -97,10 +97,10 @@ function paidAhead(moved: Parameters<typeof lotsOf>[0], spent: Kopecks): Kopecks
 /** Money paid and refunded. A granted credit was never paid, so its debit is no refund either. */
 function moneyRows(
   moved: Awaited<ReturnType<typeof readMoney>>,
-  givenBack: ReadonlyMap<string, Kopecks>,
+  refunded: ReadonlyMap<string, Kopecks>,
 ): readonly ReconciliationRow[] {
   return moved.flatMap(({ id, day: date, name, amount, isGift }) => {
-    const paid = isGift ? 0 : amount + (givenBack.get(id) ?? 0)
+    const paid = isGift ? 0 : amount + (refunded.get(id) ?? 0)
     return paid === 0 ? [] : [{ date, name, debit: Math.max(0, -paid), credit: Math.max(0, paid) }]
   })
 }

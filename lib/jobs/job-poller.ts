@@ -30,11 +30,11 @@ interface JobPollerOptions extends PollTimes {
 }
 
 const tickMsMax = 1000
-const questionsAtOnce = 16
+const requestsAtOnce = 16
 /** Between rounds while more jobs are due than can be polled at once. */
 const tickMsMin = 20
 /** The longest that one poll takes, including the results of a large batch. */
-const questionMs = 15 * 60_000
+const requestTimeoutMs = 15 * 60_000
 /** A provider may not know a new job for a while; after this time, and this many polls, the job is gone. */
 const goneMs = 60 * 60_000
 const gonePolls = 8
@@ -84,19 +84,19 @@ export class JobPoller {
   async #look(job: Job, mayBeStreaming: boolean): Promise<void> {
     this.#tellIfNobodyCanBeAsked(job)
     const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
-    if (isRent(kind)) return this.#lookAtRent(job, kind)
+    if (isRent(kind)) return this.#checkRent(job, kind)
     let answer: JobAnswer | 'ended'
     try {
       answer = await this.#ask(job, mayBeStreaming)
     } catch (error) {
-      if (this.#stop.signal.aborted) return this.#giveBack(job)
+      if (this.#stop.signal.aborted) return this.#release(job)
       this.#options.onFailure(job, error)
       answer = 'unknown'
     }
     try {
       // The node that reads its stream has leased it.
-      const isLent = mayBeStreaming && job.facts.isStreamed === true
-      if (answer !== 'ended' && !isLent) await this.#goOn(job, answer)
+      const isLeased = mayBeStreaming && job.facts.isStreamed === true
+      if (answer !== 'ended' && !isLeased) await this.#goOn(job, answer)
     } catch (error) {
       // The lease ends by itself.
       this.#options.onFailure(job, error)
@@ -112,22 +112,22 @@ export class JobPoller {
     onFailure(job, new Error(problem))
   }
 
-  async #lookAtRent(job: Job, kind: RentKind): Promise<void> {
+  async #checkRent(job: Job, kind: RentKind): Promise<void> {
     try {
       await this.#rent.look(job, kind, this.#signal())
     } catch (error) {
-      if (this.#stop.signal.aborted) return this.#giveBack(job)
+      if (this.#stop.signal.aborted) return this.#release(job)
       // The lease ends by itself, and then the job is polled again.
       this.#options.onFailure(job, error)
     }
   }
 
   #signal(): AbortSignal {
-    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(questionMs)])
+    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(requestTimeoutMs)])
   }
 
   /** Ends the lease, so that the next poll need not wait for that. */
-  async #giveBack(job: Job): Promise<void> {
+  async #release(job: Job): Promise<void> {
     try {
       await this.#options.ledger.postponeJob(job, this.#options.clock.now())
     } catch (error) {
@@ -145,10 +145,10 @@ export class JobPoller {
   }
 
   async #lookAround(): Promise<void> {
-    const free = questionsAtOnce - this.#asking.size
+    const free = requestsAtOnce - this.#asking.size
     if (free === 0) return
     try {
-      const jobs = await this.#options.ledger.dueJobs(free, questionMs + this.#options.pollMsMax)
+      const jobs = await this.#options.ledger.dueJobs(free, requestTimeoutMs + this.#options.pollMsMax)
       this.#areMoreDue = jobs.length === free
       for (const job of jobs) {
         // A streamed job is due only when no node has read its stream for long.

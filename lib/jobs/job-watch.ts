@@ -142,9 +142,9 @@ export class JobWatch implements Stage {
     const { ledger, clock } = this.#context
     const job = submittedJob(exchange, { kind, id }, { now: clock.now(), pollMs: this.#times.pollMs })
     if (job === undefined) return
-    const loanMs = this.#times.pollMsMax
+    const leaseMs = this.#times.pollMsMax
     const prices = [...jobPrices(exchange).values()]
-    const options = { ledger, clock, loanMs, prices, onFailure: this.#onFailure }
+    const options = { ledger, clock, leaseMs, prices, onFailure: this.#onFailure }
     const streamed = new StreamedJob(options, hold, job)
     exchange.set('holder', streamed)
     await streamed.opened()

@@ -1,5 +1,5 @@
 import type { JobKind } from '../dialects/operation-kinds.ts'
-import { toolTypes } from '../metering/unasked-work.ts'
+import { toolTypes } from '../metering/unrequested-work.ts'
 import { likelyTextTokens } from '../http/text-density.ts'
 import type { Price } from '../money/price.ts'
 import { addMeters, type JobSighting } from '../money/usage.ts'
@@ -13,7 +13,7 @@ interface StreamedJobOptions {
   readonly ledger: Ledger
   readonly clock: Clock
   /** For how long no poller polls the job; the lease is renewed while the stream runs. */
-  readonly loanMs: number
+  readonly leaseMs: number
   /** The prices that the job names by their versions. */
   readonly prices: readonly Price[]
   readonly onFailure: (job: Job, error: unknown) => void
@@ -58,24 +58,24 @@ export class StreamedJob {
   }
 
   async #open(hold: Hold, job: NewJob): Promise<Job | undefined> {
-    const { ledger, clock, loanMs, prices } = this.#options
+    const { ledger, clock, leaseMs, prices } = this.#options
     // The job names them by their versions, which may be out of the config when it ends.
     await ledger.recordPrices(prices)
     const createdAt = clock.now()
     const facts = { ...job.facts, isStreamed: true }
-    const lent = { ...job, facts, nextPollAt: createdAt + loanMs }
+    const leased = { ...job, facts, nextPollAt: createdAt + leaseMs }
     // A job that was known before has a hold, and this one was released.
-    if (!(await ledger.openJob(hold, lent))) return undefined
+    if (!(await ledger.openJob(hold, leased))) return undefined
     const { exchangeId, sequence, accountId, keyId, likelyMicros: heldMicros } = hold
     const names = { exchangeId, sequence, accountId, keyId }
-    const opened: Job = { ...lent, ...names, heldMicros, state: 'open', polls: 0, createdAt }
-    this.#timer = setInterval(() => this.#prolong(opened), loanMs / 2).unref()
+    const opened: Job = { ...leased, ...names, heldMicros, state: 'open', polls: 0, createdAt }
+    this.#timer = setInterval(() => this.#prolong(opened), leaseMs / 2).unref()
     return opened
   }
 
   #prolong(job: Job): void {
-    const { ledger, clock, loanMs, onFailure } = this.#options
-    ledger.postponeJob(job, clock.now() + loanMs).catch((error: unknown) => onFailure(job, error))
+    const { ledger, clock, leaseMs, onFailure } = this.#options
+    ledger.postponeJob(job, clock.now() + leaseMs).catch((error: unknown) => onFailure(job, error))
   }
 
   async #end(): Promise<Job | undefined> {

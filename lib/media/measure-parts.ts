@@ -4,7 +4,7 @@ import type { ObjectFacts } from '../money/usage.ts'
 import { Base64Source } from './base64-source.ts'
 import { measureMedia } from './measure-media.ts'
 import { MediaBudget, spanSource, type BodyReader, type MediaSource } from './media-reader.ts'
-import { requireToldLength } from '../models/require-priced.ts'
+import { requireReportedLength } from '../models/require-priced.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Stage } from '../pipeline/plugin.ts'
 
@@ -138,7 +138,7 @@ export function useMeasured(exchange: Exchange, media: readonly MeasuredPart[]):
   if (unmeasured.length === 0) return
   exchange.set('unmeasured', unmeasured)
   const { provider, otherKinds = [] } = exchange.get('target')
-  requireToldLength(exchange.get('request'), [provider.kind, ...otherKinds], unmeasured)
+  requireReportedLength(exchange.get('request'), [provider.kind, ...otherKinds], unmeasured)
 }
 
 /** Adds measured media to an exchange that is charged by them, if no plugin has measured them yet. */

@@ -10,7 +10,7 @@ import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { knownProvider } from '../providers/known-providers.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { audioBytesPerSecondMin, mediaBound } from './media-bound.ts'
-import { tokensAround, agentsOf } from './unasked-work.ts'
+import { tokensAround, agentsOf } from './unrequested-work.ts'
 import { thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
 

@@ -10,7 +10,7 @@ import type { Price } from '../money/price.ts'
 import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
 import { addMeters, isUnread, mapMeters, tokensOf, type Meters } from '../money/usage.ts'
 import { drawnAtMost, drawnTokens, namedAtMost } from './named-cost.ts'
-import { feesAtMost, tokensAround, agentsOf, unaskedTools } from './unasked-work.ts'
+import { feesAtMost, tokensAround, agentsOf, unrequestedTools } from './unrequested-work.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
 import { outputCap, hiddenReasoning } from './output-cap.ts'
@@ -32,7 +32,7 @@ interface Bounds {
   readonly capTokens: number
   readonly rounds: ToolRounds
   /** The tools that the model or its provider runs without a request to do so. */
-  readonly unasked: readonly ProviderTool[]
+  readonly unrequested: readonly ProviderTool[]
   readonly input: InputAtMost
 }
 
@@ -130,14 +130,14 @@ function boundsOf(basis: CostBasis, price: Price): Bounds {
   const { target, facts } = basis
   const windowTokens = windowTokensOf(target)
   const model = { providerKind: target.provider.kind, upstreamModelName: target.upstreamModelName }
-  const unasked = unaskedTools(facts.media, model)
-  const hasRounds = facts.tools !== undefined || facts.isCompacted === true || unasked.length > 0
+  const unrequested = unrequestedTools(facts.media, model)
+  const hasRounds = facts.tools !== undefined || facts.isCompacted === true || unrequested.length > 0
   return {
     price,
     windowTokens,
     capTokens: capOf(basis),
     rounds: hasRounds ? toolRounds(facts, model, windowTokens) : noRounds,
-    unasked,
+    unrequested,
     input: inputAtMost(basis, price, windowTokens),
   }
 }
@@ -200,7 +200,7 @@ function atMost(
   const again = rounds.count === 0 ? undefined : { input: rounds.tokensAfter(tokens + written) }
   const read = told ?? addMeters(given, again)
   const { upstreamModelName, provider } = basis.target
-  const unasked = writesUnasked(upstreamModelName, provider.kind) ? '5m' : undefined
+  const unasked = writesCacheByDefault(upstreamModelName, provider.kind) ? '5m' : undefined
   const asked: Meters = { ...facts.units }
   if (facts.keptHours !== undefined) asked.cacheStorage = tokens * facts.keptHours
   const consumed: Consumed = {
@@ -266,16 +266,16 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
 }
 
 /** OpenAI's newer models write their input to their cache without a request to do so, through any provider. */
-export function writesUnasked(upstreamModelName: string, providerKind = ''): boolean {
+export function writesCacheByDefault(upstreamModelName: string, providerKind = ''): boolean {
   return (
-    knownProvider(providerKind).cachesUnasked === true ||
+    knownProvider(providerKind).cachesByDefault === true ||
     /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
   )
 }
 
-function likely(basis: CostBasis, { price, capTokens, unasked }: Bounds): Micros {
+function likely(basis: CostBasis, { price, capTokens, unrequested }: Bounds): Micros {
   const { target, facts, hold } = basis
-  const searches = (facts.searches ?? 0) + (unasked.length === 0 ? 0 : searchesOf(unasked))
+  const searches = (facts.searches ?? 0) + (unrequested.length === 0 ? 0 : searchesOf(unrequested))
   const usual = basis.usualOutputTokens ?? hold.likelyOutputTokens
   const text = likelyTextTokens(facts)
   let read = addMeters({ input: text }, facts.context)

@@ -29,7 +29,7 @@ const tokensByEffort: ReadonlyMap<string, number> = new Map([
 interface Family {
   readonly pattern: RegExp
   /** Without a request for reasoning. */
-  readonly unasked: number
+  readonly whenUnset: number
 }
 
 const never = 0
@@ -40,21 +40,21 @@ const high = 32_768
 const families: readonly Family[] = [
   {
     pattern: /^(?:chatgpt-|gpt-3|gpt-4|gpt-5[\d.]*-chat|gpt-audio|gpt-realtime|davinci|babbage)/,
-    unasked: never,
+    whenUnset: never,
   },
-  { pattern: /^(?:claude-2|claude-instant|claude-3-(?!7)|claude-3\.[05])/, unasked: never },
+  { pattern: /^(?:claude-2|claude-instant|claude-3-(?!7)|claude-3\.[05])/, whenUnset: never },
   // https://platform.claude.com/docs/en/build-with-claude/extended-thinking: only on request.
-  { pattern: /^claude-(?:3-7|3\.7|(?:opus|sonnet|haiku)-4)/, unasked: never },
+  { pattern: /^claude-(?:3-7|3\.7|(?:opus|sonnet|haiku)-4)/, whenUnset: never },
   // https://ai.google.dev/gemini-api/docs/thinking: the largest possible budgets.
-  { pattern: /^gemini-2\.5-pro/, unasked: 32_768 },
-  { pattern: /^gemini-2\.5-flash-image/, unasked: never },
-  { pattern: /^gemini-2\.5-flash-lite/, unasked: never },
-  { pattern: /^gemini-2\.5/, unasked: 24_576 },
-  { pattern: /^gemini-(?:1|2\.0)/, unasked: never },
-  { pattern: /^gemini-/, unasked: 32_768 },
-  { pattern: /^(?:sandbox-|llama|codestral|ministral|pixtral|command|mixtral|gemma)/, unasked: never },
-  { pattern: /^(?:mistral-|grok-2|grok-3$|.*non-reasoning)/, unasked: never },
-  { pattern: /^gpt-5(?:\.[1-9])(?!.*(?:pro|codex))/, unasked: never },
+  { pattern: /^gemini-2\.5-pro/, whenUnset: 32_768 },
+  { pattern: /^gemini-2\.5-flash-image/, whenUnset: never },
+  { pattern: /^gemini-2\.5-flash-lite/, whenUnset: never },
+  { pattern: /^gemini-2\.5/, whenUnset: 24_576 },
+  { pattern: /^gemini-(?:1|2\.0)/, whenUnset: never },
+  { pattern: /^gemini-/, whenUnset: 32_768 },
+  { pattern: /^(?:sandbox-|llama|codestral|ministral|pixtral|command|mixtral|gemma)/, whenUnset: never },
+  { pattern: /^(?:mistral-|grok-2|grok-3$|.*non-reasoning)/, whenUnset: never },
+  { pattern: /^gpt-5(?:\.[1-9])(?!.*(?:pro|codex))/, whenUnset: never },
 ]
 
 const neverAtAll =
@@ -102,7 +102,7 @@ export function hiddenReasoning(
   const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1).toLowerCase()
   if (neverAtAll.test(name)) return never
   const { reasoningMembers } = knownProvider(providerKind)
-  const unasked = families.find(({ pattern }) => pattern.test(name))?.unasked ?? medium
+  const whenUnset = families.find(({ pattern }) => pattern.test(name))?.whenUnset ?? medium
   let isSaid = false
   let most = 0
   for (const { field, budgetTokens, effort, isAsked } of asked) {
@@ -112,5 +112,5 @@ export function hiddenReasoning(
     // Without limit, unless another member sets one.
     if (isAsked === true) most = Math.max(most, asked.length > 1 ? 0 : high)
   }
-  return isSaid ? most : Math.max(unasked, most)
+  return isSaid ? most : Math.max(whenUnset, most)
 }

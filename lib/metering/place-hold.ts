@@ -177,9 +177,9 @@ export class HoldGrower {
   }
 
   /** The cost of the response so far, as far as it is known. */
-  #costOf({ lines }: UsageReading, { untoldTokens }: SeenText): Micros {
+  #costOf({ lines }: UsageReading, { unreportedTokens }: SeenText): Micros {
     const { price } = this.#options
-    let micros = priceLine(price, { meters: { output: untoldTokens } }).amountMicros
+    let micros = priceLine(price, { meters: { output: unreportedTokens } }).amountMicros
     for (const line of lines) micros += priceLine(price, line).amountMicros
     return micros
   }
@@ -229,7 +229,7 @@ function refuse(error: unknown, basis: CostBasis): never {
 
 interface SeenText extends SeenResponse {
   /** The tokens of text without reported usage, as usual for such text. */
-  readonly untoldTokens: number
+  readonly unreportedTokens: number
 }
 
 /**
@@ -250,7 +250,7 @@ export function seenResponse(reading: UsageReading, sampled = new SampledTokens(
   return {
     outputTokens: told + text.likely,
     outputTokensMost: told + text.most,
-    untoldTokens: text.likely,
+    unreportedTokens: text.likely,
     toolUses,
     read,
   }

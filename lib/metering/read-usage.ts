@@ -7,7 +7,7 @@ import type { Plugin, ResponseHead } from '../pipeline/plugin.ts'
 import { ResponseMeter } from './response-meter.ts'
 import { HoldGrower, type HoldContext } from './place-hold.ts'
 import { recordNamed } from './record-named.ts'
-import { toolTypes } from './unasked-work.ts'
+import { toolTypes } from './unrequested-work.ts'
 
 declare module '../pipeline/exchange.ts' {
   interface Facts {

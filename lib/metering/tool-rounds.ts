@@ -2,7 +2,7 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import { boundOf, loopsMax, type ProviderTool } from '../dialects/provider-tools.ts'
 import type { KnownProvider } from '../providers/known-provider.ts'
 import { knownProvider } from '../providers/known-providers.ts'
-import { agentsOf, unaskedTools, type WorkingModel } from './unasked-work.ts'
+import { agentsOf, unrequestedTools, type WorkingModel } from './unrequested-work.ts'
 
 /** How often a model continues after the provider ran tools, and what it reads then. */
 export interface ToolRounds {
@@ -45,7 +45,7 @@ export function toolRounds(
   const { providerKind } = model
   const provider = knownProvider(providerKind)
   const roundsMax = provider.toolRoundsMax ?? loopsMax
-  const tools = [...(facts.tools ?? []), ...unaskedTools(facts.media, model)]
+  const tools = [...(facts.tools ?? []), ...unrequestedTools(facts.media, model)]
   const { callsMax, turnsMax } = requestBounds(facts, provider)
   const sum = { uses: 0, searches: 0, tokensPerUse: 0, rounds: 0 }
   let isSeen = true

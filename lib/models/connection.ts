@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { toldProvider } from '../config/config.ts'
+import { providerLabel } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { responseNotFound } from './object-owner.ts'
 import { type Target, withCredential } from './choose-provider.ts'
@@ -99,7 +99,7 @@ function afterwards(next: NonNullable<Target['next']>): Target | undefined {
 function noSocket({ modelName, provider }: Target): GatewayError {
   return new GatewayError(
     'request_invalid',
-    `"${modelName}" is not served over a WebSocket, since ${toldProvider(provider)} has none: use POST /v1/responses for it.`,
+    `"${modelName}" is not served over a WebSocket, since ${providerLabel(provider)} has none: use POST /v1/responses for it.`,
     { param: 'model' },
   )
 }

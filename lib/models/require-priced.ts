@@ -28,7 +28,7 @@ export function requirePriced(
     throw lengthUnsaid()
   if (facts.reportsLength !== undefined) {
     const byAddress = facts.media.filter(({ bytes }) => bytes === undefined)
-    requireToldLength(facts, [providerKind], byAddress)
+    requireReportedLength(facts, [providerKind], byAddress)
   }
   if (facts.wantedTier !== undefined) requirePricedTier(facts.wantedTier, price, providerKind)
   if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
@@ -70,7 +70,7 @@ function lengthUnsaid(): GatewayError {
  * @param unknown media whose length the gateway does not know
  * @throws GatewayError not_supported
  */
-export function requireToldLength(
+export function requireReportedLength(
   { reportsLength }: Pick<RequestFacts, 'reportsLength'>,
   kinds: readonly string[],
   [unknown]: readonly Pick<MediaPart, 'path'>[],

@@ -1,4 +1,4 @@
-import { toldProvider, type Config } from '../config/config.ts'
+import { providerLabel, type Config } from '../config/config.ts'
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
@@ -55,7 +55,7 @@ function requireFree({ name, freeAt }: Operation, place: ProviderRoute): Provide
   const providers = place.providers.filter(({ provider }) => freeAt.has(provider.kind))
   if (providers.length > 0) return { ...place, providers }
   const [first] = place.providers
-  const where = first === undefined ? 'the provider' : toldProvider(first.provider)
+  const where = first === undefined ? 'the provider' : providerLabel(first.provider)
   throw new GatewayError(
     'not_supported',
     `The operation ${name} of ${where} may be paid for, and has no price here, so it is not forwarded.`,

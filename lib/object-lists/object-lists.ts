@@ -1,4 +1,4 @@
-import { toldProvider, type Config } from '../config/config.ts'
+import { providerLabel, type Config } from '../config/config.ts'
 import type { ObjectList, ListPage, PageRequest } from '../dialects/object-list.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { ownObject } from '../models/object-owner.ts'
@@ -111,7 +111,7 @@ async function ask(
 function unreachable({ object, chosen }: OwnRow, what: string, cause?: unknown): GatewayError {
   return new GatewayError(
     'upstream_unreachable',
-    `The ${object.kind} "${object.id}" could not be listed: ${toldProvider(chosen.provider)} ${what}. Ask again.`,
+    `The ${object.kind} "${object.id}" could not be listed: ${providerLabel(chosen.provider)} ${what}. Ask again.`,
     cause === undefined ? {} : { cause },
   )
 }

@@ -75,7 +75,7 @@ function isoTime(nowMs: number): string {
 }
 
 /** Accepts text and reports when it is written, without blocking. For a pipe, `process.stderr` is one. */
-interface LogTaker {
+interface LogDestination {
   write(text: string, done: (error?: NodeJS.ErrnoException | null) => void): unknown
 }
 
@@ -94,7 +94,7 @@ const gatherBytesMax = 65_536
  * a full pipe, and wait for ever at the exit for a full disk.
  */
 class LogPipe {
-  readonly #taker: LogTaker
+  readonly #destination: LogDestination
   readonly #keptBytesMax: number
   #lines: string[] = []
   #keptBytes = 0
@@ -104,8 +104,8 @@ class LogPipe {
   #isGone = false
   #onIdle: (() => void) | undefined
 
-  constructor(taker: LogTaker, bytesMax = keptBytesMax) {
-    this.#taker = taker
+  constructor(destination: LogDestination, bytesMax = keptBytesMax) {
+    this.#destination = destination
     this.#keptBytesMax = bytesMax
   }
 
@@ -158,7 +158,7 @@ class LogPipe {
     const lineCount = this.#lines.length
     this.#lines = []
     this.#isWriting = true
-    this.#taker.write(text, error => {
+    this.#destination.write(text, error => {
       this.#isWriting = false
       this.#keptBytes -= text.length
       if (error) {
@@ -173,7 +173,7 @@ class LogPipe {
 }
 
 /** A file or terminal, written on a thread; what it does not accept, for instance on a full disk, is lost. */
-function fileTaker(fileDescriptor: number): LogTaker {
+function fileDestination(fileDescriptor: number): LogDestination {
   const writeRest = (bytes: Buffer, done: (error?: NodeJS.ErrnoException | null) => void): void => {
     write(fileDescriptor, bytes, (error, written) => {
       if (error?.code === 'EAGAIN') setTimeout(() => writeRest(bytes, done), 20)
@@ -187,7 +187,7 @@ function fileTaker(fileDescriptor: number): LogTaker {
 function standardError(): Destination {
   const kind = fstatSync(2)
   const isPipe = kind.isFIFO() || kind.isSocket()
-  const pipe = new LogPipe(isPipe ? process.stderr : fileTaker(2))
+  const pipe = new LogPipe(isPipe ? process.stderr : fileDestination(2))
   // Without a listener the error after the reader's end would be uncaught; the pipe counts lost lines.
   if (isPipe) process.stderr.on('error', () => undefined)
   process.once('exit', () => pipe.exit(2))

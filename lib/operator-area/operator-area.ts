@@ -26,7 +26,7 @@ interface OperatorAreaOptions extends AreaParts {
 
 /** Operators get no emails: the command line prints their links. */
 const nothing = (): void => undefined
-const letters = {
+const emails = {
   confirm: nothing,
   alreadySignedUp: nothing,
   resetPassword: nothing,
@@ -73,7 +73,7 @@ async function openSite(
       publicUrl,
       secret: settings.secret,
       name: settings.name,
-      letters,
+      emails,
       onConfirmed: () => Promise.resolve(),
       failures,
       passwordCost,

@@ -26,7 +26,7 @@ export function collectYoung(): void {
  * as long. The memory returned would include the young generation's, which V8 grows by doubling: the first traffic
  * filled it while most of its objects were in use, and moved them to the old generation.
  */
-export function giveBackMemory(): void {
+export function releaseMemory(): void {
   collect ??= findCollector()
   stopReducing()
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })

@@ -49,7 +49,7 @@ export interface KnownProvider {
   /** Tokens that are in `total_tokens` only, if known. */
   readonly tokensInTotalOnly?: 'reasoning' | 'output' | 'audioInput'
   /** Its models write their input to a cache without a request to do so. */
-  readonly cachesUnasked?: true
+  readonly cachesByDefault?: true
   /** It reads `max_completion_tokens`. Others ignore an unknown field, and write without a limit. */
   readonly readsCompletionTokens?: true
   /** Models that think beyond a request's cap, by their names without any prefix that ends in a slash. */

@@ -26,7 +26,7 @@ export const openai: KnownProvider = {
   sellsTiers: true,
   rentsContainers: true,
   tokenizer: openaiTokenizer,
-  cachesUnasked: true,
+  cachesByDefault: true,
   readsCompletionTokens: true,
   reasoningMembers: /^(?:reasoning_effort|reasoning\.effort)$/,
   tools: [

@@ -71,7 +71,7 @@ export interface Admission {
 }
 
 /** How much of its limits a key has used; the ends are milliseconds since the epoch, absent when nothing was used. */
-export interface TakenOfLimits {
+export interface LimitUsage {
   readonly requests: number
   readonly requestsUntil: number | undefined
   readonly tokens: number
@@ -83,7 +83,7 @@ export interface TakenOfLimits {
 /** Counts how much of their limits keys use, in this process or in another. */
 export interface RateLimiting {
   /** How much a key has used by now. */
-  taken(key: string): Promise<TakenOfLimits>
+  taken(key: string): Promise<LimitUsage>
   /**
    * @param tokens the most that the request may use; more than the limit counts as all of it, so that no request is too
    * large for ever
@@ -110,7 +110,7 @@ export class RateLimits implements RateLimiting {
     return this.#openRequests.get(key) ?? 0
   }
 
-  async taken(key: string): Promise<TakenOfLimits> {
+  async taken(key: string): Promise<LimitUsage> {
     const [requests, tokens] = await Promise.all([
       this.#counters.requests.find(key),
       this.#counters.tokens.find(key),

@@ -149,7 +149,7 @@ export function decideOwed(ending: Ending): Owed {
   if (reading.lines.length > 0 && (reading.isTerminal || (outcome === 'completed' && reading.hasError)))
     return { basis: 'reported', source: ending.drain === 'reading' ? 'drained' : 'provider', flags: [] }
   if (isUnreadable === true) return unread(ending)
-  if (reading.isTerminal || outcome === 'completed') return untold(reading)
+  if (reading.isTerminal || outcome === 'completed') return unreported(reading)
   // The provider worked until the gateway cut the response, if only with tools.
   if (outcome === 'broken' && !reading.hasOutput && endedBy !== 'gateway') return zero('ambiguous')
   const isTold = reading.hasOutput || reading.lines.length > 0
@@ -188,7 +188,7 @@ function unanswered({ outcome, mayGoOn, drain }: Ending): Owed {
 }
 
 /** The response is complete, or its provider ended it, but it lacks its last usage. */
-function untold(reading: NonNullable<Ending['reading']>): Owed {
+function unreported(reading: NonNullable<Ending['reading']>): Owed {
   if (!reading.hasOutput && reading.lines.length === 0) return zero('usage_missing')
   const flags = reading.lines.length === 0 ? ['usage_missing'] : []
   return { basis: 'estimated', flags, hasUnseen: false }

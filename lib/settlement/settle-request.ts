@@ -10,7 +10,7 @@ import {
   type EstimatedRequest,
   type Estimate,
 } from '../metering/estimate-usage.ts'
-import { unitsOf } from '../metering/unasked-work.ts'
+import { unitsOf } from '../metering/unrequested-work.ts'
 import { namesInput, nothingRead } from '../dialects/measure.ts'
 import { usedByTools } from '../metering/expected-tokens.ts'
 import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'

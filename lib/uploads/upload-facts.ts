@@ -265,18 +265,18 @@ const rawNames = new Set(['raw', 'media'])
  * later.
  */
 export function isWholeUpload(exchange: Exchange): boolean {
-  const protocols = toldProtocols(exchange)
+  const protocols = declaredProtocols(exchange)
   return protocols.length > 0 && protocols.every(name => rawNames.has(name) || name === 'multipart')
 }
 
 /** Named by the header or the query, and by nothing that a server could read as another protocol. */
 function isRawUpload(exchange: Exchange): boolean {
-  const protocols = toldProtocols(exchange)
+  const protocols = declaredProtocols(exchange)
   const isRaw = protocols.every(name => rawNames.has(name))
   return protocols.length > 0 && isRaw && !isMultipart(exchange.request.headers['content-type'] ?? '')
 }
 
-function toldProtocols({ request: { rawHeaders, url = '' } }: Exchange): readonly string[] {
+function declaredProtocols({ request: { rawHeaders, url = '' } }: Exchange): readonly string[] {
   const query = url.indexOf('?')
   const told = [...new URLSearchParams(query === -1 ? '' : url.slice(query + 1))]
     .filter(([name]) => /^\$?upload_?(?:type|protocol)$/i.test(name))

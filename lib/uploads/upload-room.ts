@@ -84,7 +84,7 @@ export class UploadRoom {
   async #reserve(exchange: Exchange, name: ProviderObjectName, accountId: string): Promise<void> {
     const { ledger, clock } = this.#context
     const limits = this.#context.config.uploads
-    const told = toldBytes(exchange)
+    const told = declaredBytes(exchange)
     const bytes = told ?? Math.min(fileBytesMax[exchange.get('route').dialect.name], limits.bytesMax)
     const until = clock.now() + underWayMs
     const full = await ledger.reserveUpload({ ...name, accountId, bytes, until }, limits).catch(unavailable)
@@ -94,7 +94,7 @@ export class UploadRoom {
 }
 
 /** How long the file is at most, as the request announces it; undefined when it does not. */
-function toldBytes(exchange: Exchange): number | undefined {
+function declaredBytes(exchange: Exchange): number | undefined {
   const { headers, rawHeaders } = exchange.request
   const upload = exchange.find('upload')
   if (upload === undefined) return exchange.get('request').fileBytes
@@ -117,9 +117,9 @@ function storageFull(
   { files, bytes }: { readonly files: number; readonly bytes: number },
   { filesMax, bytesMax }: Config['uploads'],
   needed: number,
-  isUntold: boolean,
+  isUndeclared: boolean,
 ): GatewayError {
-  const untold = isUntold ? ', which does not say its length,' : ''
+  const untold = isUndeclared ? ', which does not say its length,' : ''
   return new GatewayError(
     'storage_full',
     `The account has ${files} files of ${bytes} bytes at providers, uploads under way included; ${filesMax} files of ` +

@@ -10,7 +10,7 @@ import { upstreamHeaders } from './upstream-headers.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** A request of the gateway's own, with no client behind it. */
-interface Question {
+interface ProviderRequest {
   readonly chosen: ChosenProvider
   readonly dialectName: DialectName
   /** Relative to the base URL. */
@@ -21,7 +21,7 @@ interface Question {
   readonly signal: AbortSignal
 }
 
-interface QuestionedHead {
+interface ProviderHead {
   readonly status: number
   /** Lower-case, without parameters; empty when absent. */
   readonly contentType: string
@@ -30,9 +30,9 @@ interface QuestionedHead {
 }
 
 /** Receives the response to a question. */
-interface ResponseTaker {
+interface ResponseReceiver {
   /** Returns whether the body is wanted. */
-  onHead(head: QuestionedHead): boolean
+  onHead(head: ProviderHead): boolean
   onData(chunk: Buffer): void | Promise<void>
 }
 
@@ -49,15 +49,15 @@ const unwantedBytesMax = 65_536
  */
 export async function askProvider(
   upstreams: Upstreams,
-  { chosen, dialectName, path, signal, method = 'GET' }: Question,
-  taker: ResponseTaker,
+  { chosen, dialectName, path, signal, method = 'GET' }: ProviderRequest,
+  receiver: ResponseReceiver,
 ): Promise<void> {
   const { baseUrl } = chosen
   let upstreamPath = baseUrl.pathname.replace(/\/$/, '') + path
   for (let redirects = 0; ; redirects += 1) {
     const target = targetOf(chosen, dialectName, upstreamPath)
-    const sink = new TakenResponse(taker, redirects < redirectsMax)
-    const location = await new ProviderQuestion(upstreams, sink, method).ask(target, signal)
+    const sink = new ReceivedResponse(receiver, redirects < redirectsMax)
+    const location = await new ProviderCall(upstreams, sink, method).ask(target, signal)
     if (location === undefined) return
     const next = new URL(location, new URL(upstreamPath, baseUrl))
     // The credential goes only to its own provider.
@@ -83,12 +83,12 @@ function targetOf(chosen: ChosenProvider, dialectName: DialectName, upstreamPath
 }
 
 /** One request. */
-class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
-  readonly #sink: TakenResponse
+class ProviderCall extends AttemptLoop<Attempt> implements AttemptOwner {
+  readonly #sink: ReceivedResponse
   readonly #method: 'GET' | 'DELETE'
   protected readonly isIdempotent = true
 
-  constructor(upstreams: Upstreams, sink: TakenResponse, method: 'GET' | 'DELETE') {
+  constructor(upstreams: Upstreams, sink: ReceivedResponse, method: 'GET' | 'DELETE') {
     super(undefined, upstreams)
     this.#sink = sink
     this.#method = method
@@ -159,8 +159,8 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
 }
 
 /** Passes a response to its taker, no faster than the taker processes it. */
-class TakenResponse implements ResponseSink {
-  readonly #taker: ResponseTaker
+class ReceivedResponse implements ResponseSink {
+  readonly #receiver: ResponseReceiver
   readonly #mayRedirect: boolean
   readonly #ended = Promise.withResolvers<string | undefined>()
   #controls: UpstreamControls | undefined
@@ -169,8 +169,8 @@ class TakenResponse implements ResponseSink {
   /** Settles when the chunks passed so far have been processed. */
   #taken: Promise<void> | undefined
 
-  constructor(taker: ResponseTaker, mayRedirect: boolean) {
-    this.#taker = taker
+  constructor(receiver: ResponseReceiver, mayRedirect: boolean) {
+    this.#receiver = receiver
     this.#mayRedirect = mayRedirect
   }
 
@@ -192,7 +192,7 @@ class TakenResponse implements ResponseSink {
     }
     const contentType = headerValue(headers, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
     const contentEncoding = headerValue(headers, 'content-encoding') ?? ''
-    this.#isWanted = this.#taker.onHead({ status, contentType, contentEncoding })
+    this.#isWanted = this.#receiver.onHead({ status, contentType, contentEncoding })
     if (!this.#isWanted) this.#ended.resolve(undefined)
   }
 
@@ -209,7 +209,7 @@ class TakenResponse implements ResponseSink {
   #take(chunk: Buffer): void {
     try {
       const taken =
-        this.#taken === undefined ? this.#taker.onData(chunk) : this.#takeAfter(this.#taken, chunk)
+        this.#taken === undefined ? this.#receiver.onData(chunk) : this.#takeAfter(this.#taken, chunk)
       if (!(taken instanceof Promise)) return
       this.#taken = taken
     } catch (error) {
@@ -225,7 +225,7 @@ class TakenResponse implements ResponseSink {
 
   async #takeAfter(before: Promise<void>, chunk: Buffer): Promise<void> {
     await before
-    await this.#taker.onData(chunk)
+    await this.#receiver.onData(chunk)
   }
 
   #stop(error: Error): void {

@@ -4,7 +4,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 import type { Waiting } from './credential-state.ts'
 import type { EgressRoute } from './egress-route.ts'
-import { Itinerary, type Stop, type UpstreamFacts } from './itinerary.ts'
+import { AttemptPlan, type Destination, type UpstreamFacts } from './attempt-plan.ts'
 import { isJudged, judgeRefusal, type Verdict, isConnectionFailure, upstreamError } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -12,7 +12,7 @@ import { isFailedConnection } from './failed-connection.ts'
 
 /** Where an attempt goes, and when it started by the steady clock. */
 export interface AttemptWay {
-  readonly stop: Stop
+  readonly stop: Destination
   readonly route: EgressRoute
   readonly startedAt: number
 }
@@ -38,8 +38,8 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   /** A response is being relayed, or the last attempt has failed: there are no further attempts. */
   protected isOver = false
   protected attempt: A | undefined
-  readonly #itinerary: Itinerary
-  #stop: Stop | undefined
+  readonly #plan: AttemptPlan
+  #stop: Destination | undefined
   #hasPlace = false
   /** A refusal that another attempt follows; the client receives it when no later attempt does better. */
   #kept: A | undefined
@@ -49,7 +49,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   constructor(exchange: Exchange | undefined, upstreams: Upstreams) {
     this.#exchange = exchange
     this.upstreams = upstreams
-    this.#itinerary = new Itinerary(exchange, upstreams)
+    this.#plan = new AttemptPlan(exchange, upstreams)
   }
 
   protected abstract attemptAt(way: AttemptWay): A
@@ -60,7 +60,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   /** Fails the request: no attempt produced a response. */
   protected abstract refuse(error: GatewayError): void
   /** Whether the request can be sent once more, because its body is still available. */
-  protected abstract isRepeatable(stop: Stop): boolean
+  protected abstract isRepeatable(stop: Destination): boolean
   /** Whether a request that a provider may have received can be sent elsewhere, because it starts no work. */
   protected abstract readonly isIdempotent: boolean
 
@@ -70,12 +70,12 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
 
   /** @throws GatewayError when no provider or credential can receive the request */
   protected begin(target: Target): void {
-    const stop = this.#itinerary.from(target)
+    const stop = this.#plan.from(target)
     if (stop instanceof GatewayError) throw stop
     this.#enter(stop)
   }
 
-  #enter(stop: Stop): void {
+  #enter(stop: Destination): void {
     this.#stop = stop
     stop.credential.enter(this)
     const place = stop.credential.admission.enter(this, this.#exchange?.find('key')?.accountId)
@@ -85,19 +85,19 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
 
   onAdmitted(): void {
     this.#hasPlace = true
-    this.#send(this.#stop as Stop)
+    this.#send(this.#stop as Destination)
   }
 
   onWaitedTooLong(): void {
-    const { credential, target } = this.#stop as Stop
+    const { credential, target } = this.#stop as Destination
     credential.breaker.leave()
     this.fail(overloaded(target.provider))
   }
 
-  #send(stop: Stop): void {
+  #send(stop: Destination): void {
     this.#exchange?.set('target', stop.target)
     this.attemptCount += 1
-    const way = { stop, route: this.#itinerary.route(stop), startedAt: this.upstreams.now() }
+    const way = { stop, route: this.#plan.route(stop), startedAt: this.upstreams.now() }
     this.attempt = this.attemptAt(way)
     this.send(this.attempt)
   }
@@ -150,14 +150,14 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     const { stop, route } = attempt
     const status = (attempt.head as ResponseHead).status
     if (verdict.about === 'country') {
-      if (!this.#itinerary.hasOtherRoute(stop, route, 0)) return false
+      if (!this.#plan.hasOtherRoute(stop, route, 0)) return false
       this.#report(attempt, verdict.code)
       this.#enter(stop)
       return true
     }
     const isFailover = stop.target.provider.failover.on.includes(status)
     if (verdict.about !== 'credential' && !isFailover) return false
-    const next = this.#itinerary.afterRefusal(stop)
+    const next = this.#plan.afterRefusal(stop)
     if (next instanceof GatewayError) return false
     if (verdict.about !== 'credential') this.#kept = attempt
     this.#report(attempt, verdict.about === 'credential' ? verdict.code : 'refused')
@@ -198,7 +198,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     // An idle connection was reset just before this request used it: the request is sent on a new one.
     const wasReset = !isFailedConnection(error)
     if (!wasReset) route.fail(error)
-    if (this.#mayGoOn(stop) && (wasReset || this.#itinerary.hasOtherRoute(stop, route, 2))) {
+    if (this.#mayGoOn(stop) && (wasReset || this.#plan.hasOtherRoute(stop, route, 2))) {
       this.#report(attempt, failure.code)
       this.#send(stop)
       return
@@ -210,7 +210,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
 
   /** Goes to the next provider: another credential would not reach this one either. */
   #goOnUnreached(attempt: A, failure: GatewayError): boolean {
-    const next = this.#mayGoOn(attempt.stop) ? this.#itinerary.afterNoConnection(attempt.stop) : undefined
+    const next = this.#mayGoOn(attempt.stop) ? this.#plan.afterNoConnection(attempt.stop) : undefined
     if (next === undefined) return false
     this.release()
     this.#report(attempt, failure.code)
@@ -218,7 +218,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     return true
   }
 
-  #mayGoOn(stop: Stop): boolean {
+  #mayGoOn(stop: Destination): boolean {
     return (
       !this.isOver &&
       this.#exchange?.hasClientLeft !== true &&

@@ -5,8 +5,8 @@ import { nodeHttp } from '../platform/node-http.ts'
 import type { ResponseSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { AttemptWay, TransportAttempt } from './attempt-loop.ts'
 import type { EgressRoute } from './egress-route.ts'
-import type { Stop } from './itinerary.ts'
-import { takeNextSocket, type SocketTaker, StraightBody, type BodySink } from './straight-body.ts'
+import type { Destination } from './attempt-plan.ts'
+import { takeNextSocket, type SocketReceiver, StraightBody, type BodySink } from './straight-body.ts'
 
 /** Makes the attempts and decides what happens to each. */
 export interface AttemptOwner {
@@ -40,7 +40,7 @@ const informationsMax = 100
 const plainWords = /^[\t\x20-\x7e]+$/
 
 /** One request sent to one provider: undici's handler for it. It can be aborted at any time. */
-export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, SocketTaker, BodySink {
+export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, SocketReceiver, BodySink {
   readonly #owner: AttemptOwner
   readonly #sink: ResponseSink
   #controller: Dispatcher.DispatchController | undefined
@@ -70,7 +70,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   #isTurnOver = false
   #hasEnded = false
 
-  readonly stop: Stop
+  readonly stop: Destination
   readonly route: EgressRoute
   /** By the steady clock. */
   readonly startedAt: number

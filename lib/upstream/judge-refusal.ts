@@ -4,7 +4,7 @@ import type { ResponseHead } from '../pipeline/plugin.ts'
 import type { ErrorFields } from '../providers/credential-refusals.ts'
 import { anyRefusals, knownProvider } from '../providers/known-providers.ts'
 import { ClientLeftError, type BodyFailedError } from '../bodies/client-stream.ts'
-import { toldProvider, toldProviderFirst, type ProviderConfig } from '../config/config.ts'
+import { providerLabel, providerLabelFirst, type ProviderConfig } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
 const unreachedInTime = 'could not be reached in time; nothing was sent.'
@@ -25,17 +25,17 @@ const timeouts: ReadonlyMap<string, string> = new Map([
 export function upstreamError(error: Error, wasStarted: boolean, provider: ProviderConfig): GatewayError {
   const late = timeouts.get((error as NodeJS.ErrnoException).code ?? '')
   if (late !== undefined)
-    return new GatewayError('upstream_timeout', `${toldProviderFirst(provider)} ${late}`, { cause: error })
+    return new GatewayError('upstream_timeout', `${providerLabelFirst(provider)} ${late}`, { cause: error })
   if (!wasStarted) {
     return new GatewayError(
       'upstream_unreachable',
-      `${toldProviderFirst(provider)} could not be reached; nothing was sent.`,
+      `${providerLabelFirst(provider)} could not be reached; nothing was sent.`,
       { cause: error },
     )
   }
   return new GatewayError(
     'upstream_failed',
-    `The connection to ${toldProvider(provider)} failed after the request was sent. It may have been worked on, so it was not repeated.`,
+    `The connection to ${providerLabel(provider)} failed after the request was sent. It may have been worked on, so it was not repeated.`,
     { cause: error },
   )
 }

@@ -1,8 +1,8 @@
 import type { Pool } from 'undici'
 import type { Clock } from '../platform/clock.ts'
 import {
-  toldProvider,
-  toldProviderFirst,
+  providerLabel,
+  providerLabelFirst,
   keylessCredential,
   type Config,
   type ProviderConfig,
@@ -158,7 +158,7 @@ export class ProviderState {
       return overloaded(this.provider)
     return new GatewayError(
       'upstream_unreachable',
-      `${toldProviderFirst(this.provider)} could not be reached a moment ago and is paused for now; nothing was sent.`,
+      `${providerLabelFirst(this.provider)} could not be reached a moment ago and is paused for now; nothing was sent.`,
     )
   }
 
@@ -267,21 +267,21 @@ export function takesClients(state: CredentialState, now: number): boolean {
 function paused(provider: ProviderConfig): GatewayError {
   return new GatewayError(
     'upstream_unreachable',
-    `${toldProviderFirst(provider)} is paused by the gateway's operator; nothing was sent. Try again later, or use another model.`,
+    `${providerLabelFirst(provider)} is paused by the gateway's operator; nothing was sent. Try again later, or use another model.`,
   )
 }
 
 export function exhausted(provider: ProviderConfig): GatewayError {
   return new GatewayError(
     'credentials_exhausted',
-    `The gateway has no working credential for ${toldProvider(provider)} now. Your own key is fine; its operator has been notified.`,
+    `The gateway has no working credential for ${providerLabel(provider)} now. Your own key is fine; its operator has been notified.`,
   )
 }
 
 export function overloaded(provider: ProviderConfig): GatewayError {
   return new GatewayError(
     'overloaded',
-    `Too many requests are waiting for ${toldProvider(provider)}. Try again soon; nothing was sent.`,
+    `Too many requests are waiting for ${providerLabel(provider)}. Try again soon; nothing was sent.`,
     { retryAfterSeconds: 1 },
   )
 }

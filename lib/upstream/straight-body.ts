@@ -225,16 +225,16 @@ function isLineEnd(bytes: Buffer, at: number): boolean {
 }
 
 /** Receives the socket on which its request is sent. */
-export interface SocketTaker {
+export interface SocketReceiver {
   onSocket(socket: Socket): void
 }
 
-let taker: SocketTaker | undefined
+let nextReceiver: SocketReceiver | undefined
 
 // undici exposes the connection of a request only in this channel, between onRequestStart and the request's first byte.
 subscribe('undici:client:sendHeaders', message => {
-  const receiver = taker
-  taker = undefined
+  const receiver = nextReceiver
+  nextReceiver = undefined
   receiver?.onSocket((message as { readonly socket: Socket }).socket)
 })
 
@@ -242,6 +242,6 @@ subscribe('undici:client:sendHeaders', message => {
  * Registers who receives the socket of the next request. Called in onRequestStart, after which undici sends the request
  * in the same call; undefined for a request that needs no socket, so that it does not receive another request's.
  */
-export function takeNextSocket(next: SocketTaker | undefined): void {
-  taker = next
+export function takeNextSocket(next: SocketReceiver | undefined): void {
+  nextReceiver = next
 }

@@ -8,7 +8,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { ResponseSink, UpstreamControls } from '../pipeline/plugin.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
 import { AttemptLoop, type AttemptWay } from './attempt-loop.ts'
-import type { Stop } from './itinerary.ts'
+import type { Destination } from './attempt-plan.ts'
 import { ownAddresses } from './upstream-headers.ts'
 import { bodyError, upstreamError } from './judge-refusal.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -60,7 +60,7 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
     attempt.dispatch(pool, this.#requestFor(exchange, target))
   }
 
-  protected isRepeatable({ target }: Stop): boolean {
+  protected isRepeatable({ target }: Destination): boolean {
     return !isSpent(target.body)
   }
 

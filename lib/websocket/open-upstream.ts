@@ -9,7 +9,7 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 import { proxyWebSocket } from './web-socket-proxy.ts'
 import type { UpgradeRequest } from './web-socket-proxy.ts'
 import type { EgressRoute } from '../upstream/egress-route.ts'
-import type { Stop } from '../upstream/itinerary.ts'
+import type { Destination } from '../upstream/attempt-plan.ts'
 import { egressConnector } from '../upstream/upstream-pools.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 
@@ -141,7 +141,7 @@ async function openConnection(origin: URL, route: EgressRoute, connectMs: number
 
 /** One request to upgrade, sent to one provider. */
 class UpgradeAttempt implements TransportAttempt {
-  readonly stop: Stop
+  readonly stop: Destination
   readonly route: EgressRoute
   readonly startedAt: number
   wasStarted = false

@@ -1,11 +1,11 @@
-import { toldProviderFirst } from '../config/config.ts'
+import { providerLabelFirst } from '../config/config.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { responseHeaders, headerValue } from '../http/headers.ts'
 import { newId } from '../platform/new-id.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { SessionControls, SessionSink } from '../pipeline/plugin.ts'
-import type { UpstreamFacts } from '../upstream/itinerary.ts'
+import type { UpstreamFacts } from '../upstream/attempt-plan.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { OpenUpstream, type UpgradeFor, type UpstreamSession } from './open-upstream.ts'
 import { Peer } from './peer.ts'
@@ -123,7 +123,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     if (head.status < 400 || this.#exchange.get('client').isAccepted) {
       throw new GatewayError(
         'upstream_failed',
-        `${toldProviderFirst(target.provider)} did not agree to a session, but said ${head.status}.`,
+        `${providerLabelFirst(target.provider)} did not agree to a session, but said ${head.status}.`,
       )
     }
     this.#exchange.responseStatus = head.status

@@ -1,11 +1,11 @@
-import { toldProviderFirst, type ProviderConfig } from '../config/config.ts'
+import { providerLabelFirst, type ProviderConfig } from '../config/config.ts'
 import { ClientLeftError } from '../bodies/client-stream.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { TurnProtocol } from '../dialects/session.ts'
 import { headerValue } from '../http/headers.ts'
 import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import type { ResponseHead, SessionControls, SessionSink } from '../pipeline/plugin.ts'
-import type { UpstreamFacts } from '../upstream/itinerary.ts'
+import type { UpstreamFacts } from '../upstream/attempt-plan.ts'
 import { MessageRefusedError } from './close-codes.ts'
 import type { Message } from './message-reader.ts'
 import { OpenUpstream, type UpstreamSession } from './open-upstream.ts'
@@ -200,7 +200,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
 
 /** The error for a client whose provider did not accept a WebSocket. */
 function disagreement(provider: ProviderConfig, { status, headers }: ResponseHead): GatewayError {
-  const message = `${toldProviderFirst(provider)} did not agree to a WebSocket, but said ${status}.`
+  const message = `${providerLabelFirst(provider)} did not agree to a WebSocket, but said ${status}.`
   if (status !== 429) return new GatewayError('upstream_failed', message)
   const seconds = Number(headerValue(headers, 'retry-after'))
   return new GatewayError('rate_limited', message, {

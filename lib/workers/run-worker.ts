@@ -1,7 +1,7 @@
 import { alarmDetails } from '../alarms/alarms.ts'
 import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import { systemClock } from '../platform/clock.ts'
-import { giveBackMemory } from '../platform/collect-garbage.ts'
+import { releaseMemory } from '../platform/collect-garbage.ts'
 import type { Config } from '../config/config.ts'
 import { LocalFront, spoolPath, type FrontOptions } from '../front/front.ts'
 import { ErrorCounts } from '../observability/error-counts.ts'
@@ -20,7 +20,7 @@ import {
   configOf,
   type LimitOperations,
 } from './worker-operations.ts'
-import type { Admission, Limits, RateLimiting, TakenOfLimits } from '../rate-limits/rate-limits.ts'
+import type { Admission, Limits, RateLimiting, LimitUsage } from '../rate-limits/rate-limits.ts'
 
 /** How long exchanges may continue after an uncaught failure, which may have left the memory inconsistent. */
 const failureMs = 10_000
@@ -130,8 +130,8 @@ class RemoteRateLimits implements RateLimiting {
     this.#peer = peer
   }
 
-  taken(key: string): Promise<TakenOfLimits> {
-    return this.#peer.ask('takenOfLimits', key)
+  taken(key: string): Promise<LimitUsage> {
+    return this.#peer.ask('limitUsage', key)
   }
 
   async admit(key: string, limits: Limits, tokens: number): Promise<Admission> {
@@ -169,7 +169,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
     droppedLogLines: () => log.droppedLines(),
     spoolPath: spoolPath(config, worker),
   })
-  giveBackMemory()
+  releaseMemory()
   return { front, log, store, errors, metrics: config.admin === undefined ? undefined : front.openMetrics() }
 }
 

@@ -7,7 +7,7 @@ import type { MetricValues } from '../observability/metrics.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import type { ErrorCount } from '../stores/records/error-count-table.ts'
 import type { Config } from '../config/config.ts'
-import type { Admission, Limits, RateLimiting, TakenOfLimits } from '../rate-limits/rate-limits.ts'
+import type { Admission, Limits, RateLimiting, LimitUsage } from '../rate-limits/rate-limits.ts'
 import type { Accounts, KeyDirectory, KeyRecord } from '../accounts/accounts.ts'
 import { keyDigest } from '../accounts/memory-key-directory.ts'
 
@@ -15,7 +15,7 @@ import { keyDigest } from '../accounts/memory-key-directory.ts'
 export type LimitOperations = {
   admit(id: number, key: string, limits: Limits, tokens: number): Promise<void>
   endAdmission(id: number, tokensUsed: number | undefined): Promise<void>
-  takenOfLimits(key: string): Promise<TakenOfLimits>
+  limitUsage(key: string): Promise<LimitUsage>
 }
 
 /** Counts the use of keys' limits for one worker. Its open admissions end with it. */
@@ -41,7 +41,7 @@ export class LimitServer {
       this.#open.delete(id)
       await admission?.end(tokensUsed)
     },
-    takenOfLimits: async key => (await this.#limits()).taken(key),
+    limitUsage: async key => (await this.#limits()).taken(key),
   }
 
   /**

@@ -4,7 +4,7 @@ import type { AccountAreaConfig } from '../../config/config.ts'
 import type { Log } from '../../platform/log.ts'
 
 /** A plain-text email. */
-export interface Letter {
+export interface Email {
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -15,9 +15,9 @@ export interface Letter {
 
 /** Sends emails after the response that causes them, so that response times reveal nothing. */
 export interface Mailer {
-  send(letter: Letter): void
+  send(email: Email): void
   /** As `send`, but resolves to whether a mail server has accepted the email. */
-  deliver(letter: Letter): Promise<boolean>
+  deliver(email: Email): Promise<boolean>
   /** Waits some seconds at most for emails that are being sent. */
   close(): Promise<void>
 }
@@ -29,15 +29,15 @@ const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 
 /** Writes emails to the log, for trials on the operator's own machine. */
 function logMailer(log: Log): Mailer {
-  const send = ({ to, subject, text, attachments = [] }: Letter): void =>
+  const send = ({ to, subject, text, attachments = [] }: Email): void =>
     log.info(
       { to, subject, text, attachments: attachments.map(one => one.filename) },
       'an email, not sent: no mail is configured',
     )
   return {
     send,
-    async deliver(letter) {
-      send(letter)
+    async deliver(email) {
+      send(email)
       return true
     },
     close: () => Promise.resolve(),
@@ -56,15 +56,15 @@ export function openMailer(
   const closing = new AbortController()
   const sending = new Set<Promise<boolean>>()
 
-  const attempt = async (letter: Letter): Promise<boolean> => {
+  const attempt = async (email: Email): Promise<boolean> => {
     for (let count = 1; ; count += 1) {
       try {
-        const { attachments = [], ...rest } = letter
+        const { attachments = [], ...rest } = email
         await transport.sendMail({ ...ways, ...rest, attachments: [...attachments] })
         return true
       } catch (error) {
         if (count === attemptsMax || closing.signal.aborted) {
-          log.error({ error, to: letter.to, subject: letter.subject }, 'an email could not be sent')
+          log.error({ error, to: email.to, subject: email.subject }, 'an email could not be sent')
           return false
         }
         log.warn({ error }, 'an email could not be sent yet')
@@ -73,14 +73,14 @@ export function openMailer(
       await delay(retryMs * count, undefined, { signal: closing.signal }).catch(() => undefined)
     }
   }
-  const deliver = (letter: Letter): Promise<boolean> => {
-    const one = attempt(letter).finally(() => sending.delete(one))
+  const deliver = (email: Email): Promise<boolean> => {
+    const one = attempt(email).finally(() => sending.delete(one))
     sending.add(one)
     return one
   }
   return {
     deliver,
-    send: letter => void deliver(letter),
+    send: email => void deliver(email),
     async close() {
       closing.abort()
       await Promise.race([Promise.all(sending), delay(closeMs, undefined, { ref: false })])

@@ -10,7 +10,7 @@ import { chooseLanguage, type Language } from '../../web/texts/language.ts'
 import { cardLabel, failureText } from '../pages/balance/payment.ts'
 import type { Site } from '../page.ts'
 import { textsOf } from '../texts/texts.ts'
-import type { Letter, Mailer } from './mailer.ts'
+import type { Email, Mailer } from './mailer.ts'
 
 interface PaymentEmailsOptions extends Pick<
   Site,
@@ -121,7 +121,7 @@ function contentOf(
   { name, publicUrl }: PaymentEmailsOptions,
   { notice, payment, setting, cardTitle, balanceMicros }: Facts,
   language: Language,
-): Omit<Letter, 'to'> | undefined {
+): Omit<Email, 'to'> | undefined {
   const texts = textsOf(language)
   const { paid, failed, limit, on, off, unlinked } = texts.autoTopUpEmails
   const shown = (micros: number): string => money(micros, language)

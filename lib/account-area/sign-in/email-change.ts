@@ -8,7 +8,7 @@ import { seeOther } from '../../web/http/redirect.ts'
 import { askedForm, hidden } from '../../web/view/form.ts'
 import { formPage, messagePage } from '../../web/view/layout.ts'
 import type { PageResponse, OwnPage } from '../page.ts'
-import type { SettingsLetters } from '../mail/letters.ts'
+import type { SettingsEmails } from '../mail/emails.ts'
 import { mayWrite, type EmailAttempts } from '../../web/sign-in/attempts.ts'
 import type { Caller } from '../../web/sign-in/auth.ts'
 import type { SignedInUser } from '../../web/sign-in/sessions.ts'
@@ -16,7 +16,7 @@ import type { SignedInUser } from '../../web/sign-in/sessions.ts'
 interface EmailChangeOptions {
   readonly users: Pick<UserRows, 'count'>
   readonly settings: Pick<AccountSettings, 'changeEmail'>
-  readonly letters: Pick<SettingsLetters, 'confirmEmail' | 'emailTaken' | 'emailChanged'>
+  readonly emails: Pick<SettingsEmails, 'confirmEmail' | 'emailTaken' | 'emailChanged'>
   readonly attempts: EmailAttempts
   readonly secret: string
 }
@@ -36,13 +36,13 @@ export class EmailChange {
 
   /** Sends an email to the new address. If it already belongs to another user, only that user learns so. */
   async ask(user: SignedInUser, to: string, language: string, caller: Caller): Promise<void> {
-    const { users, letters, attempts, secret } = this.#options
+    const { users, emails, attempts, secret } = this.#options
     if (!(await mayWrite(attempts, to, caller))) return
     const isTaken = (await users.count('users', [{ column: 'email', operator: '=', value: to }])) > 0
-    if (isTaken) letters.emailTaken({ email: to, language })
+    if (isTaken) emails.emailTaken({ email: to, language })
     else {
       const claim: z.infer<typeof claims> = { changesEmailOf: user.id, from: user.email, to }
-      letters.confirmEmail({ email: to, language }, await signJWT(claim, secret, secondsMax))
+      emails.confirmEmail({ email: to, language }, await signJWT(claim, secret, secondsMax))
     }
   }
 
@@ -56,11 +56,11 @@ export class EmailChange {
 
   /** Changes the email and notifies the old address; false when the link is invalid. */
   async confirm(user: SignedInUser, token: string): Promise<boolean> {
-    const { settings, letters } = this.#options
+    const { settings, emails } = this.#options
     const to = await this.find(user, token)
     if (to === undefined) return false
     const isChanged = await settings.changeEmail({ userId: user.id, from: user.email, to })
-    if (isChanged) letters.emailChanged({ email: user.email, language: user.language }, to)
+    if (isChanged) emails.emailChanged({ email: user.email, language: user.language }, to)
     return isChanged
   }
 }

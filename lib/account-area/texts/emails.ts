@@ -54,7 +54,7 @@ const ru = {
     },
   },
   /** Emails about settings, as plain text. `contact` is the operator's support address, if there is one. */
-  settingsLetters: {
+  settingsEmails: {
     confirmEmail: {
       subject: (name: string) => `Подтвердите новую почту: ${name}`,
       text: (name: string, link: string) =>
@@ -102,7 +102,7 @@ const ru = {
     },
   },
   /** Emails, as plain text. */
-  letters: {
+  emails: {
     confirm: {
       subject: (name: string) => `Подтвердите почту: ${name}`,
       text: (name: string, link: string) =>
@@ -149,7 +149,7 @@ const en: typeof ru = {
         `Hello,\n\nattached is the closing document for the services of ${site}: ${document} for ${amount}.${reason === undefined ? '' : `\n\nIt corrects an earlier document. Reason: ${reason}.`}\n\nAll documents and the reconciliation statement: ${link}\n`,
     },
   },
-  settingsLetters: {
+  settingsEmails: {
     confirmEmail: {
       subject: name => `Confirm your new email: ${name}`,
       text: (name, link) =>
@@ -196,7 +196,7 @@ const en: typeof ru = {
         `Hello,\n\nyour account at ${name} was deleted and its keys no longer work. Account number: ${number}.\n${rest === undefined ? '' : `\n${rest} is left in it. It is returned on an application that names this number.\n`}\nIf it was not you, ${alarmEnglish(contact)}.\n`,
     },
   },
-  letters: {
+  emails: {
     confirm: {
       subject: name => `Confirm your email: ${name}`,
       text: (name, link) =>

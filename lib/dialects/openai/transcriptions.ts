@@ -52,8 +52,8 @@ class TranscriptionReader extends OpenaiReader {
   /** Mistral counts tokens as well, but bills the seconds. */
   protected override measure(): ResponseMeasure {
     const counted = super.measure()
-    const toldSeconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds')
-    const seconds = toldSeconds ?? (counted.lines.length === 0 ? this.#duration : undefined)
+    const reportedSeconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds')
+    const seconds = reportedSeconds ?? (counted.lines.length === 0 ? this.#duration : undefined)
     if (seconds === undefined) return counted
     const line = this.line({})
     addUsed(line.meters, 'audioSeconds', billedSeconds(seconds, this.context.providerKind))

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { giveBackMemory } from '../../platform/collect-garbage.ts'
+import { releaseMemory } from '../../platform/collect-garbage.ts'
 import { SqliteBatch } from './sqlite-batch.ts'
 import { prepareStore } from './sqlite-prepare.ts'
 import { StoreError } from '../shared/store-queries.ts'
@@ -26,7 +26,7 @@ function start(options: WriterOptions): void {
   })
   send({ kind: 'ready', snapshot })
   // Releases the memory that opening the store used, while the rest of the gateway starts; a new store used none.
-  if (!snapshot.isNew) giveBackMemory()
+  if (!snapshot.isNew) releaseMemory()
 }
 
 try {

@@ -61,17 +61,17 @@ export class Attempts {
 
 /** Attempts to send emails: by recipient, and by the requesting network. */
 export interface EmailAttempts {
-  readonly lettersTo: Attempts
-  readonly lettersFrom: Attempts
+  readonly emailsTo: Attempts
+  readonly emailsFrom: Attempts
 }
 
 /** Whether an email may be sent; protects mailboxes from floods. */
 export async function mayWrite(
-  { lettersTo, lettersFrom }: EmailAttempts,
+  { emailsTo, emailsFrom }: EmailAttempts,
   to: string,
   { address }: { readonly address: string },
 ): Promise<boolean> {
-  return (await lettersFrom.begin(networkOf(address))) && lettersTo.begin(to)
+  return (await emailsFrom.begin(networkOf(address))) && emailsTo.begin(to)
 }
 
 /** Attempts of several kinds, by their limits; `area` separates them from those of other areas. */

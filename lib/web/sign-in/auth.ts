@@ -74,7 +74,7 @@ export interface Recipient {
 }
 
 /** Emails for signing up and in; each is sent after the response. */
-export interface SignInLetters {
+export interface SignInEmails {
   confirm(to: Recipient, token: string): void
   /** For a sign-up with an address that already has a user. */
   alreadySignedUp(to: Recipient): void
@@ -91,7 +91,7 @@ export interface AuthOptions {
   readonly secret: string
   /** Shown by authenticator apps. */
   readonly name: string
-  readonly letters: SignInLetters
+  readonly emails: SignInEmails
   /** Called when a user has set a new password through an email; `isFirst` when this confirmed the address. */
   readonly onPasswordReset: (email: string, isFirst: boolean) => Promise<void>
   readonly passwordCost?: PasswordCost | undefined
@@ -120,7 +120,7 @@ export async function endLinks(users: UserRows, tables: SignInTables, userId: st
  * routes is served.
  */
 export function createAuth(options: AuthOptions) {
-  const { cookiePrefix, tables, users, publicUrl, secret, name, letters, onPasswordReset, log } = options
+  const { cookiePrefix, tables, users, publicUrl, secret, name, emails, onPasswordReset, log } = options
   return betterAuth({
     appName: name,
     baseURL: publicUrl.origin,
@@ -143,8 +143,8 @@ export function createAuth(options: AuthOptions) {
       password: { hash: password => hashPassword(password, options.passwordCost), verify: verifyPassword },
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: 60 * 60,
-      sendResetPassword: async ({ user, token }) => letters.resetPassword(recipient(user), token),
-      onExistingUserSignUp: async ({ user }) => letters.alreadySignedUp(recipient(user)),
+      sendResetPassword: async ({ user, token }) => emails.resetPassword(recipient(user), token),
+      onExistingUserSignUp: async ({ user }) => emails.alreadySignedUp(recipient(user)),
       async onPasswordReset({ user }) {
         await endLinks(users, tables, user.id)
         // Following the link proves ownership of the address.
@@ -152,13 +152,13 @@ export function createAuth(options: AuthOptions) {
         await users.update(tables.users, [{ column: 'id', operator: '=', value: user.id }], {
           set: { email_verified: 1 },
         })
-        letters.passwordChanged(recipient(user))
+        emails.passwordChanged(recipient(user))
       },
     },
     emailVerification: {
       expiresIn: day,
       autoSignInAfterVerification: false,
-      sendVerificationEmail: async ({ user, token }) => letters.confirm(recipient(user), token),
+      sendVerificationEmail: async ({ user, token }) => emails.confirm(recipient(user), token),
     },
     user: { modelName: tables.users, additionalFields: { language: { type: 'string', required: false } } },
     session: { modelName: tables.sessions, expiresIn: 30 * day, updateAge: day, freshAge: 0 },

@@ -27,8 +27,8 @@ const limits = {
   byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
   byEmailAnywhere: { slowFrom: 20, lockFrom: 1000, forgetMs: 15 * minute },
   byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
-  lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
-  lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
+  emailsTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
+  emailsFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
   ownPassword: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
   // How long a code can be valid: its own half minute and the adjacent ones, with a margin.
   usedCode: { slowFrom: Infinity, lockFrom: 1, forgetMs: 2 * minute },

@@ -6,7 +6,7 @@ import type { ProviderTool } from '../../../lib/dialects/provider-tools.ts'
 import type { NamedPrice } from '../../../lib/models/requested-model.ts'
 import { namedShareCost } from '../../../lib/batches/cost-of-share.ts'
 import { batchShareCost } from '../../../lib/metering/batch-cost.ts'
-import { exchangeCost, writesUnasked } from '../../../lib/metering/exchange-cost.ts'
+import { exchangeCost, writesCacheByDefault } from '../../../lib/metering/exchange-cost.ts'
 import { outputCap } from '../../../lib/metering/output-cap.ts'
 import { parseRoubles } from '../../../lib/money/amount.ts'
 import { sumOf } from '../../../lib/money/exchange-cost.ts'
@@ -139,7 +139,7 @@ function costsOf(requests: readonly BatchRequest[], { kind, model, mediaRub, nam
     outputTokensMax: outputCap(target, {}),
     windowTokens,
     isReadInParts: false,
-    isWritten: writesUnasked(model, kind),
+    isWritten: writesCacheByDefault(model, kind),
     contexts: new Map(),
   }
   const batch = shares

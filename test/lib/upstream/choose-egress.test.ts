@@ -1,5 +1,5 @@
 import t from 'tap'
-import { chooseEgress } from '../../../lib/upstream/itinerary.ts'
+import { chooseEgress } from '../../../lib/upstream/attempt-plan.ts'
 import { EgressRoute } from '../../../lib/upstream/egress-route.ts'
 
 let now = 0

@@ -218,6 +218,6 @@ export async function submitDeleteAccount(page: OwnPage): Promise<PageResponse> 
   // Another window may have created a key meanwhile; from now on there is no session to do so.
   await revokeKeys(page)
   if (isDeletedHere)
-    site.settingsLetters.deleted({ email: session.user.email, language }, account.accountId, balanceMicros)
+    site.settingsEmails.deleted({ email: session.user.email, language }, account.accountId, balanceMicros)
   return seeOther(page, '/sign-in?notice=account-deleted', await site.sessions.end(caller))
 }

@@ -7,7 +7,7 @@ import {
   createAuth,
   deleteExpired,
   customerTables,
-  type SignInLetters,
+  type SignInEmails,
 } from '../../../../lib/web/sign-in/auth.ts'
 import { Identity } from '../../../../lib/web/sign-in/identity.ts'
 import { Sessions } from '../../../../lib/web/sign-in/sessions.ts'
@@ -28,7 +28,7 @@ async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<voi
   const waits: number[] = []
   const wait = (ms: number): Promise<unknown> => Promise.resolve(waits.push(ms))
   const tokens: string[] = []
-  const letters: SignInLetters = {
+  const emails: SignInEmails = {
     confirm: (_to, token) => tokens.push(token),
     alreadySignedUp: () => undefined,
     resetPassword: (_to, token) => tokens.push(token),
@@ -44,7 +44,7 @@ async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<voi
     publicUrl: new URL('http://127.0.0.1:8081'),
     secret: 's'.repeat(43),
     name: 'Gateway',
-    letters,
+    emails,
     onPasswordReset: (email, isFirst) => (isFirst ? onConfirmed(email) : Promise.resolve()),
     passwordCost: cheapPasswords,
     log: { debug: () => undefined, error: () => undefined },
@@ -57,8 +57,8 @@ async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<voi
       byEmail: attempts('byEmail', limits),
       byEmailAnywhere: attempts('byEmailAnywhere', unlimited),
       byAddress: attempts('byAddress', manyFrom),
-      lettersTo: attempts('lettersTo', lettersMax),
-      lettersFrom: attempts('lettersFrom', unlimited),
+      emailsTo: attempts('emailsTo', lettersMax),
+      emailsFrom: attempts('emailsFrom', unlimited),
     },
   })
   const signUp = async (email: string): Promise<void> => {

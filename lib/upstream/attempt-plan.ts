@@ -7,7 +7,7 @@ import { isServing, takesClients, type ProviderState } from './provider-state.ts
 import type { Upstreams } from './upstreams.ts'
 
 /** Where a request may be sent: a provider, and one of its credentials that can carry the request. */
-export interface Stop {
+export interface Destination {
   readonly target: Target
   readonly provider: ProviderState
   readonly credential: CredentialState
@@ -26,7 +26,7 @@ declare module '../pipeline/exchange.ts' {
 }
 
 /** The stops at which one request is tried, in order, none of them twice. */
-export class Itinerary {
+export class AttemptPlan {
   readonly #exchange: Exchange | undefined
   readonly #upstreams: Upstreams
   #triedCredentials: Set<CredentialState> | undefined
@@ -38,14 +38,14 @@ export class Itinerary {
   }
 
   /** After a refusal: another credential of the provider, else the next provider. */
-  afterRefusal({ credential, target }: Stop): Stop | GatewayError {
+  afterRefusal({ credential, target }: Destination): Destination | GatewayError {
     this.#triedCredentials ??= new Set()
     this.#triedCredentials.add(credential)
     return this.from(target)
   }
 
   /** After no route reached the provider: the next provider, since another credential would not reach it either. */
-  afterNoConnection({ target }: Stop): Stop | undefined {
+  afterNoConnection({ target }: Destination): Destination | undefined {
     const next = target.next?.()
     if (next === undefined) return undefined
     const stop = this.from(next)
@@ -53,7 +53,7 @@ export class Itinerary {
   }
 
   /** The egress route to a stop: weighted round robin, failing routes last. */
-  route({ provider, target }: Stop): EgressRoute {
+  route({ provider, target }: Destination): EgressRoute {
     const routes = provider.routesTo(target.baseUrl)
     const now = this.#upstreams.now()
     const route = chooseEgress(routes, this.#triedRoutes, now) ?? routes[0]
@@ -63,7 +63,7 @@ export class Itinerary {
   }
 
   /** Whether there is an untried route whose score (see EgressRoute) is at most this. */
-  hasOtherRoute({ provider, target }: Stop, tried: EgressRoute, scoreMax: number): boolean {
+  hasOtherRoute({ provider, target }: Destination, tried: EgressRoute, scoreMax: number): boolean {
     this.#triedRoutes ??= new Set()
     this.#triedRoutes.add(tried)
     const now = this.#upstreams.now()
@@ -73,7 +73,7 @@ export class Itinerary {
   }
 
   /** The first usable stop, starting at a target, or the error that says why there is none. */
-  from(target: Target): Stop | GatewayError {
+  from(target: Target): Destination | GatewayError {
     let problem: GatewayError | undefined
     for (let next: Target | undefined = target; next !== undefined; next = next.next?.()) {
       const provider = this.#upstreams.of(next.provider)

@@ -26,7 +26,7 @@ const agentsMost = 16
 const fewAgentsAt: ReadonlySet<string | undefined> = new Set(['low', 'medium'])
 
 /** The tools that a model or its provider runs without a request for them. */
-export function unaskedTools(
+export function unrequestedTools(
   media: RequestFacts['media'],
   { providerKind, upstreamModelName }: WorkingModel,
 ): readonly ProviderTool[] {
@@ -46,8 +46,8 @@ export function toolTypes(
   { tools = [], media }: Pick<RequestFacts, 'tools' | 'media'>,
   { provider, upstreamModelName, batch }: Pick<Target, 'provider' | 'upstreamModelName' | 'batch'>,
 ): readonly string[] {
-  const unasked = unaskedTools(media, { providerKind: provider.kind, upstreamModelName })
-  return [...new Set([...tools, ...(batch?.tools ?? []), ...unasked].map(({ type }) => type))]
+  const unrequested = unrequestedTools(media, { providerKind: provider.kind, upstreamModelName })
+  return [...new Set([...tools, ...(batch?.tools ?? []), ...unrequested].map(({ type }) => type))]
 }
 
 /** The units of a request, including the search that its model makes for every response. */
