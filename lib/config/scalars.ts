@@ -224,7 +224,7 @@ export function checkPagesUrl(
     context.addIssue({
       code: 'custom',
       path: ['publicUrl'],
-      message: `is required when other machines can reach the pages: ${unlessSaid}`,
+      message: `is needed when other machines can reach the pages: ${unlessSaid}`,
     })
   }
 }
