@@ -82,7 +82,7 @@ export class JobPoller {
   }
 
   async #look(job: Job, mayBeStreaming: boolean): Promise<void> {
-    this.#tellIfNobodyCanBeAsked(job)
+    this.#reportMissingCredential(job)
     const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
     if (isRent(kind)) return this.#checkRent(job, kind)
     let answer: JobAnswer | 'ended'
@@ -103,12 +103,12 @@ export class JobPoller {
     }
   }
 
-  /** By this configuration: another node's, or a later one, may have the credential that made the job. */
-  #tellIfNobodyCanBeAsked(job: Job): void {
+  /** The configuration of another node, or a later one, may have the credential that created the job. */
+  #reportMissingCredential(job: Job): void {
     const { config, onFailure } = this.#options
     const { provider, credential, dialect, id } = job
     if (withCredential(config.providers.get(provider), dialect, credential) !== undefined) return
-    const problem = `"${id}" can be asked after with the credential "${credential}" of "${provider}" alone, which the configuration does not have: put it back until the job has ended`
+    const problem = `"${id}" can be polled only with the credential "${credential}" of "${provider}", which is not in the configuration; put it back until the job has ended`
     onFailure(job, new Error(problem))
   }
 

@@ -176,7 +176,7 @@ export class PaymentService {
     while (!signal.aborted) {
       await delay(pollMs, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return
-      await this.#attempt(() => this.pollDue(), 'open payments could not be asked after')
+      await this.#attempt(() => this.pollDue(), 'open payments could not be polled')
       await this.#attempt(() => this.topUpDue(), 'automatic top-ups could not be begun')
       await this.#attempt(() => this.#reconcileNightly(), 'payments could not be compared with the provider')
       await this.#attempt(() => this.#closeHourly(), 'receipts of use could not be made')

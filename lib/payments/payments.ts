@@ -121,7 +121,7 @@ export class Payments {
   async checkSoon(payment: Payment): Promise<void> {
     const checked = this.check(payment)
     checked.catch((error: unknown) => {
-      this.#context.log.error({ error, payment: payment.id }, 'a payment could not be asked after')
+      this.#context.log.error({ error, payment: payment.id }, 'a payment could not be polled')
     })
     await Promise.race([checked, delay(patienceMs, undefined, { ref: false })])
   }

@@ -252,7 +252,7 @@ export class UploadFacts {
 }
 
 /** The content-encoding; empty for none. */
-function encodingOf({ request }: Exchange): string {
+export function encodingOf({ request }: Exchange): string {
   const encoding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
   return encoding === 'identity' ? '' : encoding
 }

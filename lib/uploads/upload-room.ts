@@ -5,7 +5,7 @@ import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Exchange, Outcome } from '../pipeline/exchange.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isWholeUpload } from './upload-facts.ts'
+import { encodingOf, isWholeUpload } from './upload-facts.ts'
 
 /** An upload takes an hour at most, and OpenAI keeps one in parts for an hour: it is not finished later. */
 const underWayMs = 2 * 3_600_000
@@ -95,11 +95,11 @@ export class UploadRoom {
 
 /** How long the file is at most, as the request announces it; undefined when it does not. */
 function declaredBytes(exchange: Exchange): number | undefined {
-  const { headers, rawHeaders } = exchange.request
+  const { rawHeaders } = exchange.request
   const upload = exchange.find('upload')
   if (upload === undefined) return exchange.get('request').fileBytes
   // The length of a compressed body says nothing about the file's.
-  if ((headers['content-encoding'] ?? 'identity') !== 'identity') return undefined
+  if (encodingOf(exchange) !== '') return undefined
   const { carriesFile } = exchange.get('route').match.operation
   if (carriesFile === 'form' || isWholeUpload(exchange)) return upload.length
   const declared = headerValues(rawHeaders, 'x-goog-upload-header-content-length').map(Number)

@@ -169,7 +169,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
  * Prices the usage of models again: the lines of charges since a time, page by page, by the model's price before and
- * after. Lines of models without either price are left out.
+ * after. Lines of models that lack one of the two prices are left out.
  */
 export async function repriceCharges(
   queries: StoreQueries,
