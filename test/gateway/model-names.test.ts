@@ -167,7 +167,7 @@ await t.test('a name that is longer than any, which a pattern would fit, is of n
   t.match(await charged(chat, longest), { asked: longest, model: longest, amount: '0.001000' })
   const refused = await ask(chat, `${longest}n`)
   t.equal(refused.status, 404)
-  t.match(refused.body.toString(), /at most 512 characters, and this one has 513/)
+  t.match(refused.body.toString(), /at most 512 characters; this one has 513/)
 })
 
 await t.test('a model of one provider goes by its own name, one of two by the provider too', async t => {
@@ -256,7 +256,7 @@ await t.test("a fine-tuned model is shown and not deleted, in OpenAI's words", a
     const deleted = await request('DELETE', path)
     t.equal(deleted.status, 405)
     t.match(JSON.parse(deleted.body.toString()), {
-      error: { code: 'method_not_allowed', message: /; GET is/ },
+      error: { code: 'method_not_allowed', message: /; use GET/ },
     })
   }
   const unknown = await request('GET', '/v1/models/ft:gpt-8:acme::b7R9')

@@ -486,12 +486,12 @@ await t.test('requests that nobody could hold for are not added', async t => {
     [
       'another spelling',
       { batch_requests: [request('a')], batchRequests: [request('b'), request('c')] },
-      /batchRequests is not known/,
+      /batchRequests is not a known member/,
     ],
     [
       'another spelling of a request',
       { batch_requests: [{ ...request('a'), batchRequest: { chat_get_completion: body } }] },
-      /batchRequest is not known/,
+      /batchRequest is not a known member/,
     ],
     ['a model without a price', { batch_requests: [request('a', { model: 'grok-9' })] }, /grok-9/],
     ['a cap of another endpoint', { batch_requests: [request('a', { max_tokens: 'many' })] }, /whole number/],
