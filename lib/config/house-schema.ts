@@ -37,7 +37,7 @@ export const accountAreaSchema = z
     checkPagesUrl(area, context, 'emails link there')
     const { mail, publicUrl: url } = area
     if (mail !== undefined || url === undefined || isLoopback(url)) return
-    const message = 'is needed where publicUrl is not this machine: nobody could sign up'
+    const message = 'is needed where publicUrl is not this machine: customers could not sign up'
     context.addIssue({ code: 'custom', path: ['mail'], message })
   })
   .nullish()

@@ -64,7 +64,7 @@ export class OwnNameWatcher implements UploadWatcher {
     if (!this.#scanner.findings.some(({ type }) => type === 'string')) return
     throw new GatewayError(
       'not_supported',
-      'A file cannot be given a name of your own; leave "name" out and use the one in the answer.',
+      'A file cannot have a name of your own; omit "name" and use the one in the response.',
       { param: 'file.name' },
     )
   }

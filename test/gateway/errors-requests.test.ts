@@ -120,10 +120,10 @@ const cases: readonly Case[] = [
     message: /(service_tier|serviceTier) must be a string, not 3/,
   },
   {
-    when: 'an answer that is told only once, later',
+    when: 'a response that is returned only once, later',
     request: { fields: { deferred: true } },
     code: 'not_supported',
-    message: /Deferred completions are told only once/,
+    message: /Deferred completions are returned only once/,
     param: 'deferred',
     only: ['openai'],
   },

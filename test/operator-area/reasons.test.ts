@@ -133,7 +133,7 @@ await t.test('movements and alarms that the gateway explains are in the language
   await russian.post(`${path}/undo`, { note: '' }, { from: '/transfers?state=credited' })
   t.same(await reasonsAt(movements), [
     'отмена банковского перевода 41 от 2026-11-20',
-    'bank transfer 41 of 2026-11-20 taken back',
+    'bank transfer 41 of 2026-11-20 reversed',
   ])
   const typed = 'bank transfer 41 of 2026-11-20'
   await area.run('account', 'credit', account, '--rub', '1', '--reason', typed)

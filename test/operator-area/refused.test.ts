@@ -19,7 +19,12 @@ const reason = 'потому что'
 
 for (const [language, balance, deletion, alarm] of [
   ['ru', /Столько снять нельзя\. Доступно: 50,00\u00A0₽\./, /Удалить счёт нельзя/, /Такой тревоги нет/],
-  ['en', /So much cannot be taken out\. Available: 50\.00\u00A0₽\./, /cannot be deleted/, /no such alarm/],
+  [
+    'en',
+    /This amount cannot be withdrawn\. Available: 50\.00\u00A0₽\./,
+    /cannot be deleted/,
+    /no such alarm/,
+  ],
 ] as const) {
   await t.test(`what is refused is said in the language of the page: ${language}`, async t => {
     desk.headers['accept-language'] = language

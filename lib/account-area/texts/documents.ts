@@ -133,7 +133,7 @@ const en: typeof ru = {
     purpose: 'Purpose of the payment',
     download: 'Download the PDF',
     emailed: email => `The invoice is also sent to ${email}.`,
-    link: 'Link for whoever pays',
+    link: 'Link for the payer',
     linkHint: 'It shows the invoice without signing in, and no other page.',
     cancel: 'Cancel the invoice',
   },

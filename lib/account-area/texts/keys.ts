@@ -109,7 +109,7 @@ const en: typeof ru = {
     modelsHint: 'With nothing chosen, all models are allowed.',
     chooseModels: (count: number) => `Choose from the list (${count})`,
     patterns: 'Other names and patterns',
-    patternsHint: 'With commas or on lines of their own. A star at the end stands for any ending: gpt-5*',
+    patternsHint: 'Separated by commas or on separate lines. A star at the end matches any ending: gpt-5*',
     budget: 'Spending limit, ₽',
     budgetHint: 'The key spends no more than this. Empty: no limit.',
     period: 'The limit counts',

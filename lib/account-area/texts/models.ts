@@ -86,7 +86,7 @@ const en: typeof ru = {
     perMillion: '₽ per 1M tokens',
     unitOf: 'per 1M',
     aliases: 'Also',
-    anyEnding: 'An asterisk stands for any ending of the name.',
+    anyEnding: 'An asterisk matches any ending of the name.',
     whole: tokens => `If the input is longer than ${tokens} tokens, the whole request`,
     excess: tokens => `For what is longer than ${tokens} tokens`,
     tiers: {

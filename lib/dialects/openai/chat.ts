@@ -170,7 +170,7 @@ function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   if (readBoolean(scan, 'deferred') === true) {
     throw new GatewayError(
       'not_supported',
-      'Deferred completions are told only once, so they cannot be charged and are not forwarded. Ask for a stream, a response in the background, or a batch.',
+      'Deferred completions are returned only once, so they cannot be charged and are not forwarded. Ask for a stream, a response in the background, or a batch.',
       { param: 'deferred' },
     )
   }

@@ -38,7 +38,7 @@ const en: typeof ru = {
     'Check the proxy of this egress. Meanwhile requests take the provider’s other egresses, if there are any.',
   job: 'Look for the job at its provider. If it is lost there, it is charged or released when its time is over.',
   key: 'Top up at the provider or replace the key in the settings; then press “Try now” on the page Providers.',
-  model: 'Check the model’s name in the settings: what was asked for has been charged.',
+  model: 'Check the model’s name in the settings: the requested model was charged.',
   nothing: 'Nothing has to be done.',
   overrun: 'If it repeats, lower hold.riskRub or give the model an outputTokensMax.',
   payment: 'Compare the payment with the provider’s account; book the difference as a credit or a debit.',

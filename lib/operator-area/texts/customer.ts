@@ -168,7 +168,7 @@ const en: typeof ru = {
     budget: 'Budget, ₽',
     period: 'The budget begins anew',
     periods: { total: 'never', day: 'each day', week: 'each week', month: 'each month' },
-    models: 'Models, with commas between; a trailing * stands for any ending',
+    models: 'Models, separated by commas; a trailing * matches any ending',
     addresses: 'IP addresses and networks, with commas between',
     noLimit: 'Empty: no limit.',
     modelUnknown: name => `There is no model "${name}".`,

@@ -226,7 +226,7 @@ const en: typeof ru = {
   },
   alarms: {
     title: 'Alarms',
-    empty: 'Nothing has to be looked at.',
+    empty: 'Nothing needs attention.',
     current: 'open and taken',
     all: 'closed ones too',
     first: 'First',

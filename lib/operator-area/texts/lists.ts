@@ -95,7 +95,7 @@ const en: typeof ru = {
     invoice: 'Number of the invoice',
     return: 'Returned to its payer',
     undo: 'Undo the decision',
-    noSeller: 'The configuration has no seller, so no statements are taken.',
+    noSeller: 'The configuration has no seller, so statements cannot be imported.',
     reasons: {
       'payer-known': 'the payer is known, the invoice is not',
       'payer-other': 'the number is of an invoice for another payer',

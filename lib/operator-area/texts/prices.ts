@@ -108,7 +108,7 @@ const en: typeof ru = {
     paused: 'paused',
     states: {
       works: 'works',
-      unreachable: 'does not answer',
+      unreachable: 'does not respond',
       refused: 'is refused',
       fails: 'fails',
       barred: 'is not served from there',

@@ -127,7 +127,7 @@ const en: typeof ru = {
     alarm_changed: 'Somebody else has taken or closed this alarm already.',
     alarm_not_found: 'There is no such alarm.',
     amount_invalid: 'Such an amount cannot be moved.',
-    balance_insufficient: 'So much cannot be taken out.',
+    balance_insufficient: 'This amount cannot be withdrawn.',
     charge_not_found: 'This account was charged nothing for such a request.',
     correction_conflict: 'Somebody else has just corrected this charge. Look at it again.',
     correction_refused:
@@ -176,7 +176,7 @@ const en: typeof ru = {
     refundCanceled: id => `refund ${id} was canceled`,
     startingCredit: 'starting credit',
     transfer: (number, day) => `bank transfer ${number} of ${day}`,
-    transferUndone: (number, day) => `bank transfer ${number} of ${day} taken back`,
+    transferUndone: (number, day) => `bank transfer ${number} of ${day} reversed`,
     alarmEnded: 'it ended by itself',
   },
 }

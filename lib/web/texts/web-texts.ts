@@ -208,7 +208,7 @@ const en: typeof ru = {
     tooLarge: { title: 'Too much data', text: 'The form is larger than we accept.' },
     unavailable: {
       title: 'Not available for the moment',
-      text: 'The store does not answer. Nothing is lost; try again in a minute.',
+      text: 'The store does not respond. Nothing is lost; try again in a minute.',
     },
     internal: {
       title: 'Something broke on our side',
