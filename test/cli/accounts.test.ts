@@ -192,7 +192,7 @@ await t.test('what cannot be done exits 1 and says why', async t => {
   const correct = ['account', 'correct', 'x', '--request', 'r', '--rub', '0']
   t.match(await run(...correct, '--reason', 'r'), { code: 1, stderr: /x was charged for no request r/ })
   t.match(await run(...correct, '--reason', ' '), { code: 2, stderr: /--reason: takes 1 to 1000/ })
-  t.match(await run(...correct, '--reason', 'r', '--turn', '-1'), { code: 2, stderr: /no whole number/ })
+  t.match(await run(...correct, '--reason', 'r', '--turn', '-1'), { code: 2, stderr: /not a whole number/ })
   t.match(await run('key', 'create', '--account', 'x'), { code: 1, stderr: /no account x/ })
   t.match(await run('key', 'revoke', 'x'), { code: 1, stderr: /no key x/ })
   for (const words of [
@@ -327,7 +327,7 @@ await t.test('beside an open store the change goes through its socket and is in 
   t.match(await run('top', '--by', 'colour'), { code: 2, stderr: /account, model, key, outcome/ })
   t.match(await run('top', '--days', '0'), {
     code: 2,
-    stderr: /^gateway: --days: "0" is no whole number from 1 to 36500/,
+    stderr: /^gateway: --days: "0" is not a whole number from 1 to 36500/,
   })
   t.match((await run('operator', 'log')).stdout, '"action":"correct"')
 })

@@ -211,11 +211,11 @@ await t.test('what is wrong says what to do, and changes nothing', async t => {
   })
   t.match(await run('documents', 'close', '--month', '2026-13'), {
     code: 2,
-    stderr: /no month such as 2026-11/,
+    stderr: /not a month such as 2026-11/,
   })
   t.match(await run('invoice', 'create', '--account', 'x', '--rub', '1.555'), {
     code: 2,
-    stderr: /no amount/,
+    stderr: /not an amount/,
   })
   t.notOk(existsSync(join(folder, 'out')))
 })
