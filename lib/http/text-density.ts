@@ -1,13 +1,13 @@
 /**
- * How many tokens a text comes to, told from its bytes in one pass: at most, whoever wrote it, and as such texts
- * usually do.
+ * The number of tokens of a text, from its bytes in one pass: the most that any text of these bytes can have, and the
+ * likely number.
  *
- * At most: every tokenizer in use falls back to bytes, so no text has more tokens than bytes. It has fewer where
- * two neighbours are a token themselves in every vocabulary: such a pair is never left apart, so that of a run of
- * them at least every third byte has no token of its own. These are pairs of small letters (but for the rare ones
- * below, compared with o200k and cl100k), a letter after a space, the same white space again, and the two bytes of
- * a small Russian letter. All else counts a token a byte: digits (Google has a token for each), marks, capitals, Chinese,
- * emoji. What JSON escapes by a backslash is one character.
+ * The most: every tokenizer in use falls back to bytes, so no text has more tokens than bytes. It has fewer where two
+ * neighbouring bytes are one token in every vocabulary: such a pair is never split, so in a run of them at least every
+ * third byte has no token of its own. These pairs are two small letters (except the rare ones below, compared with
+ * o200k and cl100k), a letter after a space, repeated white space, and the two bytes of a small Russian letter.
+ * Everything else counts one token a byte: digits (Google has a token for each), punctuation, capitals, Chinese, emoji.
+ * A JSON escape with a backslash is one character.
  */
 export interface TextTokens {
   readonly most: number

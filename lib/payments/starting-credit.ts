@@ -39,7 +39,7 @@ interface StartingCreditsOptions {
   readonly settings: () => Config['startingCredit']
 }
 
-/** Each time another account has taken the place that was free. */
+/** An attempt fails when another account gets the free place first. */
 const attemptsMax = 100
 
 /** Credits a new account once its email is confirmed: once per person, and up to a number a day. */

@@ -62,7 +62,7 @@ export function callerHeaders({ address, cookie, userAgent }: Caller): Headers {
   return new Headers({ cookie, 'user-agent': userAgent, [addressHeader]: address })
 }
 
-/** A caller as they come with cookies that were set just now, if any were. */
+/** The caller with the cookies that were just set, if any. */
 export function withCookies(caller: Caller, cookies: readonly string[]): Caller {
   if (cookies.length === 0) return caller
   return { ...caller, cookie: cookies.map(cookie => cookie.split(';', 1)[0]).join('; ') }

@@ -7,9 +7,9 @@ interface CheckedRow {
   readonly where: readonly RowCondition[]
 }
 
-/** What a call has read to check a password by. */
+/** The rows that a call has read to check a password. */
 interface Checked {
-  /** Whether it also depends on there being no second factor. */
+  /** The call signs in, so it also depends on the state of the second factor. */
   readonly signsIn: boolean
   password?: CheckedRow
   user?: CheckedRow
@@ -17,7 +17,7 @@ interface Checked {
 
 const checkedOfCall = new AsyncLocalStorage<Checked>()
 
-/** Its hash, under which a password stands; and whether a code is asked for beside it. */
+/** The condition under which a column still has the value that was read. */
 function rowAsRead(table: UserTable, row: UserRow | undefined, column: string): CheckedRow | undefined {
   const value = row?.[column]
   if (row === undefined || value === undefined) return undefined
@@ -32,15 +32,15 @@ function rowAsRead(table: UserTable, row: UserRow | undefined, column: string): 
 }
 
 /**
- * Runs a call that checks a password. Checking takes long enough for the password to be replaced meanwhile, with all
- * sessions ended that it has opened: what the call then writes must rest on what it has read.
- * @throws APIError INVALID_PASSWORD when it does so no more
+ * Runs a call that checks a password. The check takes a tenth of a second, in which the password may be replaced and
+ * its sessions ended: what the call writes afterwards must be based on the hash that it has read.
+ * @throws APIError INVALID_PASSWORD when the password was replaced meanwhile
  */
 export function withCheckedPassword<T>(run: () => Promise<T>, { signsIn = false } = {}): Promise<T> {
   return checkedOfCall.run({ signsIn }, run)
 }
 
-/** Notes what the call that runs has read, as far as it checks passwords by it. */
+/** Records a row that the current call has read, if its password check depends on it. */
 export function noteRead(table: UserTable, row: UserRow | undefined): void {
   const checked = checkedOfCall.getStore()
   if (checked === undefined) return
@@ -53,7 +53,7 @@ export function noteRead(table: UserTable, row: UserRow | undefined): void {
   }
 }
 
-/** The password as the call that runs has read it, for a change of it. */
+/** Conditions for a change of the password: the hash is still the one that the current call has read. */
 export function asRead(table: UserTable): readonly RowCondition[] {
   const password = checkedOfCall.getStore()?.password
   return password?.table === table ? password.where : []
@@ -64,7 +64,7 @@ export function refuseOvertaken(): never {
   throw new APIError('BAD_REQUEST', { code: 'INVALID_PASSWORD', message: 'the password was just replaced' })
 }
 
-/** @throws APIError INVALID_PASSWORD when what the call has read does not stand there any more */
+/** @throws APIError INVALID_PASSWORD when a row that the call has read was changed since */
 export async function requireAsRead(users: Pick<UserRows, 'count'>): Promise<void> {
   const { password, user } = checkedOfCall.getStore() ?? {}
   for (const read of [password, user]) {

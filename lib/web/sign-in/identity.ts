@@ -32,7 +32,7 @@ interface NewUser {
 }
 
 interface IdentityOptions {
-  /** Called with an address directly after its confirmation; called again if that failed. */
+  /** Called with an address just before it is confirmed, and again if the confirmation failed. */
   readonly onConfirmed: (email: string) => Promise<void>
   readonly auth: Auth
   readonly users: Pick<UserRows, 'count'>
@@ -133,7 +133,7 @@ export class Identity {
     } catch (error) {
       const code = refusalCode(error)
       if (code === 'INVALID_EMAIL_OR_PASSWORD' || code === 'INVALID_EMAIL') return { kind: 'refused' }
-      // Replaced while it was checked: by what stands there now.
+      // The password was replaced while it was checked: the current one decides.
       if (code === 'INVALID_PASSWORD') return this.#enter(email, password, caller)
       if (code !== 'EMAIL_NOT_VERIFIED') throw error
       return { kind: 'unconfirmed' }
@@ -149,7 +149,7 @@ export class Identity {
     if (email === undefined) return undefined
     const before = await this.signIn(email, password, caller)
     if (before.kind !== 'unconfirmed') return before
-    // In this order: where something fails, the link is followed once more and all of it is done.
+    // In this order, so that after a failure following the link again does both.
     await this.#onConfirmed(email)
     await this.#auth.api.verifyEmail({ query: { token } })
     return this.signIn(email, password, caller)

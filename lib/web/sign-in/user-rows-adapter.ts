@@ -60,7 +60,7 @@ function conditionsOf(where: readonly CleanedWhere[] = []): readonly RowConditio
   })
 }
 
-/** Asks when the row is there: whoever ends sessions from then on ends a new one too. */
+/** Checks after the insert: a call that ends all sessions from then on also ends the new one. */
 async function insertAsRead(users: UserRows, table: UserTable, row: UserRow): Promise<void> {
   await users.insert(table, row)
   try {

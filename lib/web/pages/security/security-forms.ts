@@ -130,7 +130,7 @@ async function submitPassword(page: SignedInPage): Promise<PageResponse> {
     return refuse(page, { password })
   }
   await endLinks(site.users, site.tables, session.user.id)
-  // By a link or a code of before somebody may have got in since the sessions were ended.
+  // An earlier link or code may have opened a session since the sessions were ended.
   await site.sessions.endOthers(withCookies(caller, cookies))
   site.securityEmails.passwordChanged({ email: session.user.email, language })
   return seeOther(page, '/security?notice=password-changed', cookies)
