@@ -147,10 +147,11 @@ await t.test('an upload that does not say its length needs room for the longest 
     if (answer.status === 403) t.match(text, 'which does not say its length, needs 536870912 bytes')
     return answer.status
   }
-  const zipped = async (): Promise<number> => {
-    const own = [...keyHeaders('openai', caller.key), ...headers, 'content-encoding', 'gzip']
-    return (await send(`${caller.url}/v1/files`, { headers: own, body: gzipSync(formOf(10)) })).status
+  const encoded = async (coding: string, body: Buffer): Promise<number> => {
+    const own = [...keyHeaders('openai', caller.key), ...headers, 'content-encoding', coding]
+    return (await send(`${caller.url}/v1/files`, { headers: own, body })).status
   }
+  const zipped = (): Promise<number> => encoded('gzip', gzipSync(formOf(10)))
   t.equal(await chunked(), 200)
   t.equal(await zipped(), 200)
   t.equal((await beginGoogle(caller, undefined)).status, 403, "Google's files may be longer")
@@ -160,7 +161,8 @@ await t.test('an upload that does not say its length needs room for the longest 
   t.equal(await zipped(), 403)
 
   t.ok(await hasRoom(caller), 'one that says it is short fits')
-  t.equal(provider.files.size, 2)
+  t.equal(await encoded('Identity', formOf(10)), 200, 'and one that is not compressed, however it spells that')
+  t.equal(provider.files.size, 3)
 })
 
 await t.test('what was uploaded and begun counts after a restart', async t => {
