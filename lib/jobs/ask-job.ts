@@ -26,6 +26,8 @@ interface AskContext {
   readonly config: Config
   readonly upstreams: Upstreams
   readonly signal: AbortSignal
+  /** Called when the configuration lacks the job's credential. */
+  readonly onFailure: (job: Job, error: Error) => void
 }
 
 /**
@@ -38,8 +40,11 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
   const chosen = withCredential(config.providers.get(job.provider), job.dialect, job.credential)
   const operation = resultsPath === undefined ? kind?.retrieval : kind?.results
-  // The config has changed since; another node, or a later config, may know the job.
-  if (kind === undefined || chosen === undefined || operation?.readUsage === undefined) return 'unknown'
+  if (chosen === undefined) {
+    context.onFailure(job, credentialMissing(job))
+    return 'unknown'
+  }
+  if (kind === undefined || operation?.readUsage === undefined) return 'unknown'
   const response: { reader?: UsageReader; decoder?: Decoder | undefined; isGone?: boolean } = {}
   await askProvider(
     upstreams,
@@ -75,6 +80,13 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   if (response.reader !== undefined)
     return { objects: response.reader.takeObjects(), reading: response.reader.end() }
   return response.isGone === true ? 'gone' : 'unknown'
+}
+
+/** The config has changed since; that of another node, or a later one, may have the credential. */
+function credentialMissing({ id, provider, credential }: Job): Error {
+  return new Error(
+    `"${id}" can be polled only with the credential "${credential}" of "${provider}", which is not in the configuration; put it back until the job has ended`,
+  )
 }
 
 /**

@@ -2,7 +2,6 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger, ObjectLedger } from '../ledger/ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
-import { withCredential } from '../models/choose-provider.ts'
 import { dialects } from '../routes/find-route.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { askJob, askResults, type JobAnswer } from './ask-job.ts'
@@ -82,7 +81,6 @@ export class JobPoller {
   }
 
   async #look(job: Job, mayBeStreaming: boolean): Promise<void> {
-    this.#reportMissingCredential(job)
     const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
     if (isRent(kind)) return this.#checkRent(job, kind)
     let answer: JobAnswer | 'ended'
@@ -101,15 +99,6 @@ export class JobPoller {
       // The lease ends by itself.
       this.#options.onFailure(job, error)
     }
-  }
-
-  /** The configuration of another node, or a later one, may have the credential that created the job. */
-  #reportMissingCredential(job: Job): void {
-    const { config, onFailure } = this.#options
-    const { provider, credential, dialect, id } = job
-    if (withCredential(config.providers.get(provider), dialect, credential) !== undefined) return
-    const problem = `"${id}" can be polled only with the credential "${credential}" of "${provider}", which is not in the configuration; put it back until the job has ended`
-    onFailure(job, new Error(problem))
   }
 
   async #checkRent(job: Job, kind: RentKind): Promise<void> {
@@ -162,8 +151,8 @@ export class JobPoller {
   }
 
   async #ask(job: Job, mayBeStreaming: boolean): Promise<JobAnswer | 'ended'> {
-    const { config, upstreams, ledger, onEnd } = this.#options
-    const context = { config, upstreams, signal: this.#signal() }
+    const { config, upstreams, ledger, onEnd, onFailure } = this.#options
+    const context = { config, upstreams, onFailure, signal: this.#signal() }
     const seen = { ledger, onEnd, mayBeStreaming }
     const answer = await askJob(context, job)
     if (typeof answer === 'string') return answer

@@ -93,8 +93,8 @@ export class StoreRent {
   }
 
   async #ask(job: Job, signal: AbortSignal): Promise<Held> {
-    const { config, upstreams } = this.#options
-    const ask = () => askJob({ config, upstreams, signal }, job)
+    const { config, upstreams, onFailure } = this.#options
+    const ask = () => askJob({ config, upstreams, onFailure, signal }, job)
     let response = await ask()
     // A store that is gone is never polled again: one wrong response must not cause that.
     if (response === 'gone') response = await ask()
