@@ -2,7 +2,7 @@
 type SignInTable<Owner extends string> =
   `${Owner}_${'sessions' | 'passwords' | 'verifications' | 'two_factors'}`
 
-/** Tables of everyone who signs in: customers, and operators in their own pages. */
+/** Tables for sign-in: of customers, and of operators with their own pages. */
 export type UserTable = 'users' | 'operators' | SignInTable<'user' | 'operator'>
 
 /** A value as the store has it: times are milliseconds since the epoch, booleans are 0 or 1. */

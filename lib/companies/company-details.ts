@@ -20,7 +20,7 @@ export interface BankDetails {
   readonly correspondentAccount: string
 }
 
-/** The person who signs for a company. */
+/** The signatory of a company. */
 export interface Signer {
   readonly name: string
   readonly position: string

@@ -161,7 +161,7 @@ function whyUnknown(
   return `does not exist here; GET /v1/models lists those that do.${hint}`
 }
 
-/** Comparing letters is expensive, so only names of limited length with the same beginning are compared. */
+/** Comparing names is slow, so it compares only those of limited length with the same first two characters. */
 function nearestModel(
   name: string,
   names: readonly string[],

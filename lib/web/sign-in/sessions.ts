@@ -108,7 +108,7 @@ export class Sessions {
     await this.#auth.api.revokeOtherSessions({ headers: callerHeaders(caller) })
   }
 
-  /** Whether a password is the one of the caller's user. */
+  /** Whether a password is that of the caller's user. */
   async isPassword(caller: Caller, password: string): Promise<boolean> {
     try {
       await withCheckedPassword(async () => {
