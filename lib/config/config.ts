@@ -173,7 +173,8 @@ export interface Config extends Frozen<Omit<Settings, BuiltSection>> {
   /** Absent: no notifications. */
   readonly alarms?: AlarmsConfig
   readonly store:
-    { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
+    | { readonly kind: 'sqlite'; readonly file: string }
+    | { readonly kind: 'postgres'; readonly url: string }
   /** Enabled plugins in pipeline order. */
   readonly plugins: readonly PluginConfig[]
   readonly providers: ReadonlyMap<string, ProviderConfig>

@@ -11,7 +11,7 @@ export function configJsonSchema(): string {
   // The input side: before `2MB` becomes a number and a text a URL.
   const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' })
   const text = JSON.stringify({ title: 'Gateway configuration', ...schema }, null, 2)
-  // Formatted as prettier does it, so that regenerating the file changes only what differs.
+  // Formatted as oxfmt does it, so that regenerating the file changes only what differs.
   return `${text.replace(plainList, onOneLine)}\n`
 }
 

@@ -19,7 +19,8 @@ type ModelPrice = Readonly<Record<string, number | TieredPrice | undefined>>
 
 interface ConditionalPrice {
   readonly constraint?:
-    { readonly type: 'start_date'; readonly start_date: string } | { readonly type: 'time_of_date' }
+    | { readonly type: 'start_date'; readonly start_date: string }
+    | { readonly type: 'time_of_date' }
   readonly prices: ModelPrice
 }
 

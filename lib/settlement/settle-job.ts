@@ -9,7 +9,8 @@ import { settle, isSameModel } from './settle.ts'
 
 /** How a job ended: as a response about it reports, or unobserved. */
 export type JobEnding =
-  { readonly hasFailed: boolean; readonly reading: UsageReading } | { readonly reading: undefined }
+  | { readonly hasFailed: boolean; readonly reading: UsageReading }
+  | { readonly reading: undefined }
 
 /**
  * What a job owes, at the prices that were in force when it was submitted. A job whose end was not observed may have

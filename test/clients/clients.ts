@@ -209,5 +209,5 @@ function writeTables(seen: readonly Seen[]): void {
   const tables = [triedTable(seen), faultsTable(seen)]
   const text = tables.reduce((before, table) => withTable(before, table, order), readFileSync(page, 'utf8'))
   writeFileSync(page, text)
-  spawnSync('prettier', ['--write', '--log-level', 'warn', page], { stdio: 'inherit' })
+  spawnSync('oxfmt', [page], { stdio: 'inherit' })
 }

@@ -50,11 +50,8 @@ await t.test('an egress that works again after a reload ends its alarm, without 
 
 await t.test('a new credential of the same name ends the alarm of the one that was refused', async t => {
   const refused = plainAnswer(401, json, '{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}')
-  const { gateway } = await startWithCredentials(
-    t,
-    openai,
-    [{ name: 'main', value: 'sk-old' }],
-    credential => (credential === 'sk-old' ? refused : undefined),
+  const { gateway } = await startWithCredentials(t, openai, [{ name: 'main', value: 'sk-old' }], credential =>
+    credential === 'sk-old' ? refused : undefined,
   )
   await askAs(gateway, openai)
   await until(async () => (await alarmsOf(gateway)).includes('credential_suspended open'))

@@ -13,7 +13,14 @@ import { Shop } from './shop.ts'
  * response.
  */
 export type Fault =
-  'applied-500' | 'applied-202' | 'applied-cut' | 'applied-hang' | '500' | '429' | 'cut' | 'hang'
+  | 'applied-500'
+  | 'applied-202'
+  | 'applied-cut'
+  | 'applied-hang'
+  | '500'
+  | '429'
+  | 'cut'
+  | 'hang'
 
 /** How notifications are sent from now on. */
 interface NotifierTemper {
