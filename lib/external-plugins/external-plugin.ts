@@ -166,7 +166,7 @@ export class ExternalPlugin implements Plugin {
     return {
       isBusy: false,
       endReason: undefined,
-      windUp: () => undefined,
+      endAfterTurn: () => undefined,
       onProviderMessage: () => undefined,
       onClientMessage: async data => {
         await this.#readText(exchange, async text => text.push(data))

@@ -48,7 +48,7 @@ export class JobPoller {
   readonly #rent: StoreRent
   readonly #asking = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | undefined
-  #isWindingUp = false
+  #isDraining = false
   #areMoreDue = false
   #looking: Promise<void> | undefined
 
@@ -62,8 +62,8 @@ export class JobPoller {
   }
 
   /** Starts no more polls. */
-  windUp(): void {
-    this.#isWindingUp = true
+  drain(): void {
+    this.#isDraining = true
     clearTimeout(this.#timer)
   }
 
@@ -125,7 +125,7 @@ export class JobPoller {
   }
 
   #schedule(): void {
-    if (this.#isWindingUp || this.#stop.signal.aborted) return
+    if (this.#isDraining || this.#stop.signal.aborted) return
     const tickMs = this.#areMoreDue ? tickMsMin : Math.min(tickMsMax, this.#options.pollMs)
     this.#timer = setTimeout(() => {
       this.#looking = this.#lookAround().finally(() => this.#schedule())

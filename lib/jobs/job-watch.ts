@@ -86,8 +86,8 @@ export class JobWatch implements Stage {
   }
 
   /** Starts no new polls; a job that is about to be deleted is still polled. */
-  windUp(): void {
-    this.#poller.windUp()
+  drain(): void {
+    this.#poller.drain()
   }
 
   async stop(): Promise<void> {

@@ -7,7 +7,7 @@ import { steadyClock } from '../platform/clock.ts'
 interface OpenExchanges {
   count(): number
   /** Ends exchanges that could last for ever, such as sessions, once their current work is done. */
-  windUp(): void
+  drain(): void
   /** Cuts them; what each owes is charged before it ends. */
   cutAll(): void
 }
@@ -67,7 +67,7 @@ export class Drain {
     this.phase = 'closing'
     // Ends connections without a request; the callback ignores the error that the server no longer listens.
     this.#server.close(() => undefined)
-    this.#exchanges.windUp()
+    this.#exchanges.drain()
     await this.#exchangesEnd(() => this.#deadlineMs)
     if (this.#exchanges.count() > 0) {
       this.#exchanges.cutAll()

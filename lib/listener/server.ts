@@ -74,8 +74,8 @@ export class GatewayServer {
     this.#server = this.#createServer(serving.config)
     this.#drain = new Drain(this.#server, {
       count: () => this.openExchangeCount,
-      windUp: () => {
-        for (const pipeline of this.#pipelines()) pipeline.windUp(shutDown)
+      drain: () => {
+        for (const pipeline of this.#pipelines()) pipeline.drain(shutDown)
       },
       cutAll: () => {
         for (const pipeline of this.#pipelines()) pipeline.cutAll(shutDown)

@@ -71,5 +71,5 @@ export class SessionNamesCheck implements SessionTap {
 
   onProviderMessage(): undefined {}
 
-  windUp(): void {}
+  endAfterTurn(): void {}
 }

@@ -102,10 +102,10 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   }
 
   /** Starts a drain: sessions end after the turns in progress, and plugins start nothing new. */
-  windUp(reason: (exchange: Exchange) => Error): void {
-    for (const plugin of this.#plugins) plugin.windUp?.()
+  drain(reason: (exchange: Exchange) => Error): void {
+    for (const plugin of this.#plugins) plugin.drain?.()
     for (const relay of this.#open.all()) {
-      if (relay instanceof SessionRelay) relay.windUp(reason(relay.exchange))
+      if (relay instanceof SessionRelay) relay.endAfterTurn(reason(relay.exchange))
     }
   }
 

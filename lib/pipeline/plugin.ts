@@ -50,7 +50,7 @@ export interface SessionTap {
   /** Whether a turn is in progress. */
   readonly isBusy: boolean
   /** Allows no new turn. */
-  windUp(reason: Error): void
+  endAfterTurn(reason: Error): void
   /** Why the session may not continue after the turn in progress. */
   readonly endReason: Error | undefined
 }
@@ -58,7 +58,7 @@ export interface SessionTap {
 /** Ends a session from outside. */
 export interface SessionControls {
   /** Ends the session after the turn in progress. */
-  windUp(reason: Error): void
+  endAfterTurn(reason: Error): void
   /** Ends it at once. */
   cut(reason: Error): void
 }
@@ -122,7 +122,7 @@ export interface Stage {
   onEnd?(exchange: Exchange, outcome: Outcome): Promise<void> | void
 
   /** The gateway drains: stop starting work that no exchange requested. */
-  windUp?(): void
+  drain?(): void
 
   /** Called once, after the last exchange has ended. */
   stop?(): Promise<void> | void

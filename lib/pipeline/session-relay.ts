@@ -72,9 +72,9 @@ export class SessionRelay implements SessionSink {
   }
 
   /** Ends the session after the turn in progress. */
-  windUp(reason: Error): void {
+  endAfterTurn(reason: Error): void {
     if (this.#phase === 'gates') this.#cutInGates(reason)
-    else this.#controls?.windUp(reason)
+    else this.#controls?.endAfterTurn(reason)
   }
 
   /** A session still in its gates was already cut when the drain started. */

@@ -45,11 +45,11 @@ export class SessionMeter implements SessionTap {
   }
 
   get isBusy(): boolean {
-    const isTurning = this.#turns.some(turn => turn.isStarted || turn.isAskedFor)
-    return this.#isFinishing || isTurning || this.#options.conversation.isTranscribing
+    const hasTurn = this.#turns.some(turn => turn.isStarted || turn.isRequested)
+    return this.#isFinishing || hasTurn || this.#options.conversation.isTranscribing
   }
 
-  windUp(reason: Error): void {
+  endAfterTurn(reason: Error): void {
     this.endReason ??= reason
   }
 
@@ -62,16 +62,16 @@ export class SessionMeter implements SessionTap {
     const changed = this.#options.model.take(event, data)
     this.#options.conversation.hear(event)
     if (event.starts === 'input') this.#hasSpoken = true
-    return this.#isProvidedFor(event) ? changed : this.#begin(event).then(() => changed)
+    return this.#isCovered(event) ? changed : this.#begin(event).then(() => changed)
   }
 
   /** The turn whose hold is ready for the next response. */
   get #ready(): Turn | undefined {
-    return this.#turns.find(turn => !turn.isStarted && !turn.isAskedFor)
+    return this.#turns.find(turn => !turn.isStarted && !turn.isRequested)
   }
 
   /** This needs no hold: it begins no turn, or the hold that is ready covers it. */
-  #isProvidedFor(event: ClientEvent): boolean {
+  #isCovered(event: ClientEvent): boolean {
     if (this.#opening !== undefined || event.starts === 'response') return false
     const ready = this.#ready
     if (ready !== undefined) return this.#options.money.suffices(ready, this.#expected(event))
@@ -88,13 +88,13 @@ export class SessionMeter implements SessionTap {
   async #begin(event: ClientEvent): Promise<void> {
     // An earlier message may be about to open the turn that this one belongs to.
     while (this.#opening !== undefined) await this.#opening
-    if (this.#isProvidedFor(event)) return
+    if (this.#isCovered(event)) return
     this.#checkMayBegin()
     const ready = this.#ready
     const isEnough = ready !== undefined && this.#options.money.suffices(ready, this.#expected(event))
     const turn = isEnough ? ready : await this.#open(event, ready)
     if (event.starts !== 'response') return
-    turn.isAskedFor = true
+    turn.isRequested = true
     turn.isApart = event.isApart === true
     turn.heard = this.#options.conversation.heard
     turn.eventId = event.id
@@ -122,7 +122,7 @@ export class SessionMeter implements SessionTap {
     )
     try {
       const turn = await opening
-      turn.isAskedFor = event.starts === 'response'
+      turn.isRequested = event.starts === 'response'
       this.#turns.push(turn)
       this.#hasSpoken = false
       return turn
@@ -211,7 +211,7 @@ export class SessionMeter implements SessionTap {
   async #start(id: string | undefined): Promise<Turn> {
     while (this.#opening !== undefined) await this.#opening
     const waiting = this.#turns.filter(turn => !turn.isStarted)
-    const turn = waiting.find(({ isAskedFor }) => isAskedFor) ?? waiting[0] ?? (await this.#openLate())
+    const turn = waiting.find(({ isRequested }) => isRequested) ?? waiting[0] ?? (await this.#openLate())
     turn.isStarted = true
     turn.id = id
     turn.heard ??= this.#options.conversation.heard
@@ -243,7 +243,7 @@ export class SessionMeter implements SessionTap {
     const heard = turn.heard ?? conversation.heard
     if (reader.forgets === true) conversation.count({}, heard)
     else if (counted !== undefined && !turn.isApart) conversation.count(counted, heard)
-    if (this.#hasSpoken && reader.startsByItself && this.#turns.length === 0) await this.#standReady()
+    if (this.#hasSpoken && reader.startsByItself && this.#turns.length === 0) await this.#openReady()
   }
 
   /** The hold that is ready for the next turn is released if money is short: this usage was already consumed. */
@@ -260,7 +260,7 @@ export class SessionMeter implements SessionTap {
   }
 
   /** Input that arrived while the turn ran may begin the next one at once. */
-  async #standReady(): Promise<void> {
+  async #openReady(): Promise<void> {
     try {
       await this.#open({ starts: 'input' })
     } catch (error) {
@@ -274,10 +274,10 @@ export class SessionMeter implements SessionTap {
    * so that the turn may begin after all. Its hold is ready for the next turn.
    */
   #withdraw(eventId: string | undefined): void {
-    const waiting = this.#turns.filter(turn => !turn.isStarted && turn.isAskedFor)
+    const waiting = this.#turns.filter(turn => !turn.isStarted && turn.isRequested)
     const turn = eventId === undefined ? waiting[0] : waiting.find(other => other.eventId === eventId)
     if (turn === undefined) return
-    turn.isAskedFor = false
+    turn.isRequested = false
     turn.heard = undefined
   }
 

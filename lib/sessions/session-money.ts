@@ -21,7 +21,7 @@ export interface Turn {
   id: string | undefined
   /** The client's id of the message that requested it. */
   eventId: string | undefined
-  isAskedFor: boolean
+  isRequested: boolean
   isStarted: boolean
   /** It reads something other than the conversation, or is not added to it. */
   isApart: boolean
@@ -53,7 +53,7 @@ function newTurn(hold: Hold): Turn {
     hold,
     id: undefined,
     eventId: undefined,
-    isAskedFor: false,
+    isRequested: false,
     isStarted: false,
     isApart: false,
     heard: undefined,
@@ -153,7 +153,7 @@ export class SessionMoney {
 
   /** A turn that the end of the session cut off. */
   async settle(turn: Turn, { kind }: Outcome, input: Meters): Promise<void> {
-    const wasSent = turn.isStarted || turn.isAskedFor
+    const wasSent = turn.isStarted || turn.isRequested
     const isTerminal = turn.usage !== undefined && turn.usage.lines.length > 0
     const reading = wasSent ? readingOf(turn, turn.usage, { isTerminal, hasError: false }) : undefined
     const outcome = kind === 'completed' ? 'aborted' : kind

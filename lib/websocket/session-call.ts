@@ -24,7 +24,7 @@ export interface SessionCallOptions {
 /** How long a turn is read to its usage after the client has left. */
 const drainMs = 600_000
 /** Turns of speech take seconds. */
-const windUpMs = 120_000
+const lastTurnMs = 120_000
 
 /** Opens a session, and runs it. */
 export class SessionCall implements SessionControls, UpstreamFacts {
@@ -53,9 +53,9 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     )
   }
 
-  windUp(reason: Error): void {
+  endAfterTurn(reason: Error): void {
     if (this.#session === undefined) this.cut(reason)
-    else this.#session.windUp(reason)
+    else this.#session.endAfterTurn(reason)
   }
 
   cut(reason: Error): void {
@@ -94,7 +94,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
       client: client.peer,
       provider,
       taps,
-      limits: { sessionMs, idleMs, drainMs, windUpMs },
+      limits: { sessionMs, idleMs, drainMs, lastTurnMs },
       onClientLeft() {
         exchange.hasClientLeft = true
         return exchange.onClientLeft

@@ -15,7 +15,7 @@ export interface SessionOptions {
     readonly idleMs: number
     readonly drainMs: number
     /** How long a turn in progress may take when the session is to end after it. */
-    readonly windUpMs: number
+    readonly lastTurnMs: number
   }
   /** Called when the client has left; returns whether a turn in progress is read to its end. */
   readonly onClientLeft: () => 'abort' | 'drain'
@@ -48,7 +48,7 @@ export class Session implements SessionControls {
     const { idleMs, sessionMs } = options.limits
     this.#idleTimer = this.#after(idleMs, () => this.#endIdle(idleMs))
     this.#after(sessionMs, () =>
-      this.windUp(
+      this.endAfterTurn(
         new GatewayError(
           'request_timeout',
           `The session has lasted ${sessionMs / 1000} s, as long as it may.`,
@@ -67,11 +67,11 @@ export class Session implements SessionControls {
     onEnd(this.#outcome)
   }
 
-  windUp(reason: Error): void {
+  endAfterTurn(reason: Error): void {
     if (this.#isOver || this.#endReason !== undefined) return
     this.#endReason = reason
-    for (const tap of this.#options.taps) tap.windUp(reason)
-    if (this.#isBusy) this.#after(this.#options.limits.windUpMs, () => this.cut(reason))
+    for (const tap of this.#options.taps) tap.endAfterTurn(reason)
+    if (this.#isBusy) this.#after(this.#options.limits.lastTurnMs, () => this.cut(reason))
     else this.#finish(reason, { kind: 'completed' })
   }
 
@@ -130,7 +130,7 @@ export class Session implements SessionControls {
   async #refuse(error: Error): Promise<void> {
     const text = this.#options.errorText(error)
     if (text !== undefined && !endsSession(error)) await this.#options.client.writeText(Buffer.from(text))
-    else if (endsSession(error)) this.windUp(error)
+    else if (endsSession(error)) this.endAfterTurn(error)
     else this.#finish(error, { kind: 'completed' })
   }
 
@@ -162,7 +162,7 @@ export class Session implements SessionControls {
     if (!this.#isDraining) await this.#options.client.write(message.frames)
     const reason = this.#endReason ?? this.#options.taps.find(tap => tap.endReason !== undefined)?.endReason
     if (this.#isBusy) {
-      if (reason !== undefined) this.windUp(reason)
+      if (reason !== undefined) this.endAfterTurn(reason)
       return
     }
     if (this.#isDraining) this.#leaveProvider()

@@ -65,9 +65,9 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
     })
   }
 
-  windUp(reason: Error): void {
-    this.#turns.windUp(reason)
-    if (this.#session !== undefined) this.#session.windUp(reason)
+  endAfterTurn(reason: Error): void {
+    this.#turns.endAfterTurn(reason)
+    if (this.#session !== undefined) this.#session.endAfterTurn(reason)
     else if (!this.#turns.isBusy) this.cut(reason)
   }
 
@@ -177,14 +177,14 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
       client: peer,
       provider,
       taps: [turns],
-      limits: { sessionMs, idleMs, drainMs, windUpMs: drainMs },
+      limits: { sessionMs, idleMs, drainMs, lastTurnMs: drainMs },
       onClientLeft: () => turns.onClientLeft(),
       errorText: error =>
         error instanceof MessageRefusedError ? error.text : turns.errorText(toldError(error)),
       onEnd: ended.resolve,
     })
     this.#session = session
-    if (turns.endReason !== undefined) session.windUp(turns.endReason)
+    if (turns.endReason !== undefined) session.endAfterTurn(turns.endReason)
     turns.onSent()
     const changed = turns.messageOf(turn, message.data)
     if (changed === undefined) await provider.write(message.frames)

@@ -58,7 +58,7 @@ export class Turns implements SessionTap {
     return this.#open().some(({ hasFailed }) => !hasFailed)
   }
 
-  windUp(reason: Error): void {
+  endAfterTurn(reason: Error): void {
     this.endReason ??= reason
   }
 

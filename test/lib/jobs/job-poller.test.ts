@@ -36,7 +36,7 @@ interface Polled {
   /** Asks after the job now, so often. */
   look(times?: number): Promise<void>
   start(): void
-  windUp(): void
+  drain(): void
   stop(): Promise<void>
   /** The credential rests. */
   isSuspended(): boolean
@@ -118,7 +118,7 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
         await poller.look((await store.ledger.findJob(name)) ?? job)
     },
     start: () => poller.start(),
-    windUp: () => poller.windUp(),
+    drain: () => poller.drain(),
     stop: () => poller.stop(),
     isSuspended: () => {
       const provider = config.providers.get('openai')
@@ -266,7 +266,7 @@ await t.test('one that winds up looks for nothing more, but still where it is as
   const polling = await polled(t)
   polling.start()
   await until(() => polling.asked.length > 0)
-  polling.windUp()
+  polling.drain()
   polling.answer = { status: 200, body: done }
   const { length } = polling.asked
   await polling.look()
