@@ -77,8 +77,9 @@ export function postgresPool(url: string, onLost: (error: Error) => void): Postg
   return pool
 }
 
-/** Reading everything, as `verify` does, may exceed every timeout. */
-export const withoutTimeouts = 'SET LOCAL statement_timeout = 0'
+/** Reading everything, as `verify` does, may exceed every timeout, and pause while the machine does other work. */
+export const withoutTimeouts =
+  'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0'
 
 /**
  * SQLSTATE classes of errors that the statement caused: its values, a conflict with existing rows, its size, or an

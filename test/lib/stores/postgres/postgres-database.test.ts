@@ -65,6 +65,25 @@ await t.test(
   },
 )
 
+await t.test(
+  'no timeout of the database ends a reader that reads everything, also while it pauses',
+  async t => {
+    const url = await server.createDatabase()
+    await (await openNode(t, url)).close()
+    const queries = await openPostgresQueries(url)
+    t.teardown(() => queries.close())
+    const timeouts = `SELECT name, setting FROM pg_settings
+    WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout') ORDER BY name`
+    const settings = (ms: string) => [
+      { name: 'idle_in_transaction_session_timeout', setting: ms },
+      { name: 'statement_timeout', setting: ms },
+    ]
+
+    t.strictSame(await queries.withoutHurry(async own => own.all(timeouts)), settings('0'))
+    t.strictSame(await queries.all(timeouts), settings('10000'), 'other readers keep theirs')
+  },
+)
+
 await t.test('a database without a store, or none, is an error that says so', async t => {
   const url = await server.createDatabase()
   await t.rejects(openPostgresQueries(url), {
