@@ -13,7 +13,7 @@ import { parse } from 'yaml'
 
 const root = join(import.meta.dirname, '../..')
 const fileTimeoutMs = 300_000
-const parts = 12
+const parts = 6
 const pureParts = 2
 /** What needs no gateway, no store and no socket. */
 const purePattern =
