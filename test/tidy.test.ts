@@ -148,6 +148,6 @@ await t.test('each rule objects to what it is there for', async t => {
     docBreaches(bad, [
       { path: 'README.md', text: 'See `lib/platform/clock.ts`, `lib/gone.ts` and `npm test`.' },
     ]),
-    ['README.md names lib/gone.ts, which is not there.'],
+    ['README.md names lib/gone.ts, which does not exist.'],
   )
 })

@@ -13,29 +13,26 @@ const folder = join(import.meta.dirname, '../../config')
 const { config } = loadConfig(join(folder, 'gateway.yaml'), { env: {} })
 const directory = new ModelDirectory(config)
 
-await t.test('the shipped catalogue is what npm run catalogue makes', async t => {
+await t.test('the shipped catalogue equals the output of npm run catalogue', async t => {
   const made = formatCatalogue(buildCatalogue(readOwnData()))
 
   t.ok(made === readFileSync(join(folder, 'catalogue.json'), 'utf8'), 'run npm run catalogue')
 })
 
-await t.test(
-  'every shipped model and pattern has a context window, of which its output is a part',
-  async t => {
-    const models = [...config.models.values(), ...config.modelPatterns]
-    const without = models.filter(({ contextTokensMax, outputTokensMax = 1 }) =>
-      contextTokensMax === undefined ? true : outputTokensMax > contextTokensMax,
-    )
+await t.test('shipped models and patterns have a context window no smaller than their output', async t => {
+  const models = [...config.models.values(), ...config.modelPatterns]
+  const without = models.filter(({ contextTokensMax, outputTokensMax = 1 }) =>
+    contextTokensMax === undefined ? true : outputTokensMax > contextTokensMax,
+  )
 
-    t.ok(models.length > 500, String(models.length))
-    t.same(
-      without.map(({ name }) => name),
-      [],
-    )
-  },
-)
+  t.ok(models.length > 500, String(models.length))
+  t.same(
+    without.map(({ name }) => name),
+    [],
+  )
+})
 
-await t.test('a model costs its list price at the rate, with its levels, searches and tiers', async t => {
+await t.test('a model costs its list price at the rate, with thresholds, searches and tiers', async t => {
   const gpt5 = directory.resolve('gpt-5', undefined)?.entry.prices
   const sol = directory.resolve('gpt-6-sol', undefined)?.entry.prices
 
@@ -51,7 +48,7 @@ await t.test('a model costs its list price at the rate, with its levels, searche
   })
 })
 
-await t.test('a model of ours costs more from a day on, where its provider says so', async t => {
+await t.test('a model of own.yaml changes its price on the day that its provider announces', async t => {
   const prices = directory.resolve('gemini-4-argon', undefined)?.entry.prices ?? []
   const costs = (day: string) => priceInForce(prices, Date.parse(day))?.rubPerMillion
 
@@ -64,14 +61,14 @@ await t.test('a model of ours costs more from a day on, where its provider says 
   t.equal(spoken('2027-01-01'), '1800')
 })
 
-await t.test('a video that is four times as large costs more', t => {
+await t.test('a second of 4K video costs more than a second of the default size', t => {
   const veo = directory.resolve('veo-3.1-generate-preview', undefined)?.entry.prices
 
   t.match(veo?.[0]?.rubPerUnit, { videoSeconds: '40', 'videoSeconds/4k': '60' })
   t.end()
 })
 
-await t.test('every version of a price that has tiers of service has them', async t => {
+await t.test('every version of a price has the service tiers of the first version', async t => {
   const versions = [...config.models.values(), ...config.modelPatterns].flatMap(({ name, prices }) =>
     prices.map(({ factors }) => ({ name, factors, first: prices[0]?.factors })),
   )
@@ -79,7 +76,7 @@ await t.test('every version of a price that has tiers of service has them', asyn
   for (const { name, factors, first } of versions) t.same(factors, first, name)
 })
 
-await t.test('no dated name is sold for less than its model, unless the list says so', async t => {
+await t.test('only two dated names cost less than their models', async t => {
   const served = [...config.models.values(), ...config.modelPatterns]
 
   const cheaper = cheaperNames(config, served, Date.parse('2026-11-23'))
@@ -90,7 +87,7 @@ await t.test('no dated name is sold for less than its model, unless the list say
   )
 })
 
-await t.test('dated names have the window and the price of their model', async t => {
+await t.test('dated names have the context window and the price of their model', async t => {
   for (const [dated, name] of [
     ['gpt-6-sol-2026-11-01', 'gpt-6-sol'],
     ['gpt-4o-2024-08-06', 'gpt-4o'],
@@ -105,8 +102,8 @@ await t.test('dated names have the window and the price of their model', async t
   }
 })
 
-await t.test('what the tools of today ask for unless they are told otherwise has a price', async t => {
-  const asked = {
+await t.test('the default models of current coding tools have prices', async t => {
+  const defaultModels = {
     // Claude Code 2.1.331
     anthropic: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2'],
     // Codex 0.169, OpenAI Agents SDK 0.20
@@ -114,7 +111,7 @@ await t.test('what the tools of today ask for unless they are told otherwise has
     // Gemini CLI 0.61 and its router
     google: ['gemini-3.1-pro-preview', 'gemini-3.1-pro-preview-customtools', 'gemini-3.5-flash-lite'],
   }
-  for (const [provider, names] of Object.entries(asked)) {
+  for (const [provider, names] of Object.entries(defaultModels)) {
     for (const name of names) {
       const entry = directory.resolve(name, undefined)?.entry
       t.same(entry?.providers, [provider], name)

@@ -1,9 +1,9 @@
 import type { Source } from './sources.ts'
 
-/** What the package exports is for others: see docs/plugins.md. */
+/** The exports of the package, which external plugins use: see docs/plugins.md. */
 const publicFile = 'lib/plugin-api/plugin-api.ts'
 
-/** Functions, classes and constants that no other file uses, a test included, as sentences. */
+/** Exported functions, classes and constants that no other file uses, tests included, as sentences. */
 export function exportBreaches(sources: readonly Source[]): readonly string[] {
   const importers = new Map<string, Source[]>()
   for (const source of sources) {
@@ -15,7 +15,7 @@ export function exportBreaches(sources: readonly Source[]): readonly string[] {
     .filter(({ path }) => /^(?:lib|plugins)\//.test(path) && path !== publicFile)
     .flatMap(({ path, text }) =>
       exportedNames(text)
-        // An import may be dynamic or take everything: what counts is that its file says the name.
+        // An import may be dynamic or of everything, so it is enough that the importing file contains the name.
         .filter(name => !importers.get(path)?.some(user => new RegExp(`\\b${name}\\b`).test(user.text)))
         .map(name => `${path} exports ${name}, which no other file uses.`),
     )

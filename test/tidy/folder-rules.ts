@@ -1,12 +1,12 @@
 import type { Source } from './sources.ts'
 
-/** `lib/x` for all that is below it, however deep. */
+/** The folder of a path: `lib/x` for every file below it, at any depth. */
 export function folderOf(path: string): string {
   const parts = path.split('/')
   return parts.length > 2 ? parts.slice(0, 2).join('/') : path
 }
 
-/** What the source imports of its own, with types or without. */
+/** The imports between files of the source, with or without type imports. */
 export function ownImports(
   sources: readonly Source[],
   isWithTypes: boolean,
@@ -19,7 +19,7 @@ export function ownImports(
   )
 }
 
-/** Folders that import each other, directly or around others: sets of them. */
+/** Sets of folders that import each other, directly or through others. */
 export function folderCycles(
   sources: readonly Source[],
   isWithTypes: boolean,
@@ -33,7 +33,7 @@ export function folderCycles(
   return cycles(edges)
 }
 
-/** Folders of lib that import each other, types included, as sentences that name the imports between them. */
+/** Folders of lib that import each other, types included, as sentences with the imports between them. */
 export function folderBreaches(sources: readonly Source[]): readonly string[] {
   const lib = sources.filter(({ path }) => path.startsWith('lib/'))
   return folderCycles(lib, true).map(knot => {
@@ -45,7 +45,7 @@ export function folderBreaches(sources: readonly Source[]): readonly string[] {
   })
 }
 
-/** The sets of folders that can all be reached from each other (Tarjan), in any order; folders of their own are left out. */
+/** The strongly connected sets of more than one folder (Tarjan), in any order. */
 function cycles(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly (readonly string[])[] {
   const order = new Map<string, number>()
   const low = new Map<string, number>()

@@ -1,7 +1,7 @@
 import { isBuiltin } from 'node:module'
 import type { Source } from './sources.ts'
 
-/** Where each package may be imported in the source. Tests may import what they like. */
+/** Where the source may import each package. Tests may import any package. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   undici: ['lib/upstream/', 'lib/payments/yookassa/'],
   'http-proxy-3': ['lib/websocket/web-socket-proxy.ts'],
@@ -19,13 +19,13 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'lib/payments/open-payments.ts',
   ],
   '@standard-schema/spec': ['lib/plugin-api/', 'lib/external-plugins/'],
-  // What a config names.
   '@opentelemetry/api': ['lib/observability/telemetry.ts', 'lib/observability/exchange-telemetry.ts'],
   '@opentelemetry/exporter-metrics-otlp-http': ['lib/observability/telemetry.ts'],
   '@opentelemetry/exporter-trace-otlp-http': ['lib/observability/telemetry.ts'],
   '@opentelemetry/resources': ['lib/observability/telemetry.ts'],
   '@opentelemetry/sdk-metrics': ['lib/observability/telemetry.ts'],
   '@opentelemetry/sdk-trace': ['lib/observability/telemetry.ts'],
+  // A module that a config names.
   '(computed)': ['lib/plugin-api/load-plugin.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],
   zod: [
@@ -60,7 +60,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 }
 
 const pureFolders = ['lib/dialects/', 'lib/money/', 'lib/http/', 'lib/providers/']
-/** Parts of Node that compute and do nothing else. */
+/** Modules of Node that only compute. */
 const pureBuiltins = [
   'node:assert/strict',
   'node:buffer',
@@ -91,15 +91,15 @@ const rules: readonly Rule[] = [
       : undefined,
   (from, to) =>
     from.startsWith('lib/ledger/') && (to.startsWith('lib/stores/') || to.startsWith('lib/upstream/'))
-      ? 'the rules of money know nothing of stores and upstreams'
+      ? 'lib/ledger does not depend on stores and upstreams'
       : undefined,
   (from, to, isTypeOnly) =>
     from.startsWith('lib/sandbox/') && !to.startsWith('lib/sandbox/') && !isTypeOnly
-      ? 'the sandbox stands in for a provider, so it shares no code with the gateway'
+      ? 'the sandbox replaces a provider, so it shares no code with the gateway'
       : undefined,
   (from, to) =>
     from.startsWith('lib/web/') && /^lib\/(?:account|operator)-area\//.test(to)
-      ? 'lib/web knows nothing of the areas whose pages it serves'
+      ? 'lib/web does not depend on the areas whose pages it serves'
       : undefined,
   (_from, to) =>
     to.startsWith('bin/') || to.startsWith('test/') ? `nothing imports ${to.split('/')[0]}` : undefined,
@@ -109,7 +109,7 @@ function isPure(path: string): boolean {
   return pureFolders.some(folder => path.startsWith(folder))
 }
 
-/** Imports that point the wrong way or through the wrong door, as sentences. */
+/** Imports in the wrong direction, or of a package outside its door, as sentences. */
 export function importBreaches(sources: readonly Source[]): readonly string[] {
   const breaches: string[] = []
   for (const source of sources) {
@@ -128,7 +128,7 @@ export function importBreaches(sources: readonly Source[]): readonly string[] {
 
 function packageBreach(from: string, specifier: string, isTypeOnly: boolean): string | undefined {
   if (isBuiltin(specifier)) {
-    if (!specifier.startsWith('node:')) return 'parts of Node are imported with node: before the name'
+    if (!specifier.startsWith('node:')) return 'modules of Node are imported with the prefix node:'
     if (!isPure(from) || isTypeOnly || pureBuiltins.includes(specifier)) return undefined
     return 'lib/dialects, lib/money and lib/http do no input and output'
   }

@@ -15,21 +15,21 @@ import {
 } from 'typescript/unstable/ast/is'
 import { API } from 'typescript/unstable/sync'
 
-/** Something a rule may object to, and where. */
+/** Code that a rule may forbid, and its line. */
 export interface Finding {
   readonly kind: 'any' | 'default-export' | 'swallowed-catch' | 'global'
-  /** For globals: `Date.now`, `process.env`, `console.log`; otherwise the kind again. */
+  /** For globals `Date.now`, `process.env`, `console.log` and so on; otherwise the same as `kind`. */
   readonly what: string
   readonly line: number
 }
 
-/** A file of ours as the rules see it. */
+/** A parsed file of the project. */
 export interface Source {
   /** From the root, with forward slashes. */
   readonly path: string
   readonly text: string
   readonly lineCount: number
-  /** A relative specifier is resolved to a path from the root; others stand as written. */
+  /** A relative specifier is resolved to a path from the root; others are unchanged. */
   readonly imports: readonly {
     readonly to: string
     readonly isRelative: boolean
@@ -98,7 +98,7 @@ function readImport(root: string, from: string, specifier: Node, line: number): 
 function findingIn(node: Node, file: SourceFile): Omit<Finding, 'line'> | undefined {
   if (node.kind === SyntaxKind.AnyKeyword) return { kind: 'any', what: 'any' }
   if (node.kind === SyntaxKind.ExportAssignment || node.kind === SyntaxKind.DefaultKeyword) {
-    // `default:` of a switch is a clause and no keyword node, so this is always an export.
+    // `default:` of a switch is a clause, not a keyword node, so this is always an export.
     return { kind: 'default-export', what: 'default-export' }
   }
   if (isCatchClause(node) && node.block.statements.length === 0) {
@@ -121,7 +121,7 @@ function findingIn(node: Node, file: SourceFile): Omit<Finding, 'line'> | undefi
   return undefined
 }
 
-/** `.catch(() => {})` */
+/** Whether a node is a call like `.catch(() => {})`. */
 function isSwallowingCallback(node: Node): boolean {
   if (!isCallExpression(node) || !isPropertyAccessExpression(node.expression)) return false
   const handler = node.arguments[0]
@@ -130,7 +130,7 @@ function isSwallowingCallback(node: Node): boolean {
   return isBlock(handler.body) && handler.body.statements.length === 0
 }
 
-/** The prose of the project: path from the root, and text. */
+/** The pages of the root folder and of docs/adr/: path from the root, and text. */
 export function readDocs(root: string): readonly { readonly path: string; readonly text: string }[] {
   const decisions = readdirSync(join(root, 'docs/adr')).map(name => `docs/adr/${name}`)
   const pages = readdirSync(root).filter(name => name.endsWith('.md'))

@@ -6,7 +6,7 @@ const fileLinesMax = 300
 const fileLinesMedianMax = 140
 const functionLinesMax = 60
 
-/** Spelled with a hyphen so that this file does not contain them. */
+/** Written with hyphens so that this file does not contain the words. */
 const bannedWords = ['TO-DO', 'FIX-ME', 'X-XX', 'HA-CK'].map(word => word.replace('-', ''))
 const bannedNames = ['utils', 'util', 'helpers', 'helper', 'common', 'manager', 'misc']
 
@@ -18,14 +18,14 @@ const globalDoors: readonly (readonly [pattern: RegExp, allowed: readonly string
   [/^console\./, ['bin/']],
 ]
 
-/** Code that asks for a provider's name has to be found again when another provider does the same. */
+/** Code that compares a provider's name must be found and changed for every other provider with the same quirk. */
 const providerByName = /\b(?:providerKind|provider\??\.kind) [!=]== '(?!sandbox')/
 
 function isSource(path: string): boolean {
   return /^(?:bin|plugins|lib|benchmarks)\//.test(path)
 }
 
-/** Files and functions that are too long, and a median that is, as sentences. */
+/** Files and functions over the limit, and a median file over the limit, as sentences. */
 export function sizeBreaches(sources: readonly Source[]): readonly string[] {
   const breaches: string[] = []
   const counted = sources.filter(source => isSource(source.path))
@@ -48,7 +48,7 @@ export function sizeBreaches(sources: readonly Source[]): readonly string[] {
   return breaches
 }
 
-/** What the house does not write: `any`, default exports, swallowed errors, ambient time and the like. */
+/** Forbidden code: `any`, default exports, swallowed errors, global time and the like, as sentences. */
 export function wordingBreaches(sources: readonly Source[]): readonly string[] {
   return sources.flatMap(source => [
     ...source.findings.flatMap(finding => {
@@ -72,7 +72,7 @@ export function wordingBreaches(sources: readonly Source[]): readonly string[] {
   ])
 }
 
-/** File names that say nothing or are not in kebab-case, as sentences. */
+/** File names that are forbidden or not in kebab-case, as sentences. */
 export function nameBreaches(sources: readonly Source[]): readonly string[] {
   return sources.flatMap(({ path }) => {
     const name = basename(path).replace(/(?:\.test)?\.ts$/, '')
@@ -90,7 +90,7 @@ export function nameBreaches(sources: readonly Source[]): readonly string[] {
   })
 }
 
-/** Paths that a page names in backticks and that are not there, as sentences. */
+/** Paths that a page names in backticks and that do not exist, as sentences. */
 export function docBreaches(
   root: string,
   docs: readonly { readonly path: string; readonly text: string }[],
@@ -100,7 +100,7 @@ export function docBreaches(
       .map(match => match[1] ?? '')
       .filter(looksLikeAPath)
       .filter(path => !existsSync(join(root, path)))
-      .map(path => `${doc.path} names ${path}, which is not there.`),
+      .map(path => `${doc.path} names ${path}, which does not exist.`),
   )
 }
 

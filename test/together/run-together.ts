@@ -6,8 +6,8 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 
 /*
- * Many test files in one process: starting Node and loading a gateway takes as long as what most of them test. Each file
- * is a test with a teardown of its own: what it imports as `tap` is that test. Each also runs alone, by its name:
+ * Runs many test files in one process: starting Node and loading a gateway takes as long as most files do. Each file
+ * is a test with a teardown of its own, and its import of `tap` is that test. Each also runs alone by its name:
  * `npx tap test/lib/money/amount.test.ts`.
  */
 
@@ -15,12 +15,12 @@ const root = join(import.meta.dirname, '../..')
 const fileTimeoutMs = 300_000
 const parts = 6
 const pureParts = 2
-/** What needs no gateway, no store and no socket. */
+/** Tests that need no gateway, no store and no socket. */
 const purePattern =
   'test/lib/{companies,config,dialects,http,ledger,media,metering,money,settlement,statements}/**/*.test.ts'
 
 const slowParts = 4
-/** What takes ten seconds and more, and shares a process with others all the same. */
+/** Tests of ten seconds and more that can still share a process with others. */
 const slowPatterns = [
   'test/account-area/{attacks,auto-top-up,balance-alert,end-to-end,end-to-end-sign-in,keys,postgres}.test.ts',
   'test/account-area/protection.test.ts',
@@ -39,7 +39,7 @@ const slowPatterns = [
   'test/lib/stores/sqlite/{sqlite-kill,sqlite-model,sqlite-unavailable}.test.ts',
 ]
 
-/** The test of each file by its URL. The modules that stand for tap read it from here. */
+/** The test of each file by its URL. The modules that replace tap read it from here. */
 const testsName = 'tests of files that run together'
 const tests = new Map<string, Test>()
 Object.assign(globalThis, { [testsName]: tests })
@@ -58,14 +58,14 @@ registerHooks({
   },
 })
 
-/** Runs files one after another. */
+/** Runs files one after another, each as a test. Throws if there are fewer than ten. */
 async function runFiles(files: readonly string[]): Promise<void> {
   if (files.length < 10) throw new Error(`only ${files.length} test files were found to run together`)
   t.setTimeout(files.length * fileTimeoutMs)
   for (const file of files) {
     const { href } = pathToFileURL(join(root, file))
     await t.test(relative('test', file), { timeout: fileTimeoutMs }, async t => {
-      // As when the file runs alone: the path of a socket in this folder may not be long.
+      // The same folder as when the file runs alone, since the path of a socket in it must be short.
       t.testdirName = join(root, '.tap/fixtures', file.replaceAll('/', '-'))
       tests.set(href, t)
       await import(href)
@@ -80,11 +80,11 @@ function included(settings: string): readonly string[] {
   return include
 }
 
-/** The files that have a process of their own. */
+/** The files that run in a process of their own. */
 const alone = new Set(find([...included('.taprc'), ...included('.taprc-long')]))
 const pure = new Set(find([purePattern]))
 
-/** Runs a part, counted from 1, of the tests of what is pure. */
+/** Runs a part, counted from 1, of the pure tests. */
 export async function runPure(part: number): Promise<void> {
   const files = [...pure].filter(file => !alone.has(file))
   await runFiles(files.filter((_file, index) => index % pureParts === part - 1))
