@@ -10,13 +10,13 @@ import {
 } from '../../lib/ledger/ledger.ts'
 import { noRisk } from '../../lib/ledger/risk.ts'
 
-await t.test('an error for the caller stays what it is', t => {
+await t.test('a GatewayError passes unchanged', t => {
   const error = new GatewayError('model_not_found', 'There is no such model.')
   t.equal(asGatewayError(error), error)
   t.end()
 })
 
-await t.test('a slip of the program tells the caller nothing of itself', t => {
+await t.test('a programming error becomes internal, and its message does not reach the caller', t => {
   const slip = new TypeError('secret is undefined')
   const error = asGatewayError(slip)
   t.match(error, { code: 'internal', cause: slip })
@@ -25,7 +25,7 @@ await t.test('a slip of the program tells the caller nothing of itself', t => {
   t.end()
 })
 
-await t.test('what the ledger could not record is said, and not repeated by itself', t => {
+await t.test('a request that the ledger could not record says so, and tells SDKs not to repeat it', t => {
   const cause = new LedgerUnavailableError('the store cannot be written: disk is full (SQLITE_FULL)')
   const error = asGatewayError(new Error('The exchange could not be settled.', { cause }))
   t.equal(error.code, 'internal')
@@ -48,7 +48,7 @@ const shortages = {
   ledger: new LedgerUnavailableError('the disk is full'),
 }
 
-await t.test('a request and a turn that cannot be held for are refused in the same words', t => {
+await t.test('a request and a turn without money for their hold are refused in the same words', t => {
   const rooms: unknown[] = []
   for (const [subject, kind] of [
     ['This request', 'requests'],
@@ -89,7 +89,7 @@ await t.test('a request and a turn that cannot be held for are refused in the sa
   t.end()
 })
 
-await t.test('a response is cut for lack of money, and for nothing else', t => {
+await t.test('a response is cut when money or budget is spent, not when the ledger is unavailable', t => {
   t.match(cutReason(shortages.balance), { code: 'balance_insufficient', message: /money of the account/ })
   t.match(cutReason(shortages.budget), { code: 'key_budget_exceeded', message: /budget of the key/ })
   t.equal(cutReason(shortages.ledger), undefined)

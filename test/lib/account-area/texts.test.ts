@@ -3,7 +3,7 @@ import { textsOf } from '../../../lib/account-area/texts/texts.ts'
 import { dialects } from '../../../lib/routes/find-route.ts'
 import { chooseLanguage } from '../../../lib/web/texts/language.ts'
 
-await t.test('the language is that of the settings, else the cookie, else the browser, else Russian', t => {
+await t.test('the language is from the settings, else the cookie, else the browser, else Russian', t => {
   t.equal(chooseLanguage('en', 'ru', 'ru'), 'en')
   t.equal(chooseLanguage(undefined, 'en', 'ru'), 'en')
   t.equal(chooseLanguage(undefined, undefined, 'de, en-GB;q=0.8, ru;q=0.5'), 'en')

@@ -5,7 +5,7 @@ import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openNew } from '../stores/open-store.ts'
 import { openNode } from '../stores/postgres/open-postgres.ts'
 
-await t.test('the log is read page by page, and none of one moment is lost or told twice', async t => {
+await t.test('pages of the log contain each action once, also actions of the same moment', async t => {
   const records = await (await openNew(t)).records()
   const did = { operator: 'olga', action: 'credit', accountId: 'a', reason: 'r' } as const
   for (const at of [1, 1, 1, 2, 2, 3]) await records.write([actionStep(records, { ...did, at })])
@@ -27,7 +27,7 @@ await t.test('the log is read page by page, and none of one moment is lost or to
   t.same(await readActions(records, { limit: 1, accountId: 'b' }), [])
 })
 
-await t.test('what was written into the log stays as it is', async t => {
+await t.test('actions of the log cannot be replaced or deleted', async t => {
   const records = await (await openNew(t)).records()
   const did = { operator: 'olga', action: 'debit', accountId: 'a', reason: 'r', at: 1 } as const
   await records.write([actionStep(records, did, 'one')])

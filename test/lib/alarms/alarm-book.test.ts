@@ -19,7 +19,7 @@ await t.test('every alarm has a sentence', t => {
   t.end()
 })
 
-await t.test('names of models without end share one row beyond the first 500', async t => {
+await t.test('alarms about more than 500 models share one row beyond the first 500', async t => {
   const store = await openNew(t)
   const records = await store.records()
   const book = new AlarmBook({
@@ -40,7 +40,7 @@ await t.test('names of models without end share one row beyond the first 500', a
 })
 
 await t.test(
-  'while the store is away alarms wait, and are written with their counts when it is back',
+  'alarms wait while the store cannot be written, and are written later with their counts',
   async t => {
     const store = await openNew(t)
     const records = await store.records()
@@ -70,7 +70,7 @@ await t.test(
   },
 )
 
-await t.test('what has gathered is written before the book closes', async t => {
+await t.test('alarms that wait are written before the book closes', async t => {
   const store = await openNew(t)
   const book = new AlarmBook({ records: () => store.records(), clock: systemClock, log: failing(t) })
 
@@ -102,7 +102,7 @@ await t.test('details are short, and have no secrets', t => {
   t.end()
 })
 
-await t.test('an alarm is about what can be looked at: a key of a provider, an account, a model', t => {
+await t.test('the subject of an alarm is the account, the model or the egress that it concerns', t => {
   t.equal(alarmSubject('overrun', { account: 'a1', provider: 'openai', model: 'gpt-5' }), 'a1')
   t.equal(
     alarmSubject('usage_missing', { account: 'a1', provider: 'openai', model: 'gpt-5' }),

@@ -52,54 +52,51 @@ const chunks = fc.array(
 )
 const edits = fc.array(fc.tuple(fc.nat(), fc.nat(9), fc.uint8Array({ maxLength: 9 })), { maxLength: 3 })
 
-await t.test(
-  'what is read of a body, and sent of it with splices, is the same from memory and file',
-  async t => {
-    const { make, budget, path } = keep(t)
-    await fc.assert(
-      fc.asyncProperty(
-        chunks,
-        fc.nat(2000),
-        fc.nat(),
-        fc.nat(500),
-        edits,
-        async (parts, limit, from, length, cuts) => {
-          const whole = Buffer.concat(parts)
-          const store = make(limit)
-          await fill(store, parts)
-          assert.equal(store.length, whole.length)
-          assert.equal(store.bytes === undefined, whole.length > limit)
-          assert(store.head.equals(whole))
-          const position = from % (whole.length + 1)
-          assert((await store.read(position, length)).equals(whole.subarray(position, position + length)))
-          assert((await collect(bodyPieces(store))).equals(whole))
-          const splices = cuts
-            .map(([at, size, bytes]) => ({ start: at % (whole.length + 1), size, bytes: Buffer.from(bytes) }))
-            .toSorted((one, other) => one.start - other.start)
-            .map(({ start, size, bytes }, index, all) => ({
-              start,
-              end: Math.min(start + size, all[index + 1]?.start ?? whole.length, whole.length),
-              bytes,
-            }))
-          const outgoing = outgoingBody(store, splices)
-          const expected = spliceBytes(whole, splices)
-          assert.equal(outgoing.length, expected.length)
-          for (let attempt = 0; attempt < 2; attempt++) {
-            const sent = Buffer.isBuffer(outgoing) ? outgoing : await collect(outgoing.open())
-            assert(sent.equals(expected))
-          }
-          store.close()
-          assert.deepEqual([budget.bytes, budget.memoryBytes], [0, 0])
-        },
-      ),
-      { numRuns: 150 },
-    )
-    await until(() => openBodyFiles(path) === 0)
-    t.same(namesIn(path), [], 'no name, no descriptor')
-  },
-)
+await t.test('a body reads the same from memory and from a file, with and without splices', async t => {
+  const { make, budget, path } = keep(t)
+  await fc.assert(
+    fc.asyncProperty(
+      chunks,
+      fc.nat(2000),
+      fc.nat(),
+      fc.nat(500),
+      edits,
+      async (parts, limit, from, length, cuts) => {
+        const whole = Buffer.concat(parts)
+        const store = make(limit)
+        await fill(store, parts)
+        assert.equal(store.length, whole.length)
+        assert.equal(store.bytes === undefined, whole.length > limit)
+        assert(store.head.equals(whole))
+        const position = from % (whole.length + 1)
+        assert((await store.read(position, length)).equals(whole.subarray(position, position + length)))
+        assert((await collect(bodyPieces(store))).equals(whole))
+        const splices = cuts
+          .map(([at, size, bytes]) => ({ start: at % (whole.length + 1), size, bytes: Buffer.from(bytes) }))
+          .toSorted((one, other) => one.start - other.start)
+          .map(({ start, size, bytes }, index, all) => ({
+            start,
+            end: Math.min(start + size, all[index + 1]?.start ?? whole.length, whole.length),
+            bytes,
+          }))
+        const outgoing = outgoingBody(store, splices)
+        const expected = spliceBytes(whole, splices)
+        assert.equal(outgoing.length, expected.length)
+        for (let attempt = 0; attempt < 2; attempt++) {
+          const sent = Buffer.isBuffer(outgoing) ? outgoing : await collect(outgoing.open())
+          assert(sent.equals(expected))
+        }
+        store.close()
+        assert.deepEqual([budget.bytes, budget.memoryBytes], [0, 0])
+      },
+    ),
+    { numRuns: 150 },
+  )
+  await until(() => openBodyFiles(path) === 0)
+  t.same(namesIn(path), [], 'no name, no descriptor')
+})
 
-await t.test('when bodies together fill their memory, a short one stands in a file', async t => {
+await t.test('when all bodies together fill their memory, a short one is stored in a file', async t => {
   const { make, budget } = keep(t, { memoryBytesMax: 1000 })
   const first = make(800)
   await fill(first, [Buffer.alloc(800)])
@@ -112,10 +109,10 @@ await t.test('when bodies together fill their memory, a short one stands in a fi
   t.same([budget.bytes, budget.memoryBytes], [300, 0])
   second.close()
   second.close()
-  t.same([budget.bytes, budget.memoryBytes], [0, 0], 'closing twice gives back once')
+  t.same([budget.bytes, budget.memoryBytes], [0, 0], 'closing twice releases once')
 })
 
-await t.test('a body over the bound of all bodies is refused, and its bytes are given back', async t => {
+await t.test('a body over the limit of all bodies is refused, and its bytes are released', async t => {
   const { make, budget } = keep(t, { bytesMax: 1000 })
   const store = make(100)
   await store.append(Buffer.alloc(900))
@@ -126,7 +123,7 @@ await t.test('a body over the bound of all bodies is refused, and its bytes are 
 
 await t.test('a disk that is full refuses the body, raises the alarm and leaks nothing', async t => {
   const { budget, failures } = keep(t)
-  // Every write to it says that the disk is full.
+  // Every write to /dev/full fails with ENOSPC.
   const folder = { openFile: () => open('/dev/full', 'w') }
   const store = new BodyStore({ budget, folder, onFileFailed: error => failures.push(error) }, 10)
   await t.rejects(fill(store, [Buffer.alloc(500_000)]), { code: 'overloaded', retryAfterSeconds: 5 })
@@ -136,7 +133,7 @@ await t.test('a disk that is full refuses the body, raises the alarm and leaks n
   await until(() => openBodyFiles('/dev/full') === 0)
 })
 
-await t.test('a folder that cannot be made refuses bodies until it can be', async t => {
+await t.test('a folder that cannot be created opens no file, and a closed body cannot be read', async t => {
   const { make, failures, path } = keep(t)
   const blocked = new SpoolFolder(join(path, 'missing', 'folder'))
   await t.rejects(blocked.openFile(), { code: 'ENOENT' })
@@ -147,19 +144,22 @@ await t.test('a folder that cannot be made refuses bodies until it can be', asyn
   await t.rejects(store.read(0, 1), /closed/)
 })
 
-await t.test('the folder is its owner’s, is emptied before its first use, and goes at the end', async t => {
-  const { folder, path } = keep(t)
-  mkdirSync(path)
-  writeFileSync(join(path, 'left-by-a-crash'), 'x')
-  const handle = await folder.openFile()
-  t.same(namesIn(path), [])
-  t.equal(statSync(path).mode & 0o777, 0o700)
-  await handle.close()
-  await folder.close()
-  t.notOk(existsSync(path))
-})
+await t.test(
+  'only the owner can open the folder, which is emptied before use and deleted at the end',
+  async t => {
+    const { folder, path } = keep(t)
+    mkdirSync(path)
+    writeFileSync(join(path, 'left-by-a-crash'), 'x')
+    const handle = await folder.openFile()
+    t.same(namesIn(path), [])
+    t.equal(statSync(path).mode & 0o777, 0o700)
+    await handle.close()
+    await folder.close()
+    t.notOk(existsSync(path))
+  },
+)
 
-await t.test('of bodies that come at the same pace and do not fit together, some are taken', t => {
+await t.test('of bodies that arrive at the same pace and do not fit together, some are accepted', t => {
   const { budget, make } = keep(t, { bytesMax: 48 })
   const stores = Array.from({ length: 12 }, () => make(100))
   const refused = new Set<BodyStore>()
@@ -175,6 +175,6 @@ await t.test('of bodies that come at the same pace and do not fit together, some
     }
   }
   t.equal(stores.filter(store => store.length === 20 && !refused.has(store)).length, 2)
-  t.equal(budget.bytes, 40, 'the refused ones hold nothing')
+  t.equal(budget.bytes, 40, 'refused bodies take no bytes of the budget')
   t.end()
 })

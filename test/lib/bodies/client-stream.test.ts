@@ -9,11 +9,11 @@ import { until } from '../../fixtures/until.ts'
 interface Arrived {
   readonly request: IncomingMessage
   readonly client: ClientRequest
-  /** Status and body of the answer that ends the exchange. */
-  readonly answer: (text: string) => Promise<string>
+  /** Sends the response, and resolves with the body that the client receives. */
+  readonly respond: (text: string) => Promise<string>
 }
 
-/** A request whose head has arrived, and whose body the test sends. */
+/** A request whose head has arrived; the test sends the body. */
 async function arrive(t: Test): Promise<Arrived> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -33,10 +33,10 @@ async function arrive(t: Test): Promise<Arrived> {
   return {
     request,
     client,
-    async answer(text) {
+    async respond(text) {
       response.end(text)
-      const [answered] = (await once(client, 'response')) as [IncomingMessage]
-      return Buffer.concat(await answered.toArray()).toString()
+      const [received] = (await once(client, 'response')) as [IncomingMessage]
+      return Buffer.concat(await received.toArray()).toString()
     },
   }
 }
@@ -50,7 +50,7 @@ async function failureOf(stream: ClientStream): Promise<unknown> {
   return undefined
 }
 
-await t.test('every byte is watched once, and the end before the provider sees it', async t => {
+await t.test('a watcher sees every byte once, and the end before the provider does', async t => {
   const { request, client } = await arrive(t)
   const seen: string[] = []
   let begun = 0
@@ -59,7 +59,7 @@ await t.test('every byte is watched once, and the end before the provider sees i
     onEnd: () => void seen.push('end'),
   }
   const stream = new ClientStream({ request, watchers: [watcher], onBegin: () => (begun += 1) })
-  t.equal(begun, 0, 'nothing is asked of the client before somebody reads')
+  t.equal(begun, 0, 'the client is not read before the stream is')
   client.end('and ended')
   const all = Buffer.concat(await stream.toArray())
   t.equal(all.toString(), 'begun and ended')
@@ -67,9 +67,9 @@ await t.test('every byte is watched once, and the end before the provider sees i
   t.equal(begun, 1)
 })
 
-await t.test('what a watcher refuses ends the body, and an answer can still be written', async t => {
+await t.test('a watcher that refuses ends the body, and a response can still be sent', async t => {
   for (const hook of ['onData', 'onEnd'] as const) {
-    const { request, client, answer } = await arrive(t)
+    const { request, client, respond } = await arrive(t)
     const refusal = new GatewayError('media_too_long', 'The video is too long.')
     const refuse = (): never => {
       throw refusal
@@ -78,12 +78,12 @@ await t.test('what a watcher refuses ends the body, and an answer can still be w
     const stream = new ClientStream({ request, watchers: [watcher] })
     client.end('more')
     t.equal(await failureOf(stream), refusal)
-    t.equal(await answer('refused'), 'refused')
+    t.equal(await respond('refused'), 'refused')
   }
 })
 
 await t.test(
-  'what a watcher holds back is passed on when it is let go, with what follows behind it',
+  'a chunk that a watcher holds back passes when released, and later chunks follow it',
   async t => {
     const { request, client } = await arrive(t)
     const { promise: first, resolve: letGo } = Promise.withResolvers<void>()
@@ -103,7 +103,7 @@ await t.test(
     await until(() => seen.length === 1)
     client.end('and ended')
     await new Promise(resolve => setTimeout(resolve, 50))
-    t.same(seen, ['begun '], 'nothing more is asked of the client, and its silence does not count')
+    t.same(seen, ['begun '], 'the client is not read meanwhile, and its silence does not count')
     t.same(passed, [])
     letGo()
     await until(() => passed.length === 2)
@@ -114,15 +114,15 @@ await t.test(
   },
 )
 
-await t.test('a watcher that refuses what it held back ends the body', async t => {
+await t.test('a watcher that refuses a chunk that it held back ends the body', async t => {
   for (const hook of ['onData', 'onEnd'] as const) {
-    const { request, client, answer } = await arrive(t)
+    const { request, client, respond } = await arrive(t)
     const refusal = new GatewayError('body_invalid', 'It is damaged.')
     const watcher = { onData: () => undefined, [hook]: () => Promise.reject(refusal) }
     const stream = new ClientStream({ request, watchers: [watcher] })
     client.end('more')
     t.equal(await failureOf(stream), refusal)
-    t.equal(await answer('refused'), 'refused')
+    t.equal(await respond('refused'), 'refused')
   }
 })
 
@@ -136,7 +136,7 @@ await t.test('a client that leaves, is silent or takes too long ends the body', 
   t.match(await failureOf(new ClientStream({ request: silent.request, silenceMs: 20 })), {
     code: 'request_timeout',
   })
-  t.equal(await silent.answer('too slow'), 'too slow')
+  t.equal(await silent.respond('too slow'), 'too slow')
 
   const slow = await arrive(t)
   const timer = setInterval(() => slow.client.write('x'), 5)
@@ -146,7 +146,7 @@ await t.test('a client that leaves, is silent or takes too long ends the body', 
   clearInterval(timer)
 })
 
-await t.test('time that the reader takes does not count as the client’s silence', async t => {
+await t.test('a slow reader does not count as a silent client', async t => {
   const { request, client } = await arrive(t)
   const stream = new ClientStream({ request, silenceMs: 1500 })
   client.end(Buffer.alloc(400_000))

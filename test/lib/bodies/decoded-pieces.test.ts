@@ -5,16 +5,16 @@ import { encoders } from '../../fixtures/encoded-body.ts'
 const text = Buffer.from('Words. '.repeat(1000))
 
 async function decode(encoding: string, pieces: readonly Buffer[]): Promise<Buffer> {
-  async function* coming(): AsyncGenerator<Buffer> {
+  async function* incoming(): AsyncGenerator<Buffer> {
     yield* pieces
   }
   const decoded: Buffer[] = []
-  for await (const piece of decodedPieces(coming(), encoding, 1_000_000)) decoded.push(piece)
+  for await (const piece of decodedPieces(incoming(), encoding, 1_000_000)) decoded.push(piece)
   return Buffer.concat(decoded)
 }
 
 for (const [encoding, encode] of Object.entries(encoders)) {
-  await t.test(`${encoding}: what stands behind the end is refused, however it comes`, async t => {
+  await t.test(`${encoding}: bytes behind the end are refused, in the same chunk or a later one`, async t => {
     const packed = encode(text)
     t.ok((await decode(encoding, [packed])).equals(text))
     for (const more of [Buffer.alloc(1), Buffer.alloc(200_000), Buffer.alloc(200_000, 'x')]) {
@@ -30,7 +30,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
 }
 
 for (const encoding of ['gzip', 'zstd']) {
-  await t.test(`${encoding}: several streams in a row are one, as the format says`, async t => {
+  await t.test(`${encoding}: several streams in a row decode as one, as the format defines`, async t => {
     const packed = encoders[encoding]?.(text) ?? Buffer.alloc(0)
     const twice = Buffer.concat([text, text])
     t.ok((await decode(encoding, [packed, packed])).equals(twice))

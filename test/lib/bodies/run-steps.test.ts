@@ -14,23 +14,23 @@ await t.test('a short message is read at once', t => {
   t.end()
 })
 
-await t.test('a long message lets others have their turns', async t => {
+await t.test('a long message is read over many iterations of the event loop', async t => {
   const long = Buffer.from(`{"a":[${'{},'.repeat(2_000_000)}{}],"type":"response.create"}`)
-  let turns = 0
+  let iterations = 0
   let isOver = false
   const count = (): void => {
-    turns += 1
+    iterations += 1
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
   const reading = runSteps(reader.onClient(long))
   t.type(reading, Promise)
   t.match(await reading, { starts: 'response' })
-  t.ok(turns > 10, String(turns))
+  t.ok(iterations > 10, String(iterations))
   isOver = true
 })
 
-await t.test('what is wrong in a later step is told as in the first', async t => {
+await t.test('an error in a later step is the same as in the first', async t => {
   const wrong = Buffer.from(`{"a":"${'a'.repeat(100_000)}",}`)
   await t.rejects(async () => runSteps(reader.onClient(wrong)), { code: 'body_invalid' })
   t.throws(() => runSteps(reader.onClient(Buffer.from('{'))), { code: 'body_invalid' })

@@ -29,7 +29,7 @@ await t.test('splices replace their ranges and touch nothing else', async t => {
   t.equal(spliceBytes(body, []), body)
 })
 
-await t.test('splices that overlap, go backwards or beyond the end are a mistake', async t => {
+await t.test('splices that overlap, go backwards or reach beyond the end throw', async t => {
   const body = Buffer.from('abcdef')
   const bytes = Buffer.from('x')
   for (const ranges of [
@@ -50,7 +50,7 @@ await t.test('splices that overlap, go backwards or beyond the end are a mistake
   }
 })
 
-await t.test('a model that is replaced is read back, and all around it stays', async t => {
+await t.test('a spliced model reads back as its new name, and all other bytes stay', async t => {
   const interest = { members: new Map([['model', { name: 'model', keep: 'value' as const }]]) }
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string(), fc.json(), (model, old, rest) => {

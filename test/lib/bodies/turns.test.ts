@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Turns } from '../../../lib/bodies/turns.ts'
 
-/** The time that the turns go by: work takes as long as it says, however busy the machine is. */
+/** The clock of the turns: it advances only in `busy`, so that a loaded machine does not change the results. */
 let nowMs = 0
 
 function busy(ms: number): void {
@@ -14,28 +14,25 @@ function newTurns(): Turns {
   return new Turns(() => nowMs)
 }
 
-await t.test(
-  'work is done at once while there is time, and in order and later turns when there is none',
-  async t => {
-    const turns = newTurns()
-    const done: string[] = []
-    const work = (name: string) => () => {
-      busy(5)
-      done.push(name)
-      return name
-    }
-    t.equal(turns.take(work('first')), 'first', 'at once')
-    const later = ['second', 'third'].map(name => Promise.resolve(turns.take(work(name))))
-    t.same(done, ['first'])
-    let between = 0
-    setImmediate(() => (between = done.length))
-    t.same(await Promise.all(later), ['second', 'third'])
-    t.same(done, ['first', 'second', 'third'])
-    t.ok(between < 3, 'others had a turn between')
-  },
-)
+await t.test('work is done at once while there is time, and else in order in later iterations', async t => {
+  const turns = newTurns()
+  const done: string[] = []
+  const work = (name: string) => () => {
+    busy(5)
+    done.push(name)
+    return name
+  }
+  t.equal(turns.take(work('first')), 'first', 'at once')
+  const later = ['second', 'third'].map(name => Promise.resolve(turns.take(work(name))))
+  t.same(done, ['first'])
+  let between = 0
+  setImmediate(() => (between = done.length))
+  t.same(await Promise.all(later), ['second', 'third'])
+  t.same(done, ['first', 'second', 'third'])
+  t.ok(between < 3, 'the event loop went round in between')
+})
 
-await t.test('what fails fails alone', async t => {
+await t.test('work that throws does not affect other work', async t => {
   const turns = newTurns()
   const fail = (): never => {
     throw new Error('no')
@@ -46,7 +43,7 @@ await t.test('what fails fails alone', async t => {
   t.equal(await turns.take(() => 1), 1)
 })
 
-await t.test('what goes on in promises has a turn to itself, and then waits for the others', async t => {
+await t.test('a promise chain has an iteration to itself, and then waits for the others', async t => {
   const turns = newTurns()
   const steps: string[] = []
   async function walk(name: string): Promise<void> {
@@ -58,30 +55,30 @@ await t.test('what goes on in promises has a turn to itself, and then waits for 
     }
   }
   await Promise.all([walk('a'), walk('b'), turns.take(() => steps.push('work'))])
-  t.same(steps, ['a0', 'a1', 'b0', 'work', 'a2', 'b1', 'b2'], 'in the order in which they asked')
+  t.same(steps, ['a0', 'a1', 'b0', 'work', 'a2', 'b1', 'b2'], 'in the order of their requests')
 })
 
-await t.test('owners have their turn one after another, however much each of them has', async t => {
+await t.test('owners have their turns one after another, however much each has waiting', async t => {
   const turns = newTurns()
   const done: string[] = []
   turns.take(() => busy(2))
   const waiting = [
     ...Array.from({ length: 5 }, (_, index) => turns.wait('many').then(() => done.push(`many ${index}`))),
     turns.wait('few').then(() => done.push('few')),
-    turns.wait().then(() => done.push('nobody')),
+    turns.wait().then(() => done.push('ownerless')),
   ]
   await Promise.all(waiting)
-  t.same(done, ['many 0', 'few', 'nobody', 'many 1', 'many 2', 'many 3', 'many 4'])
+  t.same(done, ['many 0', 'few', 'ownerless', 'many 1', 'many 2', 'many 3', 'many 4'])
 })
 
-await t.test('who waits without having asked for time has it, too', async t => {
+await t.test('a waiter that did no work before gets its turn too', async t => {
   const turns = newTurns()
   await turns.wait('one')
   await turns.wait('one')
-  t.pass('and nobody is forgotten')
+  t.pass('both waits end')
 })
 
-await t.test('what is done in promises and ticks counts as time', async t => {
+await t.test('work in promises and ticks counts as time', async t => {
   const turns = newTurns()
   turns.take(() => busy(2))
   const turnOf: number[] = []
@@ -99,10 +96,10 @@ await t.test('what is done in promises and ticks counts as time', async t => {
     turnOf.push(turn)
   }
   await Promise.all([walk(), walk(), walk(), walk()])
-  t.equal(new Set(turnOf).size, 4, 'each has a turn of the event loop to itself')
+  t.equal(new Set(turnOf).size, 4, 'each has an iteration of the event loop to itself')
 })
 
-await t.test('what comes one by one goes before all that waits, while there is some time left', async t => {
+await t.test('a single new request goes before waiting ones, while there is some time left', async t => {
   const turns = newTurns()
   turns.take(() => busy(1))
   const waiting = turns.wait('flood')
@@ -113,8 +110,8 @@ await t.test('what comes one by one goes before all that waits, while there is s
   await waiting
 })
 
-await t.test('what has waited is not kept, though everything was collected while others did', async t => {
+await t.test('finished waiters are freed, even if a collection ran while others waited', async t => {
   const program = join(import.meta.dirname, '../../fixtures/turns-kept.ts')
   const keptBytes = Number(execFileSync(process.execPath, [program], { encoding: 'utf8' }))
-  t.ok(keptBytes < 50, `${Math.round(keptBytes)} bytes are kept of each`)
+  t.ok(keptBytes < 50, `each keeps ${Math.round(keptBytes)} bytes`)
 })

@@ -10,19 +10,19 @@ import {
 } from '../../../lib/companies/company-details.ts'
 import { company, soleProprietor } from '../../fixtures/companies.ts'
 
-/** What is wrong when one value of good details is another: `inn: has 9 digits ...`. */
+/** The problems of valid details with one value changed: `inn: has 9 digits ...`. */
 function problemsWith(change: Partial<CompanyDetails>, base: CompanyDetails = company): string[] {
   return companyProblems(cleanCompanyDetails({ ...base, ...change })).map(
     ({ field, problem }) => `${field}: ${describeProblem(problem)}`,
   )
 }
 
-await t.test('details of a legal entity and of a sole proprietor are in order', async t => {
+await t.test('valid details of a legal entity and of a sole proprietor have no problem', async t => {
   t.same(problemsWith({}), [])
   t.same(problemsWith({}, soleProprietor), [])
 })
 
-await t.test('each wrong value is said by its field, with what to do', async t => {
+await t.test('the problem of a wrong value names its field and what to do', async t => {
   const cases: readonly (readonly [Partial<CompanyDetails>, RegExp, CompanyDetails?])[] = [
     [{ inn: '7736207544' }, /^inn: has 4 as digit 10, which checks the others and must be 3; compare/],
     [{ inn: '' }, /^inn: is missing$/],
@@ -52,7 +52,7 @@ await t.test('each wrong value is said by its field, with what to do', async t =
   }
 })
 
-await t.test('spaces of typing and pasting are cleaned away, and empty parts are absent', async t => {
+await t.test('stray spaces are removed, and empty parts become absent', async t => {
   const cleaned = cleanCompanyDetails({
     ...company,
     name: ' ООО\u00a0 «Ромашка»\n',
@@ -68,7 +68,7 @@ await t.test('spaces of typing and pasting are cleaned away, and empty parts are
 })
 
 await t.test(
-  'whatever is typed, it is in order or has a problem with words, and cleaning twice changes nothing',
+  'any typed text is valid or has a described problem, and cleaning twice changes nothing',
   async t => {
     const text = fc.string({ unit: 'binary', maxLength: 30 })
     const details = fc.record({
@@ -95,7 +95,7 @@ await t.test(
   },
 )
 
-await t.test('names of people are split as the formats of the tax service need them', async t => {
+await t.test('names of people are split into the parts that the tax service’s formats need', async t => {
   t.same(parsePersonName('Петров Пётр Петрович'), {
     surname: 'Петров',
     name: 'Пётр',

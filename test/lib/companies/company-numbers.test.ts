@@ -11,7 +11,7 @@ import {
   type NumberProblem,
 } from '../../../lib/companies/company-numbers.ts'
 
-await t.test('numbers of real companies and banks pass', async t => {
+await t.test('numbers of real companies and banks are valid', async t => {
   t.equal(checkInn('7707083893', 'company'), undefined, 'Sberbank')
   t.equal(checkInn('7736207543', 'company'), undefined, 'Yandex')
   t.equal(checkInn('500100732259', 'sole'), undefined, "the tax service's own example")
@@ -24,7 +24,7 @@ await t.test('numbers of real companies and banks pass', async t => {
   t.equal(checkAccount('40702810200000000001', '044525225'), undefined)
 })
 
-await t.test('the message names the digit that does not fit the others', async t => {
+await t.test('the problem names the check digit that does not match', async t => {
   t.same(checkInn('7707083894', 'company'), { kind: 'checkDigit', position: 10, found: '4', expected: '3' })
   t.same(checkInn('500100732269', 'sole'), { kind: 'checkDigit', position: 11, found: '6', expected: '5' })
   t.same(checkInn('500100732250', 'sole'), { kind: 'checkDigit', position: 12, found: '0', expected: '9' })
@@ -42,7 +42,7 @@ await t.test('the message names the digit that does not fit the others', async t
   })
 })
 
-await t.test('what is no such number is said by its place, length or beginning', async t => {
+await t.test('the problem of a malformed number names the position, the length or the prefix', async t => {
   t.same(checkInn('77070838', 'company'), { kind: 'length', found: 8, expected: [10] })
   t.same(checkInn('7707083893', 'sole'), { kind: 'length', found: 10, expected: [12] })
   t.same(checkInn('77O7083893', 'company'), { kind: 'character', position: 3, found: 'O' })
@@ -59,7 +59,7 @@ await t.test('what is no such number is said by its place, length or beginning',
   t.equal(cleanNumber(' 7707 083\u00a0893 '), '7707083893')
 })
 
-/** Digits that pass a check, made by putting in what the check asks for. */
+/** Digits that pass a check: each check digit that it reports as wrong is replaced by the expected one. */
 function passing(length: number, prefix: string, check: (text: string) => NumberProblem | undefined) {
   return fc
     .array(fc.integer({ min: 0, max: 9 }), { minLength: length, maxLength: length })
@@ -73,7 +73,7 @@ function passing(length: number, prefix: string, check: (text: string) => Number
     })
 }
 
-await t.test('one wrong digit, whichever it is, never passes', async t => {
+await t.test('an account number with any one digit wrong is invalid', async t => {
   const kinds: readonly (readonly [
     string,
     fc.Arbitrary<string>,
@@ -102,7 +102,7 @@ await t.test('one wrong digit, whichever it is, never passes', async t => {
 })
 
 await t.test(
-  'a check digit of a taxpayer or register number that is wrong never passes, and the right one does',
+  'a wrong check digit of a taxpayer or register number is invalid, the right one is valid',
   async t => {
     const kinds = [
       [passing(10, '77', text => checkInn(text, 'company')), (text: string) => checkInn(text, 'company')],

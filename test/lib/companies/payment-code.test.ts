@@ -14,7 +14,7 @@ await t.test('a payment code is the string of GOST R 56042-2014', async t => {
   t.equal(payeeBytesOver({ ...seller, name: 'я'.repeat(100) }), 17)
 })
 
-await t.test('whatever the values hold, the code splits into them at its own separator', async t => {
+await t.test('the code splits into its values at its separator, with any characters in them', async t => {
   const text = fc.string({
     unit: fc.constantFrom('я', '=', '|', '~', '^', ' ', '»'),
     minLength: 1,

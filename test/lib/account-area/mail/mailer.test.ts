@@ -7,26 +7,26 @@ import { openMailer } from '../../../../lib/account-area/mail/mailer.ts'
 import { startMailServer } from '../../../fixtures/mail-server.ts'
 import { until } from '../../../fixtures/until.ts'
 
-const letter = { to: 'a@example.org', subject: 'Привет, мир', text: 'Строка ё\n\n.точка в начале\n' }
+const email = { to: 'a@example.org', subject: 'Привет, мир', text: 'Строка ё\n\n.точка в начале\n' }
 
 function logTo(lines: string[]): Log {
   return createLog({ level: 'info', destination: { write: line => lines.push(line) } })
 }
 
-await t.test('emails arrive as they were written', async t => {
+await t.test('an email arrives with its sender, subject, reply address and text', async t => {
   const server = await startMailServer(t)
   const mail = { url: new URL(server.url), from: 'Gateway <gateway@example.org>' }
   const mailer = openMailer({ mail, support: 'help@example.org' }, logTo([]))
 
-  mailer.send(letter)
+  mailer.send(email)
 
   const received = await server.letterTo('a@example.org', /ё/)
-  t.match(received, { from: 'gateway@example.org', subject: letter.subject, replyTo: 'help@example.org' })
-  t.equal(received.text.trim(), letter.text.trim())
+  t.match(received, { from: 'gateway@example.org', subject: email.subject, replyTo: 'help@example.org' })
+  t.equal(received.text.trim(), email.text.trim())
   await mailer.close()
 })
 
-await t.test('a server that is away for a moment gets the email later', async t => {
+await t.test('an email is sent again after the mail server refuses it once', async t => {
   const server = await startMailServer(t)
   const lines: string[] = []
   const mailer = openMailer(
@@ -36,14 +36,14 @@ await t.test('a server that is away for a moment gets the email later', async t 
   )
   server.refuse(1)
 
-  mailer.send(letter)
+  mailer.send(email)
 
   await server.letterTo('a@example.org', /ё/)
   t.match(lines.join(''), 'could not be sent yet')
   await mailer.close()
 })
 
-await t.test('an email that nobody takes is logged without its text, since it holds a link', async t => {
+await t.test('an email that the server keeps refusing is logged without its text', async t => {
   const server = await startMailServer(t)
   const lines: string[] = []
   const mailer = openMailer(
@@ -53,16 +53,17 @@ await t.test('an email that nobody takes is logged without its text, since it ho
   )
   server.refuse(10)
 
-  mailer.send({ ...letter, text: 'https://a.example/confirm?token=hidden' })
+  // The text contains a link that signs in.
+  mailer.send({ ...email, text: 'https://a.example/confirm?token=hidden' })
 
   await until(() => lines.some(line => line.includes('an email could not be sent"')))
   t.notMatch(lines.join(''), 'hidden')
   await mailer.close()
 })
 
-await t.test('nothing that a mail server says is logged, whatever it says', async t => {
+await t.test('no text of a mail server is logged, at any step of the session', async t => {
   const canary = 'Quetzal-words'
-  // What it says to each command; the rest is taken.
+  // The reply to each command; every other command is accepted.
   const servers: readonly Readonly<Record<string, string>>[] = [
     { greeting: `${canary} is no greeting` },
     { greeting: `554 ${canary}` },
@@ -76,24 +77,24 @@ await t.test('nothing that a mail server says is logged, whatever it says', asyn
     { RCPT: canary },
     { DATA: `554 ${canary}` },
     { DATA: canary },
-    { taken: `554 ${canary}` },
-    { taken: canary },
+    { accepted: `554 ${canary}` },
+    { accepted: canary },
   ]
-  for (const says of servers) {
+  for (const replies of servers) {
     const server = createServer(socket => {
       let isText = false
       socket.on('error', () => socket.destroy())
-      socket.write(`${says['greeting'] ?? '220 test'}\r\n`)
+      socket.write(`${replies['greeting'] ?? '220 test'}\r\n`)
       socket.setEncoding('latin1').on('data', (text: string) => {
         const name = text.slice(0, 4).trim()
         if (isText) {
           if (!text.endsWith('\r\n.\r\n')) return
           isText = false
-          socket.write(`${says['taken'] ?? '250 taken'}\r\n`)
+          socket.write(`${replies['accepted'] ?? '250 accepted'}\r\n`)
           return
         }
-        isText = name === 'DATA' && says['DATA'] === undefined
-        socket.write(`${says[name] ?? (isText ? '354 go on' : '250 ok')}\r\n`)
+        isText = name === 'DATA' && replies['DATA'] === undefined
+        socket.write(`${replies[name] ?? (isText ? '354 go on' : '250 ok')}\r\n`)
       })
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -102,45 +103,45 @@ await t.test('nothing that a mail server says is logged, whatever it says', asyn
     const url = new URL(`smtp://user:secret-password@127.0.0.1:${port}`)
     const mailer = openMailer({ mail: { url, from: 'gateway@example.org' } }, logTo(lines), 1)
 
-    const isTaken = await mailer.deliver({ ...letter, text: 'https://a.example/confirm?token=hidden' })
+    const isAccepted = await mailer.deliver({ ...email, text: 'https://a.example/confirm?token=hidden' })
 
     const log = lines.join('')
-    t.equal(isTaken, false, JSON.stringify(says))
+    t.equal(isAccepted, false, JSON.stringify(replies))
     t.match(log, 'an email could not be sent"')
     for (const secret of [canary, 'hidden', 'secret-password', btoa('secret-password').slice(0, -4)])
-      t.notOk(log.includes(secret), `${JSON.stringify(says)}: ${secret}`)
+      t.notOk(log.includes(secret), `${JSON.stringify(replies)}: ${secret}`)
     await mailer.close()
     server.close()
   }
 })
 
-await t.test('without a server emails are in the log', async t => {
+await t.test('without a mail server emails are written to the log', async t => {
   const lines: string[] = []
   const mailer = openMailer({}, logTo(lines))
 
-  mailer.send(letter)
+  mailer.send(email)
 
   t.match(lines.join(''), 'точка в начале')
   await mailer.close()
 })
 
-await t.test('what a mail server says of an email is not logged: it may repeat the email', async t => {
+await t.test('the reason of a mail server’s refusal is not logged, since it may quote the email', async t => {
   const secret = 'Xantippe'
   const text = `https://example.org/reset-password?token=${secret}`
-  const answers: readonly ((message: string) => string)[] = [
+  const refusals: readonly ((message: string) => string)[] = [
     message => `554 refused: ${message.replaceAll('\r\n', ' ')}`,
     message => `554-refused:\r\n554-${message.replaceAll('\r\n', '\r\n554-')}\r\n554 end`,
     message => `refused without a code: ${message.replaceAll('\r\n', ' ')}`,
     message => message,
   ]
-  for (const answer of answers) {
+  for (const refusal of refusals) {
     const server = await startMailServer(t)
-    server.reject(answer)
+    server.reject(refusal)
     const lines: string[] = []
     const mail = { url: new URL(server.url), from: 'gateway@example.org' }
     const mailer = openMailer({ mail }, logTo(lines), 10)
 
-    t.equal(await mailer.deliver({ ...letter, text }), false)
+    t.equal(await mailer.deliver({ ...email, text }), false)
 
     const log = lines.join('')
     t.match(log, 'an email could not be sent', 'the failure is logged')

@@ -44,7 +44,7 @@ async function openedAt(open: (clock: Clock) => Promise<StoreUnderTest>) {
   return { store, time, clock, signUp, emails }
 }
 
-async function sweeps(t: Test, open: (clock: Clock) => Promise<StoreUnderTest>): Promise<void> {
+async function checkDeletion(t: Test, open: (clock: Clock) => Promise<StoreUnderTest>): Promise<void> {
   const { store, time, clock, signUp, emails } = await openedAt(open)
   const { users, accounts } = store
   const forgotten = await signUp('forgotten')
@@ -66,11 +66,11 @@ async function sweeps(t: Test, open: (clock: Clock) => Promise<StoreUnderTest>):
   t.strictSame(await emails(), [...names, 'deleted-left@deleted.invalid'].toSorted())
   const theirs = { column: 'user_id', operator: '=', value: 'forgotten' } as const
   t.equal(await users.count('user_passwords', [theirs]), 0)
-  t.equal(await users.count('user_passwords'), 4, 'nobody else has lost a password')
+  t.equal(await users.count('user_passwords'), 4, 'every other user keeps the password')
   t.strictSame(await users.consents('forgotten'), [])
   t.strictSame(await users.memberships('forgotten'), [])
   for (const id of ['confirmed', 'left', 'paid', 'keyed', 'late'])
-    t.equal((await users.consents(id)).length, 2, `what ${id} agreed to stays`)
+    t.equal((await users.consents(id)).length, 2, `the consents of ${id} stay`)
   const known = await store.reports.accounts()
   t.match(known.find(({ id }) => id === forgotten)?.email, /@deleted\.invalid$/)
   t.match(known.find(({ id }) => id === left)?.email, /@deleted\.invalid$/)
@@ -78,12 +78,12 @@ async function sweeps(t: Test, open: (clock: Clock) => Promise<StoreUnderTest>):
   t.equal((await users.consents('forgotten')).length, 2, 'the address is free to sign up again')
 }
 
-await t.test('who does not confirm within a week is forgotten, and nobody else', async t => {
-  await sweeps(t, clock => openNew(t, { clock }))
+await t.test('only users without confirmation within a week are deleted, on SQLite', async t => {
+  await checkDeletion(t, clock => openNew(t, { clock }))
 })
 
-await t.test('the same on PostgreSQL', async t => {
+await t.test('only users without confirmation within a week are deleted, on PostgreSQL', async t => {
   const server = await startPostgres(t)
   const url = await server.createDatabase()
-  await sweeps(t, clock => openNode(t, url, { clock }))
+  await checkDeletion(t, clock => openNode(t, url, { clock }))
 })
