@@ -19,7 +19,7 @@ export function loadFiles(
   return loadConfig(join(folder, 'gateway.yaml'), options)
 }
 
-/** What is wrong with the files; empty when nothing is. */
+/** The problems of the files; empty if they are valid. Rethrows every error but ConfigError. */
 export function problemsOf(
   folder: string,
   files: Readonly<Record<string, string>>,

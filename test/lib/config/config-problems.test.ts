@@ -3,7 +3,7 @@ import t from 'tap'
 import { formatProblem } from '../../../lib/config/config-error.ts'
 import { problemsOf } from './config-files.ts'
 
-/** One wrong value each: the text, where the problem is, what it says, and the name it suggests. */
+/** One wrong value each: the YAML, the path of the problem, its message, and the name it suggests. */
 const cases: readonly (readonly [yaml: string, path: string, message: RegExp, nearest?: string])[] = [
   ['litsen: {}', 'litsen', /unknown key/, 'listen'],
   ['listen: { prot: 1 }', 'listen.prot', /unknown key/, 'port'],
@@ -43,7 +43,7 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['trustedProxies: [10.0.0.0/33]', 'trustedProxies[0]', /network/],
   ['cors: { origins: [https://a.example/path] }', 'cors.origins[0]', /origin/],
   ['tls: { cert: no.pem, key: no.pem }', 'tls.cert', /there is no file/],
-  // A folder that may not be entered would be of no use to root.
+  // A link to itself fails for root too, unlike a folder without permissions.
   ['tls: { cert: loop, key: loop }', 'tls.key', /loop cannot be read: ELOOP/],
   ['plugins: [auth, model-ruter]', 'plugins[1]', /unknown plugin "model-ruter"/, 'model-router'],
   ['plugins: [auth, cachee]', 'plugins[1]', /unknown plugin "cachee"; there are auth, model-router, /],
@@ -181,8 +181,8 @@ for (const [yaml, path, message, nearest] of cases) {
   })
 }
 
-/** Wrong members of what may have several forms, with all that is said of them. */
-const unions: readonly (readonly [yaml: string, said: string])[] = [
+/** Wrong values where several forms are allowed, each with the one problem that it reports. */
+const unions: readonly (readonly [yaml: string, expected: string])[] = [
   ['prices: { usdRub: { from: cb } }', 'prices.usdRub.from: must be "cbr"'],
   ['prices: { usdRub: {} }', 'prices.usdRub.from: is missing ("cbr")'],
   ['prices: { usdRub: { form: cbr } }', 'prices.usdRub.form: unknown key; did you mean "from"?'],
@@ -227,17 +227,17 @@ const unions: readonly (readonly [yaml: string, said: string])[] = [
   ['plugins: [{ auth: 3 }]', 'plugins[0].auth: must be a map'],
 ]
 
-for (const [yaml, said] of unions) {
-  await t.test(`${yaml} says what may stand there`, t => {
+for (const [yaml, expected] of unions) {
+  await t.test(`${yaml} reports what is allowed there`, t => {
     const whole = yaml.startsWith('providers') ? yaml : `providers: { sandbox: {} }\n${yaml}`
     const folder = t.testdir()
     const found = problemsOf(folder, { 'gateway.yaml': whole }).map(problem =>
       formatProblem(problem).replace(/^\S+ /, ''),
     )
-    // A key that is mistyped is missing, too.
-    const others = found.filter(text => text !== said && !/: is missing \(/.test(text))
-    t.ok(found.includes(said), found.join('\n'))
-    t.same(others, [], 'nothing else is said')
+    // A mistyped key is also reported as missing.
+    const others = found.filter(text => text !== expected && !/: is missing \(/.test(text))
+    t.ok(found.includes(expected), found.join('\n'))
+    t.same(others, [], 'no other problem is reported')
     t.end()
   })
 }
@@ -283,7 +283,7 @@ for (const [price, path, message, nearest] of pricedCases) {
   })
 }
 
-await t.test('all problems are told at once, each with its file, line and column', async t => {
+await t.test('all problems are reported at once, each with its file, line and column', async t => {
   const folder = t.testdir()
   const problems = problemsOf(folder, {
     'gateway.yaml': 'include: [models.yaml]\nlitsen: 1\nproviders: { sandbox: {} }\n',
@@ -324,7 +324,7 @@ await t.test('YAML that is broken, ambiguous or a bomb is refused', async t => {
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': levels.join('\n') }), [{ message: /alias/i }])
 })
 
-await t.test('what would go through a proxy in the clear, or twice, is refused', async t => {
+await t.test('an egress for a local plain-HTTP provider, or named twice, is refused', async t => {
   const problems = problemsOf(t.testdir(), {
     'gateway.yaml': `
 egress: { fi-1: { url: "http://203.0.113.7:3128" } }
@@ -339,7 +339,7 @@ providers:
   ])
 })
 
-await t.test('with egress proxies every provider that is on names its own', async t => {
+await t.test('with egress proxies, every enabled provider must name its own', async t => {
   const problems = problemsOf(
     t.testdir(),
     {
@@ -360,6 +360,6 @@ providers:
       { path: 'providers.sandbox.egress[0]', nearest: 'fi-1' },
       { path: 'providers.openai.egress', nearest: undefined },
     ],
-    'mistral is off, so nothing of it can go out',
+    'mistral is disabled, so it sends no requests',
   )
 })

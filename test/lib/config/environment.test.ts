@@ -1,7 +1,7 @@
 import t from 'tap'
 import { substitute } from '../../../lib/config/environment.ts'
 
-await t.test('variables are put in wherever they stand in a string', async t => {
+await t.test('variables are replaced anywhere in a string, at any depth', async t => {
   const { value, missing } = substitute(
     { url: 'http://user:${PASSWORD}@${HOST}:3128', list: [['${HOST}']], number: 3, none: null },
     { PASSWORD: 'p', HOST: 'h' },
@@ -11,7 +11,7 @@ await t.test('variables are put in wherever they stand in a string', async t => 
   t.same(missing, [])
 })
 
-await t.test('a variable that is not set or is empty makes the whole string missing', async t => {
+await t.test('a variable that is unset or empty makes the whole string missing', async t => {
   const { value, missing } = substitute({ a: 'x${GONE}${EMPTY}', b: '${EMPTY}' }, { EMPTY: '' })
 
   t.same(value, { a: undefined, b: undefined })
@@ -22,13 +22,13 @@ await t.test('a variable that is not set or is empty makes the whole string miss
   ])
 })
 
-await t.test('two dollars keep a text as it is, and a value is not looked at again', async t => {
+await t.test('two dollars escape a variable, and a replaced value is not expanded again', async t => {
   const { value } = substitute({ a: '$${HOME}', b: '${X}', c: '$HOME' }, { X: '${HOME}', HOME: 'no' })
 
   t.same(value, { a: '${HOME}', b: '${HOME}', c: '$HOME' })
 })
 
-await t.test('braces that hold no name are told apart', async t => {
+await t.test('braces without a valid name are reported as malformed', async t => {
   const { malformed } = substitute(['${a-b}', '${}'], {})
 
   t.same(malformed, [

@@ -48,14 +48,14 @@ await t.test('an empty file is the default configuration', async t => {
   t.same(notices, [])
 })
 
-await t.test('a store that the next install of the package deletes is told of', async t => {
+await t.test('a store that the next install of the package would delete causes a notice', async t => {
   const folder = t.testdir({ node_modules: { gateway: { config: {} } } })
   const inPackage = loadFiles(join(folder, 'node_modules/gateway/config'), { 'gateway.yaml': '' })
 
   t.match(inPackage.notices, [/data\/gateway\.db, which the next install deletes: .* --config/])
 })
 
-await t.test('every key of the documentation is understood', async t => {
+await t.test('every documented key is read', async t => {
   const folder = t.testdir({ 'cert.pem': '', 'key.pem': '' })
   const { config } = loadFiles(
     folder,
@@ -158,10 +158,10 @@ trustedProxies: [10.0.0.3]
   t.equal(config.limits.bodyMs, 2)
   t.equal(config.limits.connectionsMax, 1)
   t.same(config.trustedProxies, ['10.0.0.3'], 'lists are replaced, not joined')
-  t.match(config.store, { file: /deep\/here\.db$/ }, 'a relative path starts at the file that says it')
+  t.match(config.store, { file: /deep\/here\.db$/ }, 'a relative path starts at the file that contains it')
 })
 
-await t.test('the configuration is frozen all through', async t => {
+await t.test('the configuration is frozen at every depth', async t => {
   const { config } = loadConfig(shipped, { env: { OPENAI_API_KEY: 'sk' } })
 
   t.throws(() => Object.assign(config.listen, { port: 1 }), TypeError)
@@ -186,7 +186,11 @@ await t.test('the shipped configuration starts with the sandbox alone', async t 
     on.map(provider => provider.name),
     ['sandbox'],
   )
-  t.same(new Set(config.providers.keys()), new Set(knownProviders.keys()), 'each is known by its address')
+  t.same(
+    new Set(config.providers.keys()),
+    new Set(knownProviders.keys()),
+    'the shipped providers are exactly the known ones',
+  )
   t.equal(notices.length, 1)
   t.match(notices[0], /openai \(OPENAI_API_KEY\).*cohere \(COHERE_API_KEY\)/)
   t.match(config.store, { file: join(import.meta.dirname, '../../../data/gateway.db') })
@@ -202,7 +206,7 @@ await t.test('the shipped configuration starts with the sandbox alone', async t 
   }
 })
 
-await t.test('a provider is on as soon as one of its keys is there', async t => {
+await t.test('a provider is enabled when one of its credentials is set', async t => {
   const { config, notices } = loadFiles(
     t.testdir(),
     { 'gateway.yaml': 'providers: { openai: { credentials: ["${ONE}", "${TWO}"] } }' },
@@ -211,11 +215,11 @@ await t.test('a provider is on as soon as one of its keys is there', async t => 
 
   const openai = config.providers.get('openai')
   t.equal(openai?.isOff, false)
-  t.same(openai?.credentials, [{ name: 'openai#2', value: 'sk-2' }], 'its number is its place in the file')
+  t.same(openai?.credentials, [{ name: 'openai#2', value: 'sk-2' }], 'its number is its position in the file')
   t.same(notices, [])
 })
 
-await t.test('known providers have defaults, and a like one shares the behaviour', async t => {
+await t.test('known providers have defaults, and a provider with "like" shares them', async t => {
   const { config } = loadFiles(
     t.testdir(),
     {
@@ -249,13 +253,11 @@ providers:
   t.match(providers.get('local'), { kind: 'local', isOff: false, credentials: [] })
 })
 
-await t.test(
-  'credentials and ways out have weights, a provider its failover, limits and timeouts',
-  async t => {
-    const { config, notices } = loadFiles(
-      t.testdir(),
-      {
-        'gateway.yaml': `
+await t.test('credentials and egress have weights; providers have failover, limits, timeouts', async t => {
+  const { config, notices } = loadFiles(
+    t.testdir(),
+    {
+      'gateway.yaml': `
 include: []
 egress:
   fi-1: { url: "http://user:\${PASSWORD}@203.0.113.7:3128" }
@@ -275,45 +277,44 @@ providers:
   mistral: { credentials: ["\${ONE}"], egress: [direct] }
   sandbox: {}
 `,
-      },
-      { env: { ONE: 'one', TWO: 'two\n', PASSWORD: 'p' } },
-    )
+    },
+    { env: { ONE: 'one', TWO: 'two\n', PASSWORD: 'p' } },
+  )
 
-    const openai = config.providers.get('openai')
-    t.same(openai?.credentials, [
-      { name: 'openai#1', value: 'one' },
-      { name: 'openai#3', value: 'two', weight: 3 },
-    ])
-    t.same(openai?.egress, [
-      { name: 'fi-1', weight: 1 },
-      { name: 'de-1', weight: 2 },
-    ])
-    t.same(openai?.failover, { on: [], attemptsMax: 4 })
-    t.same(openai?.limits, { connectionsMax: 7, waitingMax: 1024, waitMs: 10_000 })
-    t.same(openai?.timeouts, { connectMs: 5000, firstByteMs: 30_000, silenceMs: 600_000 })
-    t.same(
-      config.providers.get('anthropic')?.credentials,
-      [
-        { name: 'anthropic#1', value: 'one' },
-        {
-          name: 'anthropic#batch',
-          value: 'two',
-          weight: 1,
-          timeouts: { connectMs: 5000, firstByteMs: 40_000, silenceMs: 900_000 },
-        },
-      ],
-      "a credential's timeouts lie over its provider's",
-    )
-    t.same(config.providers.get('mistral')?.failover, { on: [429, 503, 529], attemptsMax: 4 })
-    t.same(
-      config.providers.get('sandbox')?.egress,
-      [{ name: 'direct', weight: 1 }],
-      'it never leaves the process',
-    )
-    t.equal(config.egress.get('fi-1')?.url.password, 'p')
-    t.equal(config.egress.get('de-1')?.url.hostname, '[2001:db8::1]')
-    t.equal(config.egress.get('ru-1')?.url.hostname, 'xn--h1adldfi.xn--p1ai', 'as DNS knows it')
-    t.equal(decodeURIComponent(config.egress.get('ru-1')?.url.password ?? ''), 'п@роль')
-    t.same(notices, [])
-  },
-)
+  const openai = config.providers.get('openai')
+  t.same(openai?.credentials, [
+    { name: 'openai#1', value: 'one' },
+    { name: 'openai#3', value: 'two', weight: 3 },
+  ])
+  t.same(openai?.egress, [
+    { name: 'fi-1', weight: 1 },
+    { name: 'de-1', weight: 2 },
+  ])
+  t.same(openai?.failover, { on: [], attemptsMax: 4 })
+  t.same(openai?.limits, { connectionsMax: 7, waitingMax: 1024, waitMs: 10_000 })
+  t.same(openai?.timeouts, { connectMs: 5000, firstByteMs: 30_000, silenceMs: 600_000 })
+  t.same(
+    config.providers.get('anthropic')?.credentials,
+    [
+      { name: 'anthropic#1', value: 'one' },
+      {
+        name: 'anthropic#batch',
+        value: 'two',
+        weight: 1,
+        timeouts: { connectMs: 5000, firstByteMs: 40_000, silenceMs: 900_000 },
+      },
+    ],
+    "a credential's timeouts override its provider's",
+  )
+  t.same(config.providers.get('mistral')?.failover, { on: [429, 503, 529], attemptsMax: 4 })
+  t.same(
+    config.providers.get('sandbox')?.egress,
+    [{ name: 'direct', weight: 1 }],
+    'its requests never leave the process',
+  )
+  t.equal(config.egress.get('fi-1')?.url.password, 'p')
+  t.equal(config.egress.get('de-1')?.url.hostname, '[2001:db8::1]')
+  t.equal(config.egress.get('ru-1')?.url.hostname, 'xn--h1adldfi.xn--p1ai', 'in the form for DNS')
+  t.equal(decodeURIComponent(config.egress.get('ru-1')?.url.password ?? ''), 'п@роль')
+  t.same(notices, [])
+})

@@ -28,7 +28,7 @@ await t.test('versions of a price are ordered by their dates, the one without a 
   )
 })
 
-await t.test('a price has the same hash however it is written, and another one when it differs', async t => {
+await t.test('the hash of a price depends on its values, not on their order', async t => {
   const hashOf = (price: string): string | undefined =>
     loadFiles(t.testdir(), {
       'gateway.yaml': `${sandbox}models: { m: { provider: sandbox, ${price} } }`,
@@ -49,7 +49,7 @@ await t.test('an overlay changes one price of a model and leaves the rest', asyn
   t.same(config.models.get('m')?.prices[0]?.rubPerMillion, { input: '9', output: '2' })
 })
 
-await t.test('aliases lead to a model at once, or to a name that a pattern covers', async t => {
+await t.test('chains of aliases resolve to a model, or to a name that a pattern covers', async t => {
   const { config } = loadFiles(t.testdir(), {
     'gateway.yaml': `${sandbox}models:
   m: { provider: sandbox }
@@ -75,7 +75,7 @@ await t.test('the most specific pattern comes first', async t => {
   )
 })
 
-await t.test('a pattern covers what a regular expression of it covers', async t => {
+await t.test('a pattern matches the same names as the regular expression with the same meaning', async t => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 8 })
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '-', '*'), maxLength: 6 })
 
@@ -90,28 +90,25 @@ await t.test('a pattern covers what a regular expression of it covers', async t 
   t.pass()
 })
 
-await t.test(
-  'a model says what it reads and writes; a pattern says so of every name that it covers',
-  async t => {
-    const facts =
-      'contextTokensMax: 400000, outputTokensMax: 128000, modalities: { input: [text, image], output: [text] }, capabilities: [tools]'
-    const { config } = loadFiles(t.testdir(), {
-      'gateway.yaml': `${sandbox}models: { "m-20*": { provider: sandbox, names: [m-2026-01-31], ${facts} } }`,
-    })
+await t.test('limits, modalities and capabilities of a pattern apply to its names', async t => {
+  const facts =
+    'contextTokensMax: 400000, outputTokensMax: 128000, modalities: { input: [text, image], output: [text] }, capabilities: [tools]'
+  const { config } = loadFiles(t.testdir(), {
+    'gateway.yaml': `${sandbox}models: { "m-20*": { provider: sandbox, names: [m-2026-01-31], ${facts} } }`,
+  })
 
-    const found = new ModelDirectory(config).resolve('m-2026-01-31', undefined)
+  const found = new ModelDirectory(config).resolve('m-2026-01-31', undefined)
 
-    t.equal(found?.entry.contextTokensMax, 400_000)
-    t.match(found?.entry, {
-      outputTokensMax: 128_000,
-      names: ['m-2026-01-31'],
-      modalities: { input: ['text', 'image'], output: ['text'] },
-      capabilities: ['tools'],
-    })
-  },
-)
+  t.equal(found?.entry.contextTokensMax, 400_000)
+  t.match(found?.entry, {
+    outputTokensMax: 128_000,
+    names: ['m-2026-01-31'],
+    modalities: { input: ['text', 'image'], output: ['text'] },
+    capabilities: ['tools'],
+  })
+})
 
-await t.test('known names stand at a pattern that covers them', async t => {
+await t.test('a known name that no pattern of its entry covers is refused', async t => {
   t.match(
     problemsOf(t.testdir(), {
       'gateway.yaml': `${sandbox}models: { m: { provider: sandbox, names: [m-1] } }`,
@@ -120,11 +117,9 @@ await t.test('known names stand at a pattern that covers them', async t => {
   )
 })
 
-await t.test(
-  'a list price in dollars is charged at the rate, unless there is a price in roubles',
-  async t => {
-    const { config } = loadFiles(t.testdir(), {
-      'gateway.yaml': `${sandbox}prices: { usdRub: "92.50" }
+await t.test('a list price in dollars is charged at the rate unless there is one in roubles', async t => {
+  const { config } = loadFiles(t.testdir(), {
+    'gateway.yaml': `${sandbox}prices: { usdRub: "92.50" }
 models:
   dollars:
     provider: sandbox
@@ -139,36 +134,36 @@ models:
     above: [{ inputTokens: 1000, mode: whole, usdPerMillion: { input: "0.3" } }]
     rubPerMillion: { input: "20", output: "80" }
 `,
-    })
+  })
 
-    t.match(config.models.get('dollars')?.prices, [
-      {
-        rubPerMillion: { input: '13.875', output: '55.5' },
-        rubPerUnit: { searches: '0.925' },
-        above: [{ inputTokens: 1000, rubPerMillion: { input: '27.75' } }],
-        factors: { batch: '0.5' },
-      },
-      { from: '2027-01-01', rubPerMillion: { input: '18.5', output: '74' } },
-    ])
-    t.equal(config.models.get('both')?.prices.length, 1)
-    t.same(config.models.get('both')?.prices[0]?.rubPerMillion, { input: '20', output: '80' })
-    t.same(config.models.get('both')?.prices[0]?.above, [], 'a rate in dollars is none of a price in roubles')
-  },
-)
+  t.match(config.models.get('dollars')?.prices, [
+    {
+      rubPerMillion: { input: '13.875', output: '55.5' },
+      rubPerUnit: { searches: '0.925' },
+      above: [{ inputTokens: 1000, rubPerMillion: { input: '27.75' } }],
+      factors: { batch: '0.5' },
+    },
+    { from: '2027-01-01', rubPerMillion: { input: '18.5', output: '74' } },
+  ])
+  t.equal(config.models.get('both')?.prices.length, 1)
+  t.same(config.models.get('both')?.prices[0]?.rubPerMillion, { input: '20', output: '80' })
+  t.same(
+    config.models.get('both')?.prices[0]?.above,
+    [],
+    'a threshold in dollars is no part of a price in roubles',
+  )
+})
 
-await t.test(
-  'null takes a model off sale, with what stands for it, whatever a wider pattern covers',
-  async t => {
-    const { config } = loadFiles(t.testdir(), {
-      'gateway.yaml': `include: [base.yaml]\nmodels: { gpt-4: null, "gpt-3*": null }`,
-      'base.yaml': `${sandbox}models: { gpt-4: { provider: sandbox }, gpt-4-0613: { alias: gpt-4 }, "gpt-3*": { provider: sandbox }, "*": { provider: sandbox } }`,
-    })
+await t.test('null takes a model and its aliases off sale, even if a wider pattern covers it', async t => {
+  const { config } = loadFiles(t.testdir(), {
+    'gateway.yaml': `include: [base.yaml]\nmodels: { gpt-4: null, "gpt-3*": null }`,
+    'base.yaml': `${sandbox}models: { gpt-4: { provider: sandbox }, gpt-4-0613: { alias: gpt-4 }, "gpt-3*": { provider: sandbox }, "*": { provider: sandbox } }`,
+  })
 
-    const directory = new ModelDirectory(config)
+  const directory = new ModelDirectory(config)
 
-    t.equal(directory.resolve('gpt-4', undefined), undefined)
-    t.equal(directory.resolve('gpt-3.5-turbo', undefined), undefined)
-    t.equal(config.aliases.has('gpt-4-0613'), false)
-    t.equal(directory.resolve('gpt-5', undefined)?.entry.name, '*')
-  },
-)
+  t.equal(directory.resolve('gpt-4', undefined), undefined)
+  t.equal(directory.resolve('gpt-3.5-turbo', undefined), undefined)
+  t.equal(config.aliases.has('gpt-4-0613'), false)
+  t.equal(directory.resolve('gpt-5', undefined)?.entry.name, '*')
+})

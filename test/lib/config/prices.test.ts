@@ -8,7 +8,7 @@ const providers = `providers:
 `
 
 await t.test(
-  'rate, coefficient and rounding of a model count, then of its provider, then of the section',
+  'rate, coefficient and rounding come from the model, else its provider, else the section',
   async t => {
     const { config } = loadFiles(t.testdir(), {
       'gateway.yaml': `${providers}prices: { usdRub: "92.50", coefficient: "1.30", round: up }
@@ -44,7 +44,7 @@ models:
 )
 
 await t.test(
-  'a model is like another where it does not say otherwise, also when that one is changed',
+  'a model with "like" takes every value it does not set, also one that an overlay changed',
   async t => {
     const { config } = loadFiles(t.testdir(), {
       'gateway.yaml': `include: [base.yaml]
@@ -72,7 +72,7 @@ models:
         { from: '2027-01-01', rubPerMillion: { input: '300' } },
       ],
     })
-    t.equal(dated?.upstreamModel, undefined, 'it is asked for by its own name')
+    t.equal(dated?.upstreamModel, undefined, 'requests for it use its own name')
     t.match(other, {
       name: 'other-*',
       outputTokensMax: 50,
@@ -81,12 +81,12 @@ models:
     t.same(
       config.models.get('own')?.prices.map(({ from, rubPerMillion }) => [from, rubPerMillion]),
       [[undefined, { output: '5' }]],
-      'a price of its own is no mixture of two',
+      'its own price is not merged with the other one',
     )
   },
 )
 
-await t.test('what is like a model that is off sale is off sale', async t => {
+await t.test('a model that is like one off sale is off sale too', async t => {
   const { config } = loadFiles(t.testdir(), {
     'gateway.yaml': `include: [base.yaml]\nmodels: { m: null }`,
     'base.yaml': `${providers}models: { m: { provider: sandbox }, "m-*": { like: m }, again: { like: "m-*" } }`,
@@ -96,7 +96,7 @@ await t.test('what is like a model that is off sale is off sale', async t => {
   t.equal(config.models.size + config.modelPatterns.length, 0)
 })
 
-await t.test('prices that follow the Central Bank are there when its rate is', async t => {
+await t.test('prices at the Central Bank’s rate are absent until the rate is known', async t => {
   const { config } = loadFiles(t.testdir(), {
     'gateway.yaml': `${providers}prices: { usdRub: { from: cbr, marginPercent: 2.5, changePercentMax: 5 }, coefficient: "1.3" }
 models:
@@ -131,7 +131,7 @@ for (const [prices, path, message] of [
   ['round: down', 'prices.round', /"half-up", "up"/],
   ['coeficient: "1.3"', 'prices.coeficient', /unknown key/],
 ] as const) {
-  await t.test(`refuses prices: { ${prices} }, saying where and why`, async t => {
+  await t.test(`refuses prices: { ${prices} }, with path and reason`, async t => {
     const [problem, ...others] = problemsOf(t.testdir(), {
       'gateway.yaml': `${providers}prices: { ${prices} }\n`,
     })
@@ -163,7 +163,7 @@ for (const [models, path, message] of [
     /not negative/,
   ],
 ] as const) {
-  await t.test(`refuses models: { ${models} }, saying where and why`, async t => {
+  await t.test(`refuses models: { ${models} }, with path and reason`, async t => {
     const [problem] = problemsOf(t.testdir(), { 'gateway.yaml': `${providers}models: { ${models} }\n` })
 
     t.match(problem, { path, message })

@@ -25,7 +25,7 @@ function yaml(change: Readonly<Record<string, string>> = {}): string {
     .join('')}`
 }
 
-await t.test('a seller is read as the documents have it', async t => {
+await t.test('a seller is read, with the tax rate of each date', async t => {
   const { config } = loadFiles(t.testdir(), {
     'gateway.yaml': yaml({
       tax: 'tax: [{ from: 2026-07-01, rate: 5 }, { from: 2026-01-01, rate: none, basis: п. 2 ст. 346.11 НК РФ }]',
@@ -52,7 +52,7 @@ await t.test('a sole proprietor sells without KPP', async t => {
   t.match(config.seller, { kind: 'sole', name: 'ИП Иванов Иван Иванович' })
 })
 
-await t.test('what could not be printed is refused by its path', async t => {
+await t.test('values that no document can contain are refused with their paths', async t => {
   const cases: readonly (readonly [Readonly<Record<string, string>>, string, RegExp])[] = [
     [{ inn: 'inn: "7707083890"' }, 'seller.inn', /has 0 as digit 10, .* must be 3/],
     [{ inn: 'inn: 7707083893' }, 'seller.inn', /in quotes/],
@@ -94,7 +94,8 @@ await t.test('what could not be printed is refused by its path', async t => {
   }
 })
 
-await t.test('an account that disagrees with its bank is noticed: the operator may know better', async t => {
+await t.test('an account that does not match its bank causes only a notice', async t => {
+  // Only a notice: the operator may know better.
   const bank = lines.bank.replace('40702810200000000001', '40702810900000000002')
 
   const { notices } = loadFiles(t.testdir(), { 'gateway.yaml': yaml({ bank }) })

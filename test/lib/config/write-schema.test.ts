@@ -6,7 +6,7 @@ import { configJsonSchema } from '../../../lib/config/write-schema.ts'
 
 const folder = join(import.meta.dirname, '../../../config')
 
-await t.test('the schema in config/ is that of the code; npm run schema writes it', async t => {
+await t.test('the schema in config/ equals that of the code; npm run schema writes it', async t => {
   const written = readFileSync(join(folder, 'gateway.schema.json'), 'utf8')
 
   t.equal(written, configJsonSchema())
@@ -50,7 +50,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
   t.equal(schema.additionalProperties, false)
 })
 
-await t.test('the shipped files name the schema and show every key that is built', async t => {
+await t.test('the shipped files name the schema and show every key', async t => {
   for (const name of ['gateway.yaml', 'providers.yaml', 'models.yaml']) {
     t.match(
       readFileSync(join(folder, name), 'utf8'),

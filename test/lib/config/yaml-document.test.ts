@@ -15,7 +15,7 @@ const cases: readonly (readonly [string, string | undefined])[] = [
   ['x: [', undefined],
 ]
 for (const [text, expected] of cases) {
-  await t.test(`adds a file to ${JSON.stringify(text)}, or says that it cannot`, t => {
+  await t.test(`adds a file to ${JSON.stringify(text)}, or returns undefined where it cannot`, t => {
     t.equal(withInclude(text, 'p.json'), expected)
     t.end()
   })
@@ -40,7 +40,7 @@ const mistakes: readonly (readonly [string, readonly [line: number, message: Reg
   ],
 ]
 for (const [text, expected] of mistakes) {
-  await t.test(`tells each mistake of ${JSON.stringify(text)} once`, t => {
+  await t.test(`reports each mistake of ${JSON.stringify(text)} once`, t => {
     const { syntaxErrors } = parseYaml(text)
 
     t.equal(syntaxErrors.length, expected.length)

@@ -26,7 +26,7 @@ async function openStore(t: Test, folder: string) {
   return { file, store }
 }
 
-/** A store that is open, as in a server, with its control socket. */
+/** An open store with its control socket, as a server has it. */
 async function startServer(t: Test) {
   const { file, store } = await openStore(t, t.testdir())
   const server = await openControlServer({
@@ -56,43 +56,40 @@ function post(
   })
 }
 
-await t.test(
-  'what is asked over the socket is in the memory of the server when the answer comes',
-  async t => {
-    const { store, client } = await startServer(t)
+await t.test('changes over the socket are in the memory of the server before the response', async t => {
+  const { store, client } = await startServer(t)
 
-    const { id: accountId } = await client.createAccount({ email: 'a@b.ru', name: 'A' })
-    const credit = { accountId, amountMicros: 5_000_000, reason: 'test', idempotencyKey: 'one' }
-    t.match(await client.credit(credit), { balanceMicros: 5_000_000 })
-    t.match(await client.credit(credit), { balanceMicros: 5_000_000 }, 'the same credit again is not booked')
-    t.match(await store.ledger.balance(accountId), { balanceMicros: 5_000_000 })
+  const { id: accountId } = await client.createAccount({ email: 'a@b.ru', name: 'A' })
+  const credit = { accountId, amountMicros: 5_000_000, reason: 'test', idempotencyKey: 'one' }
+  t.match(await client.credit(credit), { balanceMicros: 5_000_000 })
+  t.match(await client.credit(credit), { balanceMicros: 5_000_000 }, 'a repeated credit is not booked again')
+  t.match(await store.ledger.balance(accountId), { balanceMicros: 5_000_000 })
 
-    const { id, key } = await client.createKey({
-      accountId,
-      name: 'k',
-      models: ['gpt-5', 'sandbox*'],
-      budgetMicros: 1000,
-      budgetPeriod: 'day',
-      expiresAt: 4_000_000_000_000,
-      ipAddresses: ['10.0.0.0/8'],
-    })
-    t.match(store.keys.findByDigest(keyDigest(key)), {
-      id,
-      accountId,
-      name: 'k',
-      models: ['gpt-5', 'sandbox*'],
-      budgetMicros: 1000,
-      budgetPeriod: 'day',
-      expiresAt: 4_000_000_000_000,
-      ipAddresses: ['10.0.0.0/8'],
-    })
-    await client.revokeKey(id)
-    t.type(store.keys.findByDigest(keyDigest(key))?.revokedAt, 'number')
-    t.notMatch(lines.join(), key, 'the key is in no log')
-  },
-)
+  const { id, key } = await client.createKey({
+    accountId,
+    name: 'k',
+    models: ['gpt-5', 'sandbox*'],
+    budgetMicros: 1000,
+    budgetPeriod: 'day',
+    expiresAt: 4_000_000_000_000,
+    ipAddresses: ['10.0.0.0/8'],
+  })
+  t.match(store.keys.findByDigest(keyDigest(key)), {
+    id,
+    accountId,
+    name: 'k',
+    models: ['gpt-5', 'sandbox*'],
+    budgetMicros: 1000,
+    budgetPeriod: 'day',
+    expiresAt: 4_000_000_000_000,
+    ipAddresses: ['10.0.0.0/8'],
+  })
+  await client.revokeKey(id)
+  t.type(store.keys.findByDigest(keyDigest(key))?.revokedAt, 'number')
+  t.notMatch(lines.join(), key, 'the key is not logged')
+})
 
-await t.test('errors of accounts come back as they were thrown', async t => {
+await t.test('errors of accounts reach the client with their codes', async t => {
   const { client } = await startServer(t)
 
   await client.createAccount({ email: 'a@b.ru' })
@@ -104,7 +101,7 @@ await t.test('errors of accounts come back as they were thrown', async t => {
   await t.rejects(client.revokeKey('x'), { code: 'key_not_found' })
 })
 
-await t.test('only this user may use the socket, and it is gone after the server', async t => {
+await t.test('only this user can use the socket, and it is deleted when the server closes', async t => {
   const { file, store } = await openStore(t, t.testdir())
   const server = await openControlServer({
     storeFile: file,
@@ -119,7 +116,7 @@ await t.test('only this user may use the socket, and it is gone after the server
   t.notOk(existsSync(server.path))
 })
 
-await t.test('requests that are none are refused', async t => {
+await t.test('unknown operations and invalid requests are refused', async t => {
   const { server } = await startServer(t)
 
   t.match(await post(relative(process.cwd(), server.path), '/account.destroy', '{}'), {
@@ -153,14 +150,14 @@ await t.test('requests that are none are refused', async t => {
   })
 })
 
-await t.test('what is wrong with a request is named', async t => {
+await t.test('the error of an invalid request names the member', async t => {
   const { client } = await startServer(t)
 
   await t.rejects(client.credit({ accountId: 'a', amountMicros: 1, reason: '' }), { message: /reason: \S/ })
   await t.rejects(client.createKey({ accountId: 'a', name: 'x'.repeat(1001) }), { message: /name: \S/ })
 })
 
-await t.test('a socket left by a server that was killed is replaced', async t => {
+await t.test('the stale socket of a killed server is replaced', async t => {
   const { file, store } = await openStore(t, t.testdir())
   leaveStaleSocket(`${file}.sock`)
   t.equal(await isListening(`${file}.sock`), false)
@@ -175,7 +172,7 @@ await t.test('a socket left by a server that was killed is replaced', async t =>
   t.equal(await isListening(server.path), true)
 })
 
-await t.test('a socket that answers and a file that is no socket are left alone', async t => {
+await t.test('a socket in use, and a file that is no socket, are refused and left in place', async t => {
   const { file, store } = await startServer(t)
   const options = { storeFile: file, accounts: store.accounts, records: () => store.records(), log }
   await t.rejects(openControlServer(options), /another gateway listens/)
@@ -185,7 +182,7 @@ await t.test('a socket that answers and a file that is no socket are left alone'
   t.ok(existsSync(`${other}.sock`))
 })
 
-await t.test('a folder with a long path is reached, a name that is too long is refused', async t => {
+await t.test('a folder with a long path works, and a file name that is too long is refused', async t => {
   const folder = join(t.testdir(), 'x'.repeat(120))
   mkdirSync(folder)
   const { file, store } = await openStore(t, folder)
@@ -207,7 +204,7 @@ await t.test('a folder with a long path is reached, a name that is too long is r
   await t.rejects(new ControlClient(`${long}.sock`).ping(), /shorter path/)
 })
 
-await t.test('with a server running accounts are changed through it', async t => {
+await t.test('while a server runs, accounts are changed through it', async t => {
   const { file, store } = await startServer(t)
   const connection = await connectAccounts(configFor(file).store, { clock: systemClock, log })
 
@@ -217,7 +214,7 @@ await t.test('with a server running accounts are changed through it', async t =>
   t.match(await store.ledger.balance(id), { balanceMicros: 0 })
 })
 
-await t.test('without a server the store is opened, and free again afterwards', async t => {
+await t.test('without a server, the store is opened directly and released afterwards', async t => {
   const file = join(t.testdir(), 'data/g.db')
   const config = configFor(file)
   const first = await connectAccounts(config.store, { clock: systemClock, log })
@@ -232,7 +229,7 @@ await t.test('without a server the store is opened, and free again afterwards', 
   await second.close()
 })
 
-await t.test('a server that has the lock and does not listen yet is waited for', async t => {
+await t.test('a client waits for a server that has the lock but does not listen yet', async t => {
   const { file, store } = await openStore(t, t.testdir())
   const connecting = connectAccounts(configFor(file).store, { clock: systemClock, log })
   const server = await openControlServer({
@@ -246,14 +243,14 @@ await t.test('a server that has the lock and does not listen yet is waited for',
   t.equal((await connecting).through, 'server')
 })
 
-await t.test('a lock that nobody answers for is an error', async t => {
+await t.test('a lock whose owner never listens is an error', async t => {
   const { file } = await openStore(t, t.testdir())
   const connecting = connectAccounts(configFor(file).store, { clock: systemClock, log, startingMs: 60 })
 
   await t.rejects(connecting, StoreLockedError)
 })
 
-await t.test('no socket and a foreign one are told apart', async t => {
+await t.test('a missing socket and a socket of another program are different errors', async t => {
   await t.rejects(new ControlClient(join(t.testdir(), 'none.sock')).ping(), ControlUnreachableError)
 
   const other = join(t.testdir(), 'other.sock')
@@ -270,7 +267,7 @@ function configFor(file: string) {
   return loadConfig(configFile, { env: {} }).config
 }
 
-/** What a process that ends at once leaves behind. */
+/** Leaves a socket behind, as a killed process does. */
 function leaveStaleSocket(path: string): void {
   const script = `require('node:net').createServer().listen(${JSON.stringify(basename(path))}, () => process.kill(process.pid, 'SIGKILL'))`
   spawnSync(process.execPath, ['-e', script], { cwd: dirname(path) })
