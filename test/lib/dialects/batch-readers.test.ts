@@ -32,7 +32,7 @@ const succeeded = (more: object): object => ({
   result: { type: 'succeeded', message: { ...message, ...more } },
 })
 
-await t.test('anthropic: shares of other models, refusals and what is missing', async t => {
+await t.test('anthropic: lines by model, unbilled refusals, and a flag for missing usage', async t => {
   const iterations = [
     { type: 'message', input_tokens: 10, output_tokens: 3 },
     { type: 'advisor_message', model: 'opus', input_tokens: 7, output_tokens: 2 },
@@ -52,7 +52,7 @@ await t.test('anthropic: shares of other models, refusals and what is missing', 
   t.match(reading.job, { ...object, state: 'done' })
 })
 
-await t.test('openai: searches of tools are counted, and a success without usage is told', async t => {
+await t.test('openai: searches of tools are counted, and a success without usage is flagged', async t => {
   const tools = { web_search: { num_requests: 2 } }
   const line = (status_code: number, body: object): object => ({ response: { status_code, body } })
   const reading = read(openai, true, [
@@ -67,47 +67,47 @@ await t.test('openai: searches of tools are counted, and a success without usage
   t.same(reading.flags, ['usage_missing'])
 })
 
-await t.test('google: an output that stands in both places counts once, and searches by prompt', async t => {
-  const answer = {
-    usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, totalTokenCount: 6 },
-    candidates: [{ groundingMetadata: { webSearchQueries: ['a', 'b'] } }],
-  }
-  const output = { inlinedResponses: { inlinedResponses: [{ response: answer }, { error: { code: 3 } }] } }
-  const metadata = { model: 'models/gemini-2.5-flash', state: 'BATCH_STATE_SUCCEEDED', output }
-  const reading = read(google, false, [{ name: 'batches/b', metadata, done: true, response: output }])
-  t.match(reading.lines, [{ meters: { input: 4, output: 2 } }, { meters: { searches: 1 } }])
-  t.match(reading.job, { kind: 'batch', id: 'batches/b', state: 'done' })
-})
-
 await t.test(
-  'google: what was looked up on maps and in images is counted, each answer for itself',
+  'google: an output in both metadata and response counts once, and searches count by prompt',
   async t => {
-    const answer = (groundingMetadata: object): object => ({
-      response: {
-        usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, totalTokenCount: 6 },
-        candidates: [{ groundingMetadata }],
-        modelVersion: 'gemini-2.5-flash',
-      },
-    })
-    const maps = { groundingChunks: [{ maps: { uri: 'u' } }, { maps: { uri: 'v' } }] }
-    const answers = [
-      answer(maps),
-      answer({ webSearchQueries: ['a', 'b'], ...maps }),
-      answer({}),
-      answer({ imageSearchQueries: ['a'] }),
-    ]
-    const searched = [{ meters: { searches: 4 } }]
-    t.match(read(google, true, answers).lines.slice(1), searched)
-    const metadata = { model: 'models/gemini-2.5-flash', state: 'BATCH_STATE_SUCCEEDED' }
-    const response = { inlinedResponses: { inlinedResponses: answers } }
-    t.match(
-      read(google, false, [{ name: 'batches/b', metadata, done: true, response }]).lines.slice(1),
-      searched,
-    )
+    const answer = {
+      usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, totalTokenCount: 6 },
+      candidates: [{ groundingMetadata: { webSearchQueries: ['a', 'b'] } }],
+    }
+    const output = { inlinedResponses: { inlinedResponses: [{ response: answer }, { error: { code: 3 } }] } }
+    const metadata = { model: 'models/gemini-2.5-flash', state: 'BATCH_STATE_SUCCEEDED', output }
+    const reading = read(google, false, [{ name: 'batches/b', metadata, done: true, response: output }])
+    t.match(reading.lines, [{ meters: { input: 4, output: 2 } }, { meters: { searches: 1 } }])
+    t.match(reading.job, { kind: 'batch', id: 'batches/b', state: 'done' })
   },
 )
 
-await t.test('google: answers that do not say what they used are told', async t => {
+await t.test('google: searches of maps and images are counted, for each response separately', async t => {
+  const answer = (groundingMetadata: object): object => ({
+    response: {
+      usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, totalTokenCount: 6 },
+      candidates: [{ groundingMetadata }],
+      modelVersion: 'gemini-2.5-flash',
+    },
+  })
+  const maps = { groundingChunks: [{ maps: { uri: 'u' } }, { maps: { uri: 'v' } }] }
+  const answers = [
+    answer(maps),
+    answer({ webSearchQueries: ['a', 'b'], ...maps }),
+    answer({}),
+    answer({ imageSearchQueries: ['a'] }),
+  ]
+  const searched = [{ meters: { searches: 4 } }]
+  t.match(read(google, true, answers).lines.slice(1), searched)
+  const metadata = { model: 'models/gemini-2.5-flash', state: 'BATCH_STATE_SUCCEEDED' }
+  const response = { inlinedResponses: { inlinedResponses: answers } }
+  t.match(
+    read(google, false, [{ name: 'batches/b', metadata, done: true, response }]).lines.slice(1),
+    searched,
+  )
+})
+
+await t.test('google: responses without usage are flagged', async t => {
   const response = { inlinedResponses: { inlinedResponses: [{ response: { embedding: { values: [1] } } }] } }
   const reading = read(google, false, [{ name: 'batches/b', done: true, response }])
   t.match(reading, { lines: [], flags: ['usage_missing'], job: { state: 'done' } })
@@ -118,7 +118,7 @@ await t.test('google: answers that do not say what they used are told', async t 
   })
 })
 
-await t.test('a reader takes whatever comes, and never throws', async t => {
+await t.test('readers accept any bytes without throwing', async t => {
   const documents = [
     succeeded({}),
     { id: 'b', status: 'completed', usage },

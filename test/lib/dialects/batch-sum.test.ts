@@ -21,7 +21,7 @@ const request = fc.record({
 
 for (const mode of ['whole', 'excess'] as const) {
   await t.test(
-    `a sum of requests costs what they cost one by one, above a threshold too (${mode})`,
+    `a sum of requests costs the sum of their costs, also above a threshold (${mode})`,
     async t => {
       const rubPerMillion = { input: '6', cachedInput: '0.6', output: '22.5' }
       const price: Price = { ...base, above: [{ inputTokens: 200_000, mode, rubPerMillion }] }
@@ -29,14 +29,14 @@ for (const mode of ['whole', 'excess'] as const) {
         const sum = new BatchSum()
         let oneByOne = 0
         for (const meters of requests) {
-          // Of an excess, the cached part stands first in each prompt: with one meter the order does not matter.
+          // In excess mode the cached part comes first in each prompt: with one meter the order does not matter.
           const used = mode === 'whole' ? meters : { input: meters.input, output: meters.output }
           sum.add({ meters: used, tier: 'batch' }, {})
           oneByOne += priceLine(price, { meters: used, tier: 'batch' }).amountMicros
         }
         const lines = sum.lines()
         const together = lines.reduce((total, line) => total + priceLine(price, line).amountMicros, 0)
-        // Each amount is rounded by half a micro-rouble at most.
+        // Rounding changes each amount by at most half a micro-rouble.
         return Math.abs(together - oneByOne) <= requests.length / 2 + lines.length / 2
       })
       t.doesNotThrow(() => fc.assert(property))
@@ -44,7 +44,7 @@ for (const mode of ['whole', 'excess'] as const) {
   )
 }
 
-await t.test('models, tiers and variants stay apart, and details are added up', async t => {
+await t.test('models and tiers have separate lines, and details are added up', async t => {
   const sum = new BatchSum()
   sum.add({ model: 'a', meters: { input: 1 }, tier: 'batch' }, { reasoning: 2 })
   sum.add({ model: 'b', meters: { input: 1 }, tier: 'batch' }, { reasoning: 3 })

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../../lib/pipeline/errors.ts'
 
 const codes = Object.keys(errorTable) as ErrorCode[]
 
-await t.test('every error has the body of its dialect', async t => {
+await t.test('every error code has a body in each dialect', async t => {
   for (const code of codes) {
     const error = new GatewayError(code, 'It is so.')
     const row = errorTable[code]
@@ -25,7 +25,7 @@ await t.test('every error has the body of its dialect', async t => {
   }
 })
 
-await t.test('the part that was wrong and facts of a refusal stand in the body', async t => {
+await t.test('the body names the invalid member and has the details of a refusal', async t => {
   const wrong = new GatewayError('body_invalid', 'x', { param: 'messages[0].content' })
   t.equal(JSON.parse(openai.errorBody(wrong, '')).error.param, 'messages[0].content')
   t.equal(JSON.parse(anthropic.errorBody(wrong, '')).error.param, 'messages[0].content')
@@ -44,7 +44,7 @@ await t.test('the part that was wrong and facts of a refusal stand in the body',
   })
 })
 
-await t.test('the event that ends a broken stream makes SDKs raise', async t => {
+await t.test('the error event of a broken stream has the shape that makes SDKs raise', async t => {
   const cut = new GatewayError('upstream_failed', 'cut')
   const dataOf = (event: Buffer): unknown => JSON.parse(/^data: (.*)$/m.exec(event.toString())?.[1] ?? '')
   const chat = openai.errorEvent(cut, 'x1', 'chat')

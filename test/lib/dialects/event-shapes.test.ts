@@ -48,7 +48,7 @@ const tokens = fc.oneof(
 )
 const word = fc.constantFrom('a', 'b-1', 'c_22')
 
-/** Events as the formats have them, often like those before, and now and then with something else in them. */
+/** Events of every format, often with the shape of earlier ones and sometimes with other members. */
 const event = fc.oneof(
   fc.record({ content: text, id: word, usage: tokens, pad: text }).map(({ content, id, usage, pad }) => ({
     name: '',
@@ -101,7 +101,7 @@ const framing = fc.record({
   comment: fc.constantFrom('', ': ping\n', 'id: 7\n'),
 })
 
-/** Runs of events that are alike, as streams have them. */
+/** Runs of similar events, as in real streams. */
 const stream = fc
   .array(fc.tuple(event, framing, fc.array(text, { maxLength: 6 }), fc.integer({ min: 1, max: 5 })), {
     minLength: 1,
@@ -128,14 +128,14 @@ function readingOf(operation: Operation, chunks: readonly Buffer[]): UsageReadin
   return reader?.end()
 }
 
-/** In pieces no event is ever whole in one chunk, so that all of them are split and parsed. */
+/** Cuts events into pieces of 7 bytes: none is whole in one chunk, so the reader splits and parses each. */
 function inPieces(bytes: Buffer): readonly Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0; at < bytes.length; at += 7) pieces.push(bytes.subarray(at, at + 7))
   return pieces
 }
 
-await t.test('events of a known shape are read as if they had been parsed', async t => {
+await t.test('events of a known shape give the same reading as parsed ones', async t => {
   fc.assert(
     fc.property(stream, fc.integer({ min: 1, max: 5 }), (events, joined) => {
       const chunks: Buffer[] = []
@@ -164,40 +164,40 @@ function frame(delta: string, model = 'm', more = ''): Buffer {
   )
 }
 
-/** What is told of some events without parsing them, after others were learned from. */
-function toldOf(learned: readonly Buffer[], bytes: Buffer): { told: string[]; readBytes: number } {
+/** Reads events by the shapes of learned ones: the reports of the reader, and how many bytes it read. */
+function readByShape(learned: readonly Buffer[], bytes: Buffer): { reported: string[]; readBytes: number } {
   const shapes = new EventShapes(interest)
   for (const event of learned) {
     const fields = readEvent(event)
     if (fields !== undefined) shapes.learn(event, fields)
   }
-  const told: string[] = []
+  const reported: string[] = []
   const readBytes = shapes.read(bytes, {
-    onFound: (name, found) => told.push(`${name}=${JSON.stringify(found)}`),
-    onText: (from, start, end) => told.push(`text ${from.toString('utf8', start, end)}`),
-    onEventEnd: () => told.push('end'),
+    onFound: (name, found) => reported.push(`${name}=${JSON.stringify(found)}`),
+    onText: (from, start, end) => reported.push(`text ${from.toString('utf8', start, end)}`),
+    onEventEnd: () => reported.push('end'),
   })
-  return { told, readBytes }
+  return { reported, readBytes }
 }
 
 const learned = [frame('a'), frame('b'), frame('c')]
 
-await t.test('an event is told without being parsed where only its text is its own', async t => {
+await t.test('an event that differs from a known shape only in its text is read without parsing', async t => {
   const bytes = Buffer.concat([frame('one'), frame('two "quoted"')])
 
-  const { told, readBytes } = toldOf(learned, bytes)
+  const { reported, readBytes } = readByShape(learned, bytes)
 
-  t.same(told, ['model="m"', 'text one', 'end', 'model="m"', 'text="two \\"quoted\\""', 'end'])
+  t.same(reported, ['model="m"', 'text one', 'end', 'model="m"', 'text="two \\"quoted\\""', 'end'])
   t.equal(readBytes, bytes.length)
 })
 
-const others: readonly (readonly [why: string, event: Buffer])[] = [
+const others: readonly (readonly [difference: string, event: Buffer])[] = [
   ['another model', frame('x', 'other')],
-  ['a member more', frame('x', 'm', ',"usage":{"input":1}')],
-  ['a member less', Buffer.from('data: {"id":"x","choices":[{"delta":"x"}]}\n\n')],
+  ['an extra member', frame('x', 'm', ',"usage":{"input":1}')],
+  ['a missing member', Buffer.from('data: {"id":"x","choices":[{"delta":"x"}]}\n\n')],
   ['text that is no string', Buffer.from('data: {"id":"x","model":"m","choices":[{"delta":null}]}\n\n')],
   ['text that does not end', frame('x').subarray(0, -6)],
-  ['a bad escape', Buffer.from(frame('xx').toString().replace('xx', '\\x'))],
+  ['an invalid escape', Buffer.from(frame('xx').toString().replace('xx', '\\x'))],
   ['a line end in its text', Buffer.from(frame('xx').toString().replace('xx', 'x\n'))],
   [
     'a line end far into its text',
@@ -211,17 +211,17 @@ const others: readonly (readonly [why: string, event: Buffer])[] = [
   ['another line', Buffer.from(frame('x').toString().replace('\n\n', '\nid: 1\n\n'))],
   ['a line that goes on', frame('x').subarray(0, -1)],
 ]
-for (const [why, other] of others) {
-  await t.test(`an event with ${why} is not taken for one of a known shape`, async t => {
-    const { told, readBytes } = toldOf(learned, other)
+for (const [difference, other] of others) {
+  await t.test(`an event with ${difference} is not read by a known shape`, async t => {
+    const { reported, readBytes } = readByShape(learned, other)
 
-    t.same(told, [])
+    t.same(reported, [])
     t.equal(readBytes, 0)
   })
 }
 
-await t.test('a name that is there twice is of no shape', async t => {
+await t.test('an event with a repeated name forms no shape', async t => {
   const twice = [1, 2, 3, 4].map(index => frame(String(index), 'm', ',"model":"n"'))
 
-  t.equal(toldOf(twice, frame('5', 'm', ',"model":"n"')).readBytes, 0)
+  t.equal(readByShape(twice, frame('5', 'm', ',"model":"n"')).readBytes, 0)
 })

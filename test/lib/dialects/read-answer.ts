@@ -16,7 +16,7 @@ export interface ReadOptions {
   readonly facts?: RequestFacts
 }
 
-/** Has an operation read an answer: text as it is, anything else as JSON. */
+/** Reads a response with the reader of an operation: a string as it is, anything else as JSON. */
 export function readAnswer(operation: Operation, answer: unknown, options: ReadOptions = {}): UsageReading {
   const { contentType = 'application/json', providerKind = 'openai', facts = noFacts } = options
   const reader = operation.readUsage?.({ status: 200, contentType }, { providerKind, facts })
@@ -25,14 +25,14 @@ export function readAnswer(operation: Operation, answer: unknown, options: ReadO
   return reader.end()
 }
 
-/** Events as JSON, one `data:` line each; a string stands for itself. */
+/** Events as JSON, one `data:` line each; a string is sent as it is. */
 export function eventStream(...events: readonly unknown[]): string {
   return events
     .map(event => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
     .join('')
 }
 
-/** The facts of a JSON request; text is taken as it is. */
+/** The facts of a JSON request; a string is the body itself. */
 export function factsOf(operation: Operation, request: unknown, foldUnderscores = false): RequestFacts {
   const body = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request))
   if (operation.interest === undefined || operation.factsFromJson === undefined) throw new Error('no facts')

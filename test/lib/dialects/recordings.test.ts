@@ -20,22 +20,22 @@ import {
 } from './recordings.ts'
 import type { Recording } from './recordings.ts'
 
-/** Byte by byte is slow, so only shorter answers are read that way. */
+/** Reading byte by byte is slow: only responses shorter than this are read so. */
 const byteByByteMax = 200_000
-/** What this release refuses to send, so there is no answer to read. */
+/** Recordings of requests that this release refuses to send, so it never has their responses to read. */
 const refused: ReadonlySet<string> = new Set([
   'gemini-interactions/json-plain-test-agent-stream.json',
   'openai-responses/json-st-queued-test-background-mode-streaming-without-starting-after-vcr.json',
   'openai-responses/sse-background-test-background-mode-streaming-continuation-vcr.json',
 ])
 
-/** Answers that are odd themselves: the numbers are taken as they are, and an operator is told. */
+/** Responses that are inconsistent themselves: their numbers are used, and flagged for the operator. */
 const odd: Readonly<Record<string, readonly string[]>> = {
-  // The last chunk has lost the candidates that an earlier one counted.
+  // The last chunk lacks the candidate tokens of an earlier one.
   'gemini-stream/sse-nonmonotonic-builtin-tools-test-native-output-with-builtin-tools-stream.json': [
     'usage_decreased',
   ],
-  // An image was drawn by a tool before there was a counter for it: it stands in a line of the model that drew it.
+  // A tool generated an image before its counter existed: the image has a line of the model that generated it.
   'openai-responses/json-o-image-generation-call-test-openai-responses-image-generation-jpeg.json': [
     'drawing_uncounted',
   ],
@@ -43,12 +43,12 @@ const odd: Readonly<Record<string, readonly string[]>> = {
 
 function read(recording: Recording, sizeOf: () => number): UsageReading | undefined {
   const route = routeOf(recording)
-  const told =
+  const requestFacts =
     route === undefined || refused.has(recording.file)
       ? noFacts
       : factsOf(recording, route.operation, route.dialect)
-  // Of a job the model is known from its submission.
-  const facts = route?.operation.job === undefined ? told : { ...told, model: 'gpt-5-nano' }
+  // The model of a job is known from its submission.
+  const facts = route?.operation.job === undefined ? requestFacts : { ...requestFacts, model: 'gpt-5-nano' }
   const contentType =
     (recording.response.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const reader = route?.operation.readUsage?.(
@@ -66,8 +66,8 @@ function read(recording: Recording, sizeOf: () => number): UsageReading | undefi
 }
 
 /**
- * Payloads recorded without request and framing have no second opinion, so what they come to is worked out
- * by hand: prompt, completion, and shares of other models.
+ * Payloads recorded without request and framing have no independent reading, so their expected sums are calculated
+ * by hand: input, output, and the share of other models.
  */
 const payloads: Readonly<Record<string, readonly [input: number, output: number, otherModel?: number]>> = {
   'alibaba-qwen--alibaba-reasoning-sse': [24, 1355],
@@ -75,11 +75,11 @@ const payloads: Readonly<Record<string, readonly [input: number, output: number,
   'alibaba-qwen--alibaba-tool-call-json': [295, 22],
   'anthropic--anthropic-advisor-20250301.1-sse': [1051 + 3676 + 2728, 35 + 3356 + 3880, 2728 + 3880],
   'anthropic--anthropic-code-execution-20260120-prompt-cache.1-sse': [6 + 6289 + 3337, 198],
-  // The first model declined before it wrote anything, so only the fallback is billed.
+  // The first model declined before any output, so only the fallback is billed.
   'anthropic--anthropic-fallback-json': [412, 264, 412 + 264],
   'anthropic--anthropic-fallback-sse': [412, 264, 412 + 264],
   'anthropic--anthropic-message-delta-input-tokens-sse': [61, 2],
-  // A refusal before any output shows 18 and 5 and is not billed.
+  // A refusal before any output reports 18 and 5 tokens, and is not billed.
   'anthropic--anthropic-refusal-sse': [0, 0],
   'gemini-interactions--google-search-sse': [22 + 198, 590 + 1173],
   'openai-responses--openai-error.1-sse': [0, 0],
@@ -91,13 +91,13 @@ const payloads: Readonly<Record<string, readonly [input: number, output: number,
   'xai-chat--xai-tool-call-sse': [291, 26 + 196],
 }
 
-/** Whether a line is of a model; lines of the model that was asked for name none. */
+/** Whether a line belongs to a model. Lines of the requested model have no name. */
 function isOf(model: string): (name?: string) => boolean {
   return name => (name ?? '(request model)') === model
 }
 
 await t.test(
-  'every recorded answer is read as an independent program read it',
+  'every recorded response is read with the same usage as by an independent program',
   { skip: recordingsSkip },
   async t => {
     const sizes = [() => 1 + Math.floor(Math.random() * 4000), () => 1 + Math.floor(Math.random() * 40)]
@@ -134,7 +134,7 @@ await t.test(
 )
 
 await t.test(
-  'payloads without framing come to what was worked out by hand',
+  'payloads without framing add up to the sums calculated by hand',
   { skip: recordingsSkip },
   async t => {
     let compared = 0

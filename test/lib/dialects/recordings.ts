@@ -8,7 +8,7 @@ import { JsonScanner, scanJson } from '../../../lib/http/json-scan.ts'
 
 const folder = resolve(import.meta.dirname, '../../../../shared/recordings')
 
-/** Real exchanges with providers, kept outside the project; tests that use them skip where they are absent. */
+/** Real exchanges with providers, stored outside the project; tests that use them are skipped where they are absent. */
 export const recordingsSkip = existsSync(`${folder}/index.json`) ? false : `no recordings in ${folder}`
 
 export interface Recording {
@@ -36,7 +36,7 @@ export interface Recording {
   readonly expected_normalised?: Readonly<Record<string, unknown>> | null
 }
 
-/** All exchanges over HTTP; WebSocket sessions have another form. */
+/** All exchanges over HTTP. WebSocket sessions have another format and are left out. */
 export function loadRecordings(): readonly Recording[] {
   const index = JSON.parse(readFileSync(`${folder}/index.json`, 'utf8')) as { file: string }[]
   return index
@@ -50,7 +50,7 @@ export function loadRecordings(): readonly Recording[] {
 const openaiTail =
   /\/(?:chat\/completions|completions|responses(?:\/[\w-]+)?|embeddings|images\/\w+|audio\/\w+|rerank|moderations)$/
 
-/** The operation a recorded request would be routed to; undefined where it has none here. */
+/** The operation that a recorded request is routed to; undefined if the gateway has none. */
 export function routeOf(recording: Recording): { dialect: Dialect; operation: Operation } | undefined {
   const { request } = recording
   if (recording.api === 'payload-only') return payloadRoute(recording)
@@ -73,7 +73,7 @@ export function routeOf(recording: Recording): { dialect: Dialect; operation: Op
   return undefined
 }
 
-/** Payloads that were recorded without their request are told by the names of their files. */
+/** Routes payloads recorded without their request by the names of their files. */
 function payloadRoute({ file }: Recording): { dialect: Dialect; operation: Operation } | undefined {
   const name = file.replace('payload-only/', '')
   if (name.startsWith('anthropic'))
@@ -101,7 +101,7 @@ export const noFacts: RequestFacts = {
   objects: [],
 }
 
-/** The facts of the recorded request; those of none where its body was not recorded as JSON. */
+/** The facts of the recorded request; `noFacts` if its body was not recorded as JSON. */
 export function factsOf(recording: Recording, operation: Operation, dialect: Dialect): RequestFacts {
   const { request } = recording
   if (request === null || request === undefined || operation.interest === undefined) return noFacts

@@ -11,7 +11,7 @@ import { eventStream, noFacts, readAnswer } from './read-answer.ts'
 const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const operations: readonly Operation[] = [chat, responses, messages, streamGenerateContent, genericOperation]
 
-await t.test('no answer makes a reader throw', async () => {
+await t.test('readers accept any response without throwing', async () => {
   const piece = fc.constantFrom(
     '{',
     '}',
@@ -59,14 +59,14 @@ await t.test('no answer makes a reader throw', async () => {
   )
 })
 
-await t.test('a document that breaks off keeps what was found before', async t => {
+await t.test('a document that breaks off keeps the members found before', async t => {
   const whole = JSON.stringify({ model: 'm', usage, choices: [{ message: { content: 'abc' } }] })
   const cut = readAnswer(chat, whole.slice(0, -3))
   t.match(cut, { isTerminal: false, model: 'm', lines: [{ meters: { input: 10, output: 4 } }] })
   t.equal(readAnswer(chat, '').isTerminal, false)
 })
 
-await t.test('an answer that is no JSON is flagged and not the end of it', async t => {
+await t.test('invalid JSON is flagged, and the reader goes on', async t => {
   const broken = readAnswer(chat, '{"model":"m", nonsense')
   t.match(broken, { isTerminal: false, model: 'm', flags: ['answer_unreadable'] })
   const events = readAnswer(
@@ -79,29 +79,29 @@ await t.test('an answer that is no JSON is flagged and not the end of it', async
   t.match(events, { flags: ['answer_unreadable'], lines: [{ meters: { input: 1, output: 1 } }] })
 })
 
-await t.test('usage that is no object, or empty, is no usage', async t => {
+await t.test('a usage that is empty or no object is ignored', async t => {
   for (const odd of [null, 'x', 7, true, [], {}]) t.same(readAnswer(chat, { usage: odd }).lines, [])
 })
 
-await t.test('a key that an answer has twice is read, the last one counts', async t => {
+await t.test('of a repeated key the last value counts', async t => {
   const reading = readAnswer(
     chat,
     `{"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${JSON.stringify(usage)}}`,
   )
   t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
   t.same(reading.flags, ['usage_inconsistent'])
-  const told = JSON.stringify(usage)
+  const repeated = JSON.stringify(usage)
   t.same(
-    readAnswer(chat, `{"usage":${told},"usage":${told}}`).flags,
+    readAnswer(chat, `{"usage":${repeated},"usage":${repeated}}`).flags,
     [],
-    'the same twice is odd, and no loss',
+    'the same value twice loses nothing',
   )
-  const event = `data: {"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${told}}\n\ndata: [DONE]\n\n`
+  const event = `data: {"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${repeated}}\n\ndata: [DONE]\n\n`
   const streamed = readAnswer(chat, event, { contentType: 'text/event-stream' })
   t.match(streamed, { lines: [{ meters: { input: 10, output: 4 } }], flags: ['usage_inconsistent'] })
 })
 
-await t.test('usage that falls is flagged, and the last one counts', async t => {
+await t.test('a usage that decreases is flagged, and the last one counts', async t => {
   const event = (completion: number): string =>
     `data: {"usage":{"prompt_tokens":10,"completion_tokens":${completion}}}\n\n`
   const read = (...completions: readonly number[]) =>
@@ -112,13 +112,13 @@ await t.test('usage that falls is flagged, and the last one counts', async t => 
   t.same(read(2, 5, 5, 9).flags, [])
 })
 
-await t.test('the usage is kept as the provider wrote it', async t => {
+await t.test('the raw usage has the bytes of the provider', async t => {
   const text = '{ "prompt_tokens" : 1,\n"completion_tokens":2, "x":1e400 }'
   t.equal(readAnswer(chat, `{"usage":${text}}`).raw, text)
   t.equal(readAnswer(chat, `data: {"usage":${text.replace('\n', '')}}\n\n`).raw, text.replace('\n', ''))
 })
 
-await t.test('an event that nests too deep for the scan has its usage all the same', async t => {
+await t.test('the usage of an event that nests too deep for the scan is still read', async t => {
   const deep = `${'['.repeat(600)}${']'.repeat(600)}`
   const stream = `data: {"deep":${deep},"usage":${JSON.stringify(usage)}}\n\n`
   const reading = readAnswer(chat, stream, { contentType: 'text/event-stream' })
@@ -126,11 +126,11 @@ await t.test('an event that nests too deep for the scan has its usage all the sa
   t.same(readAnswer(chat, `{"deep":${deep}}`).flags, ['answer_unreadable'])
 })
 
-await t.test('what is neither events nor JSON is output', async t => {
+await t.test('a response that is neither events nor JSON counts as output', async t => {
   t.match(readAnswer(chat, 'plain words', { contentType: 'text/plain' }), { hasOutput: true, lines: [] })
 })
 
-await t.test('an unknown operation is read by the shape of its numbers', async t => {
+await t.test('the usage of an unknown operation is recognised by its shape', async t => {
   const linesOf = (answer: unknown, contentType = 'application/json'): unknown =>
     readAnswer(genericOperation, answer, { contentType }).lines
   t.same(linesOf({ usage }), [{ meters: { input: 10, output: 4 } }])

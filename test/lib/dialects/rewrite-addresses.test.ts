@@ -14,7 +14,7 @@ const ours = 'https://gateway.example/v1/'
 const rewrite = (address: string): string | undefined =>
   address.startsWith(theirs) ? ours + address.slice(theirs.length) : undefined
 
-/** Pushes a text in pieces that end at these places. */
+/** Pushes a text in pieces that end at the cuts. */
 function through(interest: typeof inBatch, text: string, cuts: readonly number[]): string {
   const rewriter = new AddressRewriter(interest, rewrite)
   const bytes = Buffer.from(text)
@@ -32,7 +32,7 @@ function through(interest: typeof inBatch, text: string, cuts: readonly number[]
 const cuts = fc.array(fc.nat(), { maxLength: 12 })
 const text = fc.oneof(fc.string(), fc.constantFrom(`${theirs}x`, 'results_url', '"', '\\', 'é'))
 
-await t.test('an address of the provider becomes ours, wherever the answer is cut', t => {
+await t.test('an address of the provider becomes the gateway’s, wherever the response is cut', t => {
   const anything = fc.dictionary(text, fc.jsonValue())
   const property = fc.property(anything, anything, fc.string(), cuts, (before, after, path, places) => {
     const strip = (members: Record<string, unknown>): string =>
@@ -50,7 +50,7 @@ await t.test('an address of the provider becomes ours, wherever the answer is cu
   t.end()
 })
 
-await t.test('everything else stays byte for byte, also what is no JSON', t => {
+await t.test('all other bytes stay, also of bodies that are no JSON', t => {
   const kept = fc.oneof(
     fc.json(),
     fc.string(),
@@ -73,7 +73,7 @@ await t.test('everything else stays byte for byte, also what is no JSON', t => {
   t.end()
 })
 
-await t.test("the places of Google's videos, and escapes in the address", t => {
+await t.test("addresses of Google's videos are rewritten, also with escapes", t => {
   const answer = (uri: string): string =>
     `{"name":"x","done":true,"response":{"@type":"t","generateVideoResponse":{"generatedSamples":[{"video":{"uri":"${uri}"}},{"video":{"uri":"${uri}"}}]}}}`
   const escaped = String.raw`https:\/\/provider.example\/v1\/files\/a:download?alt=media`

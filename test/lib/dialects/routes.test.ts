@@ -128,7 +128,7 @@ const tables: readonly (readonly [Dialect, readonly Row[]])[] = [
   [google, googleRows],
 ]
 
-await t.test('every route leads to its operation, whatever its query', async t => {
+await t.test('every route leads to its operation, with any query', async t => {
   for (const [dialect, rows] of tables) {
     for (const [method, path, name, how] of rows) {
       for (const query of ['', '?beta=true', '?a=/x/..%2f:generateContent']) {
@@ -142,13 +142,13 @@ await t.test('every route leads to its operation, whatever its query', async t =
   }
 })
 
-await t.test('everything that is charged reads facts and usage', async t => {
+await t.test('every charged operation reads facts and usage', async t => {
   for (const [{ routes }] of tables) {
     for (const { path, operation } of routes) {
-      // A session is read by its messages.
+      // The usage of a session is read from its messages.
       if (operation.isFree || operation.session !== undefined) continue
       t.ok('readUsage' in operation, path)
-      // The bytes of a file: what they cost is known by their number.
+      // A file costs by its number of bytes.
       if (operation.body === 'streamed') continue
       t.ok(
         operation.body === 'multipart'
@@ -161,7 +161,7 @@ await t.test('everything that is charged reads facts and usage', async t => {
   }
 })
 
-await t.test('unknown paths are not found, and unknown methods name those there are', async t => {
+await t.test('unknown paths are not found, and unknown methods name the allowed ones', async t => {
   for (const [dialect, path] of [
     [openai, '/chat/completions/'],
     [openai, '/chat'],
@@ -184,9 +184,9 @@ await t.test('unknown paths are not found, and unknown methods name those there 
   })
 })
 
-await t.test('names that servers could read differently are refused', async t => {
-  const bad = ['..', '.', '%2e%2e', 'a%2fb', 'a%5cb', 'a%00b', 'a%0ab', 'a%3fb', 'a%23b', '%ff', '%']
-  for (const id of bad) {
+await t.test('ids that servers could read differently are refused', async t => {
+  const ambiguous = ['..', '.', '%2e%2e', 'a%2fb', 'a%5cb', 'a%00b', 'a%0ab', 'a%3fb', 'a%23b', '%ff', '%']
+  for (const id of ambiguous) {
     t.throws(() => openai.match('GET', `/responses/${id}`), { code: 'request_invalid' }, id)
     t.throws(() => openai.match('GET', `/models/${id}`), { code: 'request_invalid' }, id)
     t.throws(() => google.match('POST', `/models/${id}:generateContent`), { code: 'request_invalid' }, id)
@@ -194,7 +194,7 @@ await t.test('names that servers could read differently are refused', async t =>
   t.throws(() => google.match('POST', '/models/a/../b:generateContent'), { code: 'request_invalid' })
 })
 
-await t.test('objects and models in the path are named, and the place of the model is known', async t => {
+await t.test('objects and models in the path are named, with the span of the model', async t => {
   t.same(openai.match('GET', '/responses/resp_1?stream=true').object, { kind: 'response', id: 'resp_1' })
   t.same(google.match('GET', '/interactions/v1_a').object, { kind: 'interaction', id: 'v1_a' })
   for (const place of ['/files/a-b', '/files/a-b:download?alt=media', '/download/v1/files/a-b:download']) {
@@ -207,7 +207,7 @@ await t.test('objects and models in the path are named, and the place of the mod
   t.equal(path.slice(match.pathModelSpan?.start, match.pathModelSpan?.end), 'gemini%2D2.5')
 })
 
-await t.test('answers whose usage could not be read are refused', async t => {
+await t.test('requests for a response format without readable usage are refused', async t => {
   for (const query of ['alt=proto', 'x=1&ALT=media', '%61lt=proto', 'alt=sse&alt=proto']) {
     t.throws(() => google.match('POST', `/models/gemini:generateContent?${query}`), {
       code: 'request_invalid',
@@ -245,7 +245,7 @@ await t.test('lists of models have the shape of their dialect', async t => {
   t.match(google.modelList(['a'], 'a'), { name: 'models/a' })
 })
 
-await t.test("the bytes of Google's uploads go where their address says", async t => {
+await t.test("chunks of Google's uploads go to the upload that their address names", async t => {
   const path = '/upload/v1beta/files?upload_id=a%2Bb&upload_protocol=resumable'
   for (const method of ['POST', 'PUT']) {
     t.match(google.match(method, path), {

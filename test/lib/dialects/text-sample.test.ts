@@ -9,7 +9,7 @@ const part = fc.oneof(
     .map(([one, count]) => one.repeat(count)),
 )
 
-await t.test('every byte is counted, and 16 KB are kept, the first half of them as they came', async () => {
+await t.test('every byte is counted, and 16 KB are kept, half of them from the beginning', async () => {
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), parts => {
       const sample = new TextSample()
@@ -22,14 +22,14 @@ await t.test('every byte is counted, and 16 KB are kept, the first half of them 
         byteCount === whole.length &&
         kept.subarray(0, same).equals(whole.subarray(0, same)) &&
         kept.length <= 16_384 &&
-        // A character that does not fit whole is left out.
+        // A character that does not fit is left out.
         kept.length >= Math.min(whole.length, 16_384 - 3)
       )
     }),
   )
 })
 
-await t.test('of a longer text what came last is kept too', async t => {
+await t.test('the second half of the sample is the end of a longer text', async t => {
   const sample = new TextSample()
   for (let count = 0; count < 3000; count++) sample.add('prose ')
   for (let count = 0; count < 9000; count++) sample.add('7')
@@ -40,7 +40,7 @@ await t.test('of a longer text what came last is kept too', async t => {
   t.ok((text.slice(8192).match(/7/g) ?? []).length > 8180, 'the second half is the end')
 })
 
-await t.test('text with escapes is kept as it is, and not mixed with other text', async t => {
+await t.test('escaped text is kept escaped, and not mixed with plain text', async t => {
   const sample = new TextSample()
   t.equal(sample.text, undefined)
   sample.addEscaped(Buffer.from('a\\n'))

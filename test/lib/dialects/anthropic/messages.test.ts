@@ -41,7 +41,7 @@ await t.test('the closing event overrides the opening one field by field', async
 })
 
 await t.test(
-  'cache writes without a split have five minutes, and a split beyond the total is odd',
+  'unsplit cache writes count as five-minute writes, and a split beyond the total is flagged',
   async t => {
     const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 7 }
     t.same(readAnswer(messages, { usage }).lines, [{ meters: { input: 1, cacheWrite5m: 7, output: 1 } }])
@@ -52,7 +52,7 @@ await t.test(
   },
 )
 
-await t.test('every iteration is charged, at its own model', async t => {
+await t.test('every iteration is charged at the price of its own model', async t => {
   const usage = {
     input_tokens: 220,
     output_tokens: 8,
@@ -78,7 +78,7 @@ await t.test('every iteration is charged, at its own model', async t => {
   t.same(reading.details, { reasoning: 3 })
 })
 
-await t.test('an attempt that declined before it wrote anything is not charged', async t => {
+await t.test('an attempt that declined before any output is not charged', async t => {
   const iterations = [
     { type: 'message', model: 'a', input_tokens: 408, output_tokens: 0 },
     { type: 'fallback_message', model: 'b', input_tokens: 412, output_tokens: 264 },
@@ -87,7 +87,7 @@ await t.test('an attempt that declined before it wrote anything is not charged',
   t.same(readAnswer(messages, { usage }).lines, [{ model: 'b', meters: { input: 412, output: 264 } }])
 })
 
-await t.test('a refusal is charged only when something was written', async t => {
+await t.test('a refusal is charged only with output', async t => {
   const usage = { input_tokens: 18, output_tokens: 5 }
   const refused = readAnswer(messages, stream(usage, usage, 'refusal'), events)
   t.same(refused.lines, [{ meters: { input: 0, output: 0 } }])
@@ -100,13 +100,13 @@ await t.test('a refusal is charged only when something was written', async t => 
   t.same(
     readAnswer(messages, thought).lines,
     [{ meters: { input: 18, output: 5 } }],
-    'thoughts are, shown or not',
+    'thinking counts as output, also when it is hidden',
   )
   const late = { usage, stop_reason: 'refusal', content: [{ type: 'text', text: 'I will' }] }
   t.same(readAnswer(messages, late).lines, [{ meters: { input: 18, output: 5 } }])
 })
 
-await t.test('tier and speed are what was served, and where it was made', async t => {
+await t.test('the tier of a line has the served tier, the speed and the region', async t => {
   const usage = { input_tokens: 1, output_tokens: 1 }
   const tierOf = (more: object): unknown =>
     readAnswer(messages, { usage: { ...usage, ...more } }).lines[0]?.tier
@@ -118,7 +118,7 @@ await t.test('tier and speed are what was served, and where it was made', async 
   t.equal(tierOf({ inference_geo: 'global' }), undefined)
 })
 
-await t.test('an error event ends a stream, and what was counted before stays', async t => {
+await t.test('an error event ends a stream, and the usage before it stays', async t => {
   const text = eventStream(
     { type: 'message_start', message: { usage: { input_tokens: 9, output_tokens: 1 } } },
     { type: 'error', error: { type: 'overloaded_error', message: 'x' } },
@@ -128,7 +128,7 @@ await t.test('an error event ends a stream, and what was counted before stays', 
   t.same(reading.lines, [{ meters: { input: 9, output: 1 } }])
 })
 
-await t.test('facts of a request, with media in every place', async t => {
+await t.test('facts of a request include media at every path', async t => {
   const image = (data: string): object => ({
     type: 'image',
     source: { type: 'base64', media_type: 'image/png', data },
@@ -154,7 +154,7 @@ await t.test('facts of a request, with media in every place', async t => {
           { type: 'document', source: { type: 'content', content: [image('AAAA')] } },
           { type: 'tool_result', content: [{ type: 'text', text: 'x' }, image('AAAA')] },
           { type: 'document', source: { type: 'file', file_id: 'file_1' } },
-          // Goes to a container and not to the model.
+          // It goes to a container, not to the model.
           { type: 'container_upload', file_id: 'file_2' },
         ],
       },

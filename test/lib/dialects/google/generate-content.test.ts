@@ -20,7 +20,7 @@ const text = (words: string, more: object = {}): object => ({
   modelVersion: 'gemini-2.5-flash',
 })
 
-await t.test('output is what was written and what was thought', async t => {
+await t.test('output counts both text and thinking', async t => {
   const reading = readAnswer(generateContent, { ...text('abc', { finishReason: 'STOP' }), usageMetadata })
   t.same(reading.lines, [{ meters: { input: 10, output: 7 } }])
   t.match(reading, {
@@ -32,7 +32,7 @@ await t.test('output is what was written and what was thought', async t => {
   })
 })
 
-await t.test('the last chunk of a stream counts, as events and as a growing array', async t => {
+await t.test('the usage of a stream is that of its last chunk, in events and in a JSON array', async t => {
   const chunks = [
     {
       ...text('ab'),
@@ -57,7 +57,7 @@ await t.test('the last chunk of a stream counts, as events and as a growing arra
   t.match(cut, { isTerminal: false, lines: [{ meters: { input: 10, output: 7 } }] })
 })
 
-await t.test('a stream ends with its reason, not before', async t => {
+await t.test('a stream is terminal only with a finish or block reason', async t => {
   t.equal(readAnswer(streamGenerateContent, eventStream(text('a')), events).isTerminal, false)
   const blocked = {
     promptFeedback: { blockReason: 'SAFETY' },
@@ -68,7 +68,7 @@ await t.test('a stream ends with its reason, not before', async t => {
   t.same(reading.lines, [{ meters: { input: 5 } }])
 })
 
-await t.test('an error in place of an event, or as the whole body, is seen', async t => {
+await t.test('an error is found as an event and as the whole body', async t => {
   const error = { error: { code: 503, message: 'x', status: 'UNAVAILABLE' } }
   t.match(readAnswer(streamGenerateContent, eventStream(text('a'), error), events), {
     hasError: true,
@@ -80,7 +80,7 @@ await t.test('an error in place of an event, or as the whole body, is seen', asy
   })
 })
 
-await t.test('modalities have their own meters, cache and tools included', async t => {
+await t.test('modalities have their own meters, also in cached and tool tokens', async t => {
   const modality = (modality: string, tokenCount: number): object => ({ modality, tokenCount })
   const reading = readAnswer(generateContent, {
     usageMetadata: {
@@ -117,7 +117,7 @@ await t.test('modalities have their own meters, cache and tools included', async
   t.same(reading.flags, [])
 })
 
-await t.test('counts that do not come to the total are flagged', async t => {
+await t.test('counts that do not add up to the total are flagged', async t => {
   t.same(readAnswer(generateContent, { usageMetadata: { ...usageMetadata, totalTokenCount: 99 } }).flags, [
     'usage_inconsistent',
   ])
@@ -125,7 +125,7 @@ await t.test('counts that do not come to the total are flagged', async t => {
   t.same(readAnswer(generateContent, {}).lines, [])
 })
 
-await t.test('a count that shrinks is taken as it is, and flagged', async t => {
+await t.test('a count that decreases is used and flagged', async t => {
   const more = {
     ...text('a'),
     usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 21, totalTokenCount: 31 },
@@ -136,7 +136,7 @@ await t.test('a count that shrinks is taken as it is, and flagged', async t => {
   t.same(reading.flags, ['usage_decreased'])
 })
 
-await t.test('the tier that was served is on the line', async t => {
+await t.test('the line has the served tier', async t => {
   const tierOf = (more: object): unknown =>
     readAnswer(generateContent, { usageMetadata: { ...usageMetadata, ...more } }).lines[0]?.tier
   t.equal(tierOf({ serviceTier: 'standard' }), undefined)
@@ -145,7 +145,7 @@ await t.test('the tier that was served is on the line', async t => {
   t.equal(tierOf({ trafficType: 'ON_DEMAND' }), undefined)
 })
 
-await t.test('grounding is billed by prompt before Gemini 3 and by different query since', async t => {
+await t.test('grounding is billed by prompt before Gemini 3 and by distinct query since', async t => {
   const grounded = (modelVersion: string): unknown => {
     const chunk = (...webSearchQueries: string[]): object => ({
       candidates: [{ groundingMetadata: { webSearchQueries } }],
@@ -159,7 +159,7 @@ await t.test('grounding is billed by prompt before Gemini 3 and by different que
   t.equal(grounded('gemini-3-pro'), 3)
 })
 
-await t.test('facts of a request, in both spellings', async t => {
+await t.test('facts of a request are read in camel case and in snake case', async t => {
   const image = 'iVBORw0KGgoAAAANSUhEUg=='
   const camel = {
     systemInstruction: { parts: [{ inlineData: { mimeType: 'image/png', data: image } }] },
@@ -232,7 +232,7 @@ await t.test('embeddings report their input, or nothing', async t => {
   t.equal(factsOf(batchEmbedContents, { requests }, true).media.length, 1)
 })
 
-await t.test('Imagen is charged by the images that came', async t => {
+await t.test('Imagen is charged by the images in its response', async t => {
   const facts = factsOf(
     predict,
     { instances: [{ prompt: 'x' }], parameters: { sampleCount: 3, sampleImageSize: '2K' } },
@@ -249,7 +249,7 @@ await t.test('Imagen is charged by the images that came', async t => {
   t.same(readAnswer(predict, { predictions: [] }, { facts }).lines, [])
 })
 
-await t.test('maps and images that were searched are searches too', async t => {
+await t.test('searches of maps and images count as searches', async t => {
   const grounded = (model: string, groundingMetadata: object): unknown =>
     readAnswer(generateContent, {
       ...text('abc', { finishReason: 'STOP', groundingMetadata }),

@@ -62,7 +62,7 @@ await t.test('a stream names the interaction at once and its usage at the end', 
   t.match(reader?.end(), { lines: [line], outputTextBytes: 3 })
 })
 
-await t.test('facts of a request', async t => {
+await t.test('facts of a request include its cap, media and objects', async t => {
   const facts = factsOf(
     interactions,
     {
@@ -108,7 +108,7 @@ await t.test('agents and background work are jobs, and an agent is priced by its
   t.match(job({ status: 'cancelled' }), { state: 'failed' })
 })
 
-await t.test('a model beside an agent would be a price beside the work', t => {
+await t.test('a request with both a model and an agent is refused, since the agent sets the price', t => {
   t.throws(() => factsOf(interactions, { model: 'cheap', agent: 'dear', input: 'x' }), {
     code: 'body_invalid',
   })

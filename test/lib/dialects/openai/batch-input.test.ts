@@ -42,7 +42,7 @@ await t.test('requests are summed by model and endpoint', async t => {
   t.ok(share !== undefined && share.textBytes > share.textBytesLongest)
 })
 
-await t.test('images are counted by model, size and quality; what is free says so', async t => {
+await t.test('images are counted by model, size and quality; free endpoints are marked', async t => {
   const url = '/v1/images/generations'
   const facts = read(
     line({ model: 'p', prompt: 'x', n: 2, size: '1024x1024', quality: 'high' }, { url }),
@@ -67,7 +67,7 @@ await t.test('images are counted by model, size and quality; what is free says s
   ])
 })
 
-await t.test('the body may stand before the address it goes to', async t => {
+await t.test('the body may come before its url', async t => {
   const body = { model: 'a', max_output_tokens: 7, input: 'Hi' }
   const text = JSON.stringify({ body, url: '/v1/responses', method: 'POST', custom_id: 'x' })
   t.match(read(text), {
@@ -85,9 +85,10 @@ await t.test('the larger of two caps counts, of those that the endpoint reads', 
   t.match(capped({ MAX_TOKENS: 1 }), [{ candidatesCapped: 0, candidatesUncapped: 1 }])
 })
 
-await t.test('requests capped by a member that not every provider reads stand apart', async t => {
+await t.test('requests capped by max_completion_tokens form a share of their own', async t => {
   const facts = read(
     line({ model: 'a', max_tokens: 10, messages }),
+    // Not every provider reads this member.
     line({ model: 'a', max_completion_tokens: 20, messages }),
   )
   t.match(facts.shares, [
@@ -96,7 +97,7 @@ await t.test('requests capped by a member that not every provider reads stand ap
   ])
 })
 
-await t.test('inline images are no text, and files are named with their line', async t => {
+await t.test('inline images do not count as text, and files are named with their lines', async t => {
   const image = `data:image/png;base64,${Buffer.alloc(3000).toString('base64')}`
   const content = [
     { type: 'image_url', image_url: { url: image } },
@@ -118,18 +119,18 @@ const wrong: readonly (readonly [string, string, RegExp, string])[] = [
   ['another method', line({ model: 'a', messages }, { method: 'GET' }), /"method": "POST"/, 'line 2'],
   ['no body', `${JSON.stringify({ method: 'POST', url: '/v1/chat/completions' })}\n`, /"body"/, 'line 2'],
   ['a model named twice', line({ model: 'a', Model: 'b', messages }), /twice/, 'line 2'],
-  ['a cap that is none', line({ model: 'a', max_tokens: -1, messages }), /whole number/, 'line 2'],
+  ['an invalid cap', line({ model: 'a', max_tokens: -1, messages }), /whole number/, 'line 2'],
 ]
 
 for (const [what, text, message, at] of wrong) {
-  await t.test(`a line with ${what} is told, and only the first`, async t => {
+  await t.test(`a line with ${what} is reported, and only the first such line`, async t => {
     const { problem } = read(line({ model: 'a', messages }), text, 'more of it\n')
     t.equal(problem?.at, at)
     t.match(problem?.message, message)
   })
 }
 
-await t.test('the line after the fifty thousandth is one too many', async t => {
+await t.test('more than 50,000 lines are refused', async t => {
   const reader = new BatchInputReader()
   const lines = Buffer.from(line({ model: 'a', messages }).repeat(1000))
   for (let thousand = 0; thousand < 50; thousand += 1) reader.push(lines)

@@ -25,7 +25,7 @@ function namesIn(text: string, pieceBytes = text.length): readonly NamedObject[]
   return named.concat(reader?.takeObjects() ?? [])
 }
 
-await t.test('responses, what they keep and their items are named, in whatever pieces they come', async t => {
+await t.test('responses with their context, and their items, are named, however the file is cut', async t => {
   const usage = { input_tokens: 20, output_tokens: 10, total_tokens: 30 }
   const text = line('a', { usage }) + line('b').trimEnd()
   for (const pieceBytes of [1, 7, text.length]) {
@@ -39,7 +39,7 @@ await t.test('responses, what they keep and their items are named, in whatever p
   }
 })
 
-await t.test('what is kept nowhere, is no response or is not whole names nothing', async t => {
+await t.test('a line that is unstored, no response or incomplete names nothing', async t => {
   t.same(namesIn(line('a', { store: false })), [])
   t.same(namesIn(line('a', { object: 'chat.completion' })), [])
   t.same(namesIn(line('a', { id: 7 })), [])
@@ -47,14 +47,14 @@ await t.test('what is kept nowhere, is no response or is not whole names nothing
   t.same(namesIn(line('a').slice(0, -3)), [])
 })
 
-await t.test('only whole files that a batch has made are read', async t => {
+await t.test('only complete output files of a batch are read', async t => {
   t.ok(readerOf(200, { resultsOf: 'batch_1' }))
   t.equal(readerOf(206, { resultsOf: 'batch_1' }), undefined)
   t.equal(readerOf(200, { bytes: 5 }), undefined)
   t.equal(readerOf(200, undefined), undefined)
 })
 
-await t.test('a file names at most a quarter of a million', async t => {
+await t.test('a file names at most 250,000 objects', async t => {
   const items = Array.from({ length: 999 }, (_, index) => ({ id: `rs_${index}` }))
   const text = line('a', { output: items }).repeat(251)
   t.equal(namesIn(text, 65_536).length, 250_000)

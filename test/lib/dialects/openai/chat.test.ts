@@ -9,7 +9,7 @@ const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const events = { contentType: 'text/event-stream' }
 const delta = (content: string): unknown => ({ model: 'gpt-x', choices: [{ delta: { content } }] })
 
-await t.test('the last usage of a stream counts, wherever it stands', async t => {
+await t.test('the last usage of a stream counts, in whichever chunk it is', async t => {
   const streams = [
     eventStream(delta('hé'), { choices: [], usage }, '[DONE]'),
     eventStream(
@@ -29,7 +29,7 @@ await t.test('the last usage of a stream counts, wherever it stands', async t =>
   }
 })
 
-await t.test('text, its bytes and the model are read from deltas', async t => {
+await t.test('the bytes of the text and the model are read from deltas', async t => {
   const reading = readAnswer(chat, eventStream(delta('hé'), delta('llo'), '[DONE]'), events)
   t.equal(reading.outputTextBytes, 6)
   t.equal(reading.hasOutput, true)
@@ -41,14 +41,14 @@ await t.test('text, its bytes and the model are read from deltas', async t => {
   t.match(readAnswer(chat, eventStream(tool), events), { hasOutput: true, outputTextBytes: 4 })
 })
 
-await t.test('a stream that breaks off has no end, an error in it is one', async t => {
+await t.test('a stream that breaks off is not terminal, and an error in it is found', async t => {
   t.match(readAnswer(chat, eventStream(delta('a')), events), { isTerminal: false, hasError: false })
   const failed = eventStream(delta('a'), { error: { message: 'x' } })
   t.match(readAnswer(chat, failed, events), { isTerminal: false, hasError: true, hasOutput: true })
   t.match(readAnswer(chat, 'event: error\ndata: {"error":{"message":"x"}}\n\n', events), { hasError: true })
 })
 
-await t.test('Perplexity ends with an object instead of a mark', async t => {
+await t.test('Perplexity ends a stream with a chat.completion.done object instead of [DONE]', async t => {
   const stream = eventStream(
     { object: 'chat.completion.chunk', usage },
     { object: 'chat.completion.done', usage },
@@ -56,21 +56,24 @@ await t.test('Perplexity ends with an object instead of a mark', async t => {
   t.equal(readAnswer(chat, stream, events).isTerminal, true)
 })
 
-await t.test('a document is read whatever blank lines come before it', async t => {
+await t.test('a document is read after leading blank lines', async t => {
   const answer = { model: 'm', choices: [{ message: { content: 'abc' } }], usage }
   const reading = readAnswer(chat, `\n\n  \n${JSON.stringify(answer)}`)
   t.match(reading, { isTerminal: true, hasOutput: true, outputTextBytes: 3, model: 'm' })
   t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
 })
 
-await t.test('an error inside a 200 is seen in a document and in a bare body of an event stream', async t => {
-  const error = { error: { message: 'upstream', code: 502 } }
-  t.match(readAnswer(chat, error), { hasError: true, lines: [], hasOutput: false })
-  t.match(readAnswer(chat, error, events), { hasError: true, isTerminal: true })
-  t.match(readAnswer(chat, { error: null, choices: [], usage }), { hasError: false })
-})
+await t.test(
+  'an error with status 200 is found in a document and in a body that is no event stream',
+  async t => {
+    const error = { error: { message: 'upstream', code: 502 } }
+    t.match(readAnswer(chat, error), { hasError: true, lines: [], hasOutput: false })
+    t.match(readAnswer(chat, error, events), { hasError: true, isTerminal: true })
+    t.match(readAnswer(chat, { error: null, choices: [], usage }), { hasError: false })
+  },
+)
 
-await t.test('the tier that was served is on the line', async t => {
+await t.test('the line has the served tier', async t => {
   for (const [tier, served] of [
     ['flex', 'flex'],
     ['priority', 'priority'],
@@ -81,13 +84,13 @@ await t.test('the tier that was served is on the line', async t => {
   }
 })
 
-await t.test('a zero usage on a whole answer is flagged', async t => {
+await t.test('a zero usage of a complete response is flagged', async t => {
   const zero = { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }
   t.same(readAnswer(chat, zero).flags, ['usage_zero'])
   t.same(readAnswer(chat, { ...zero, error: { message: 'x' } }).flags, [])
 })
 
-await t.test('model, stream and limits are read, with the place of the model', async t => {
+await t.test('model, stream and limits are read, with the span of the model', async t => {
   const body =
     '{"messages":[],"model":"g\\u0070t","stream":true,"max_tokens":5,"max_completion_tokens":9,"n":3,"stream_options":{"include_usage":true}}'
   const facts = factsOf(chat, body)
@@ -107,7 +110,7 @@ await t.test('model, stream and limits are read, with the place of the model', a
   })
 })
 
-await t.test('a fact of the wrong type is refused by its path', async t => {
+await t.test('a member of the wrong type is refused with its path', async t => {
   const wrong: readonly (readonly [unknown, string])[] = [
     [{ model: 7 }, 'model'],
     [{ model: ['m'] }, 'model'],
@@ -123,19 +126,19 @@ await t.test('a fact of the wrong type is refused by its path', async t => {
   for (const [body, param] of wrong) t.throws(() => factsOf(chat, body), { code: 'body_invalid', param })
 })
 
-await t.test('the smallest splice asks for usage, and the body stays valid', async t => {
-  const asked = { model: 'm', stream: true, stream_options: { include_usage: true } }
+await t.test('the smallest splice requests usage, and the body stays valid', async t => {
+  const withUsage = { model: 'm', stream: true, stream_options: { include_usage: true } }
   const bodies: readonly (readonly [string, unknown])[] = [
-    ['{"model":"m","stream":true}', asked],
-    ['{"stream" : true , "model":"m"}', asked],
-    ['{"model":"m","stream":true,"stream_options":null}', asked],
-    ['{"model":"m","stream":true,"stream_options":{}}', asked],
-    ['{"model":"m","stream":true,"stream_options":{ \n }}', asked],
-    ['{"model":"m","stream_options":{"include_usage":false},"stream":true}', asked],
-    ['{"model":"m","stream":true,"stream_options":{"include_usage":null}}', asked],
+    ['{"model":"m","stream":true}', withUsage],
+    ['{"stream" : true , "model":"m"}', withUsage],
+    ['{"model":"m","stream":true,"stream_options":null}', withUsage],
+    ['{"model":"m","stream":true,"stream_options":{}}', withUsage],
+    ['{"model":"m","stream":true,"stream_options":{ \n }}', withUsage],
+    ['{"model":"m","stream_options":{"include_usage":false},"stream":true}', withUsage],
+    ['{"model":"m","stream":true,"stream_options":{"include_usage":null}}', withUsage],
     [
       '{"model":"m","stream":true,"stream_options":{"include_obfuscation":false}}',
-      { ...asked, stream_options: { include_usage: true, include_obfuscation: false } },
+      { ...withUsage, stream_options: { include_usage: true, include_obfuscation: false } },
     ],
   ]
   for (const operation of [chat, completions]) {
@@ -153,7 +156,7 @@ await t.test('the smallest splice asks for usage, and the body stays valid', asy
   }
 })
 
-await t.test('a splice changes nothing but what is asked of the stream', async () => {
+await t.test('a splice changes nothing but include_usage', async () => {
   const streamOptions = fc.oneof(
     fc.constant(null),
     fc.record(
@@ -194,7 +197,7 @@ await t.test('a splice changes nothing but what is asked of the stream', async (
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64')
 
-await t.test('media are found wherever a message can have them', async t => {
+await t.test('media are found in every kind of content part', async t => {
   const content = [
     { type: 'text', text: 'look' },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
@@ -226,14 +229,14 @@ await t.test('media are found wherever a message can have them', async t => {
   t.equal(facts.textBytes, JSON.stringify(body).length - inline)
 })
 
-await t.test("cached contents in Gemini's own options are named", async t => {
+await t.test("cached contents in Google's own options are named", async t => {
   const google = { cached_content: 'cachedContents/a' }
   for (const body of [{ google }, { extra_body: { google } }]) {
     t.same(factsOf(chat, body).objects, [{ kind: 'cachedContent', id: 'cachedContents/a' }])
   }
 })
 
-await t.test('legacy completions multiply by their prompts and by best_of', async t => {
+await t.test('candidates of legacy completions are multiplied by prompts and best_of', async t => {
   t.equal(factsOf(completions, { prompt: 'a', n: 2 }).candidates, 2)
   t.equal(factsOf(completions, { prompt: ['a', 'b', 'c'], n: 2 }).candidates, 6)
   t.equal(factsOf(completions, { prompt: [1, 2, 3], best_of: 4 }).candidates, 4)
@@ -242,24 +245,21 @@ await t.test('legacy completions multiply by their prompts and by best_of', asyn
   t.match(reading, { outputTextBytes: 3, lines: [{ meters: { input: 10, output: 4 } }] })
 })
 
-await t.test(
-  'models that look something up for every answer are billed a search, however they stream',
-  async t => {
-    const model = 'gpt-4o-mini-search-preview-2025-03-11'
-    const searched = [{ meters: { input: 10, output: 4, searches: 1 } }]
-    const choices = [{ message: { content: 'Found.' } }]
-    t.same(readAnswer(chat, { model, choices, usage }).lines, searched)
-    t.same(readAnswer(chat, { model: 'gpt-5-search-api', choices, usage }).lines, searched)
-    const stream = eventStream(
-      { model, choices: [{ delta: { content: 'F' } }] },
-      { model, choices: [], usage },
-      '[DONE]',
-    )
-    t.same(readAnswer(chat, stream, events).lines, searched)
-    t.same(readAnswer(chat, { model: 'gpt-4o-mini', choices, usage }).lines, [
-      { meters: { input: 10, output: 4 } },
-    ])
-    const billed = { ...usage, server_tool_use: { web_search_requests: 3 } }
-    t.match(readAnswer(chat, { model, choices, usage: billed }).lines, [{ meters: { searches: 3 } }])
-  },
-)
+await t.test('search models are billed one search for each response, streamed or not', async t => {
+  const model = 'gpt-4o-mini-search-preview-2025-03-11'
+  const searched = [{ meters: { input: 10, output: 4, searches: 1 } }]
+  const choices = [{ message: { content: 'Found.' } }]
+  t.same(readAnswer(chat, { model, choices, usage }).lines, searched)
+  t.same(readAnswer(chat, { model: 'gpt-5-search-api', choices, usage }).lines, searched)
+  const stream = eventStream(
+    { model, choices: [{ delta: { content: 'F' } }] },
+    { model, choices: [], usage },
+    '[DONE]',
+  )
+  t.same(readAnswer(chat, stream, events).lines, searched)
+  t.same(readAnswer(chat, { model: 'gpt-4o-mini', choices, usage }).lines, [
+    { meters: { input: 10, output: 4 } },
+  ])
+  const billed = { ...usage, server_tool_use: { web_search_requests: 3 } }
+  t.match(readAnswer(chat, { model, choices, usage: billed }).lines, [{ meters: { searches: 3 } }])
+})

@@ -41,14 +41,14 @@ await t.test('images with a usage are charged by tokens', async t => {
   t.match(reading, { isTerminal: true, hasOutput: true })
 })
 
-await t.test('output without details is that of images', async t => {
+await t.test('output tokens without details count as image tokens', async t => {
   const usage = { input_tokens: 5, output_tokens: 9, total_tokens: 14 }
   t.same(readAnswer(imageGenerations, { data: [{}], usage }).lines, [
     { meters: { input: 5, output: 0, imageOutput: 9 } },
   ])
 })
 
-await t.test('images without a usage are counted as they come', async t => {
+await t.test('images without a usage are counted in the response', async t => {
   const facts = factsOf(imageGenerations, { model: 'm', n: 4, size: '1024x1024', quality: 'high' })
   t.same(facts.units, { images: 4 })
   t.equal(facts.candidates, 4, 'each has its own tokens')
@@ -77,7 +77,7 @@ await t.test('a large image in an event is read without parsing it', async t => 
   t.equal(reading.raw, JSON.stringify(usage))
 })
 
-await t.test("a form's fields and files are its facts", async t => {
+await t.test('facts of a form come from its fields and files', async t => {
   const { facts, body } = formFacts(imageEdits, [
     ['model', 'gpt-image'],
     ['n', '2'],
@@ -97,7 +97,7 @@ await t.test("a form's fields and files are its facts", async t => {
   t.equal(facts?.textBytes, body.length - 12)
 })
 
-await t.test('a field that a form has twice is refused', async t => {
+await t.test('a repeated form field is refused', async t => {
   for (const other of ['model', 'Model']) {
     const fields: readonly Field[] = [
       ['model', 'cheap'],
@@ -109,7 +109,7 @@ await t.test('a field that a form has twice is refused', async t => {
 })
 
 await t.test(
-  'speech is measured by the characters to speak, and by its tokens where they are told',
+  'speech is measured by the characters of the input, and by tokens where they are reported',
   async t => {
     const facts = factsOf(speech, { model: 'tts', input: 'Привет 🙂', voice: 'x' })
     t.same(facts.units, { characters: 8 })
@@ -163,7 +163,7 @@ await t.test('transcriptions are measured by tokens or by seconds', async t => {
   t.match(facts, { model: 'whisper', media: [{ kind: 'audio', path: 'file' }] })
 })
 
-await t.test('embeddings have input alone, reranking tokens or search units', async t => {
+await t.test('embeddings are measured by input tokens, reranking by tokens or search units', async t => {
   const usage = { prompt_tokens: 7, total_tokens: 7 }
   t.same(readAnswer(embeddings, { data: [{}], usage }).lines, [{ meters: { input: 7 } }])
   t.same(readAnswer(rerank, { results: [], usage: { total_tokens: 17 } }).lines, [{ meters: { input: 17 } }])

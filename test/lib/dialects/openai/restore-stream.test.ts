@@ -21,7 +21,7 @@ const delta = (members: string): string =>
   `data: {"id":"c","choices":[{"index":0,"delta":{"content":"é \\"usage\\":null"}}]${members},"obfuscation":"x1"}`
 const extra = `data: {"id":"c","choices":[],"usage":${usage}}`
 
-/** With what a provider adds for `include_usage`, and without. */
+/** The same stream with and without the members that a provider adds for `include_usage`. */
 const samples: readonly { readonly with: string; readonly without: string }[] = [
   { with: `${delta(',"usage":null')}\n\n`, without: `${delta('')}\n\n` },
   { with: `${extra}\n\n`, without: '' },
@@ -41,7 +41,7 @@ const samples: readonly { readonly with: string; readonly without: string }[] = 
   { with: 'event: error\ndata: not json "usage"\n\n', without: 'event: error\ndata: not json "usage"\n\n' },
 ]
 
-await t.test('what include_usage added is removed and every other byte stays', async t => {
+await t.test('the members that include_usage added are removed, and every other byte stays', async t => {
   for (const sample of samples) t.equal(restore(sample.with), sample.without)
   const whole = samples.map(sample => sample.with).join('')
   t.equal(restore(whole), samples.map(sample => sample.without).join(''))
@@ -71,19 +71,19 @@ await t.test('chunk boundaries make no difference', async () => {
   )
 })
 
-await t.test('an event leaves with the chunk that completes it', async t => {
+await t.test('an event is passed on with the chunk that completes it', async t => {
   const restorer = new StreamRestorer()
   t.equal(restorer.push(Buffer.from('data: {"a"')).length, 0)
   t.equal(restorer.push(Buffer.from(':1}\n\ndata: ')).toString(), 'data: {"a":1}\n\n')
   t.equal(restorer.push(Buffer.from('2\r\n\r\n')).toString(), 'data: 2\r\n\r\n')
 })
 
-await t.test('an event that was cut off comes out at the end, as it is', async t => {
+await t.test('an incomplete event passes unchanged at the end, except an extra usage chunk', async t => {
   t.equal(restore('data: {"choices":[],"usage"'), 'data: {"choices":[],"usage"')
   t.equal(restore(extra), '')
 })
 
-await t.test('a stream without a single line end is not held for ever', async t => {
+await t.test('a stream without line ends is not held back for ever', async t => {
   const restorer = new StreamRestorer()
   const chunk = Buffer.alloc(1_048_576, 'a')
   let bytes = 0

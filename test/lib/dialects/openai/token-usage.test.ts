@@ -14,7 +14,7 @@ function total(meters: Meters | undefined, names: readonly (keyof Meters)[]): nu
   return names.reduce((sum, name) => sum + (meters?.[name] ?? 0), 0)
 }
 
-await t.test('cached tokens, cache writes, audio and images are taken out of the prompt', async t => {
+await t.test('cached tokens, cache writes, audio and images are subtracted from the prompt', async t => {
   const { meters, flags } = measure({
     prompt_tokens: 100,
     completion_tokens: 30,
@@ -34,7 +34,7 @@ await t.test('cached tokens, cache writes, audio and images are taken out of the
   t.same(flags, [])
 })
 
-await t.test('reasoning is part of the output and kept beside', async t => {
+await t.test('reasoning is part of the output, and is also in the details', async t => {
   const usage = { input_tokens: 1, output_tokens: 9, output_tokens_details: { reasoning_tokens: 7 } }
   const { meters, details } = measure(usage)
   t.same(meters, { input: 1, output: 9 })
@@ -63,7 +63,7 @@ await t.test('xAI counts reasoning beside the completion in chat, and within it 
   t.same(measure(within, 'xai').meters, { input: 12, output: 291 })
 })
 
-await t.test('tokens that only the total counts are an inconsistency with any other provider', async t => {
+await t.test('tokens that only the total counts are flagged for other providers', async t => {
   t.same(measure(xaiUsage).meters, { input: 12, output: 1 })
   t.same(measure(xaiUsage).flags, ['usage_inconsistent'])
   t.same(measure({ prompt_tokens: 9, completion_tokens: 9, total_tokens: 1 }, 'xai').flags, [
@@ -71,7 +71,7 @@ await t.test('tokens that only the total counts are an inconsistency with any ot
   ])
 })
 
-await t.test("Gemini's OpenAI endpoint counts thinking in the total alone", async t => {
+await t.test("Gemini's OpenAI endpoint counts thinking only in the total", async t => {
   const usage = { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 }
   t.same(measure(usage, 'google').meters, { input: 35, output: 74 })
   t.same(measure(usage, 'google').flags, [])
@@ -89,7 +89,7 @@ await t.test('Mistral counts audio beside the prompt', async t => {
   t.same(measure(usage, 'mistral').flags, [])
 })
 
-await t.test('cached tokens are found under the names of every provider', async t => {
+await t.test('cached tokens are read under the names of every provider', async t => {
   const prompt = { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 }
   const named = [
     { prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 },
@@ -103,7 +103,7 @@ await t.test('cached tokens are found under the names of every provider', async 
   }
 })
 
-await t.test('more cached than prompt is clamped to the total and flagged', async t => {
+await t.test('more cached tokens than prompt tokens are clamped to the prompt and flagged', async t => {
   const { meters, flags } = measure({
     prompt_tokens: 10,
     completion_tokens: 1,
@@ -113,7 +113,7 @@ await t.test('more cached than prompt is clamped to the total and flagged', asyn
   t.same(flags, ['usage_inconsistent'])
 })
 
-await t.test('audio that came from the cache is not counted twice', async t => {
+await t.test('cached audio is not counted twice', async t => {
   const { meters, flags } = measure({
     input_tokens: 100,
     output_tokens: 1,
@@ -127,7 +127,7 @@ await t.test('audio that came from the cache is not counted twice', async t => {
   t.same(flags, [])
 })
 
-await t.test('what is no count is flagged and ignored', async t => {
+await t.test('an invalid count is flagged and ignored', async t => {
   for (const broken of [-1, '7.5', 1.5, Infinity, 2 ** 60, true, {}]) {
     const { meters, flags } = measure({ prompt_tokens: broken, completion_tokens: 3 })
     t.same(meters, { output: 3 })
@@ -140,7 +140,7 @@ await t.test('what is no count is flagged and ignored', async t => {
   t.same(measure(JSON.parse('{"prompt_tokens":1e400,"completion_tokens":3}')).flags, ['usage_invalid'])
 })
 
-await t.test('searches are counted by the counter that is billed', async t => {
+await t.test('searches are read from the counter that the provider bills', async t => {
   const tokens = { prompt_tokens: 1, completion_tokens: 1 }
   const counted = [
     { num_sources_used: 3 },
@@ -156,14 +156,14 @@ await t.test('searches are counted by the counter that is billed', async t => {
   t.equal(measure({ ...tokens, num_sources_used: 0 }).meters?.searches, undefined)
 })
 
-await t.test('the cost that a provider reports is kept beside', async t => {
+await t.test('the cost that a provider reports is in the details', async t => {
   const tokens = { prompt_tokens: 1, completion_tokens: 1 }
   t.equal(measure({ ...tokens, cost: 0.5 }).details?.['costUsd'], 0.5)
   t.equal(measure({ ...tokens, cost: { total_cost: 0.25 } }).details?.['costUsd'], 0.25)
   t.equal(measure({ ...tokens, cost_in_usd_ticks: 7 }).details?.['costUsdTicks'], 7)
 })
 
-await t.test("Perplexity's fee for a request is counted by the context it searched", async t => {
+await t.test("Perplexity's request fee depends on the size of the search context", async t => {
   const flags = new Set<string>()
   const usage = { prompt_tokens: 9, completion_tokens: 12, total_tokens: 21, search_context_size: 'low' }
   const measured = measureTokens(new UsageFields(usage, flags), 'perplexity')
@@ -171,7 +171,7 @@ await t.test("Perplexity's fee for a request is counted by the context it search
   t.equal(measured?.variant, 'low')
 })
 
-await t.test('the parts always come to the totals of the provider', async () => {
+await t.test('the meters always add up to the totals of the provider', async () => {
   const count = fc.option(fc.nat(1000), { nil: undefined })
   const usage = fc.record({
     prompt_tokens: fc.nat(1000),
