@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { errorTable } from '../../lib/pipeline/errors.ts'
 
-await t.test('the page of errors has every row of the table, as it is', async t => {
+await t.test('the page of errors has every row of the table, unchanged', async t => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8')
   const cells = page
     .split('\n')

@@ -4,7 +4,7 @@ import { monthAmount, vatWithin } from '../../../lib/documents/account-money.ts'
 import { amountInWords } from '../../../lib/documents/print/layout-parts.ts'
 import { roundToKopecks } from '../../../lib/money/kopecks.ts'
 
-await t.test('months that are rounded one by one make the rounded sum, and never drift', async t => {
+await t.test('amounts rounded month by month add up to the rounded total, without drift', async t => {
   const months = fc.array(fc.integer({ min: 0, max: 1e13 }), { maxLength: 60 })
 
   fc.assert(
@@ -22,7 +22,7 @@ await t.test('months that are rounded one by one make the rounded sum, and never
     }),
   )
   t.equal(monthAmount(4_999, 0), 0)
-  t.equal(monthAmount(9_998, 0), 1, 'what was too little for a month is in the next')
+  t.equal(monthAmount(9_998, 0), 1, 'an amount below half a kopeck is carried to the next month')
 })
 
 await t.test('the tax within an amount is rounded half up to the kopeck', async t => {
@@ -38,7 +38,7 @@ await t.test('the tax within an amount is rounded half up to the kopeck', async 
   )
 })
 
-await t.test('sums are said in words', async t => {
+await t.test('amounts are written in words', async t => {
   const cases: readonly (readonly [number, string])[] = [
     [0, 'Ноль рублей 00 копеек'],
     [100, 'Один рубль 00 копеек'],

@@ -29,7 +29,7 @@ async function documentsOf(records: Records): Promise<string[]> {
 }
 
 /** A company is charged in November; December comes while two servers run. */
-async function closesByItself(t: Test, { store, nodes, at, clock }: World): Promise<void> {
+async function checkAutomaticClose(t: Test, { store, nodes, at, clock }: World): Promise<void> {
   at(noon('2026-11-05'))
   const accountId = await companyAccount(store, company, '2026-11-01', 1000)
   await chargeRoubles(store, accountId, 12)
@@ -45,32 +45,32 @@ async function closesByItself(t: Test, { store, nodes, at, clock }: World): Prom
   t.teardown(() => Promise.all(open.map(one => one.close())))
   await new Promise(resolve => setTimeout(resolve, 100))
   const [records] = nodes as [Records]
-  t.strictSame(await documentsOf(records), [], 'what was charged last may be on its way still')
+  t.strictSame(await documentsOf(records), [], 'the last charges of the month may not be written yet')
 
   at(Date.parse('2026-12-01T00:10:00+03:00'))
   await until(async () => (await documentsOf(records)).length > 0)
-  // A node that looks when the month is closed already has nothing to say, so what was made is counted, and not the lines.
+  // A node that finds the month already closed logs nothing, so this counts documents, not lines of the log.
   const made = (): number =>
     logged.reduce<number>((sum, one) => sum + Number((one as { documents?: number }).documents ?? 0), 0)
   await until(() => made() > 0)
   await new Promise(resolve => setTimeout(resolve, 100))
 
   t.strictSame(await documentsOf(records), ['2026-11 1 1200'])
-  t.equal(made(), 1, 'one of them made it')
+  t.equal(made(), 1, 'one node created the document')
   const emails = await records.all(records.build.selectFrom('document_emails').selectAll())
   t.match(emails, [{ kind: 'closing-issued', account_id: accountId, state: 'waiting' }])
   t.equal(emails.length, 1)
 }
 
-await t.test('a month is closed by the server in the first minutes of the next, on SQLite', async t => {
+await t.test('the server closes a month ten minutes after its end, on SQLite', async t => {
   let now = 0
   const clock = { now: () => now }
   const store = await openNew(t, { clock })
 
-  await closesByItself(t, { store, nodes: [await store.records()], at: value => (now = value), clock })
+  await checkAutomaticClose(t, { store, nodes: [await store.records()], at: value => (now = value), clock })
 })
 
-await t.test('and by several nodes once, on PostgreSQL', async t => {
+await t.test('several nodes close a month once, on PostgreSQL', async t => {
   const server = await startPostgres(t)
   const url = await server.createDatabase()
   let now = 0
@@ -79,10 +79,10 @@ await t.test('and by several nodes once, on PostgreSQL', async t => {
   const other = await openNode(t, url, { clock })
   const nodes = [await store.records(), await other.records(), await other.records()]
 
-  await closesByItself(t, { store, nodes, at: value => (now = value), clock })
+  await checkAutomaticClose(t, { store, nodes, at: value => (now = value), clock })
 })
 
-await t.test('what fails is logged, and tried again in ten minutes', async t => {
+await t.test('a failed close is logged once and repeated after ten minutes', async t => {
   let now = noon('2026-12-02')
   const clock = { now: () => now }
   const store = await openNew(t, { clock })
@@ -107,7 +107,7 @@ await t.test('what fails is logged, and tried again in ten minutes', async t => 
   t.strictSame(await documentsOf(records), ['2026-11 1 1200'])
 })
 
-await t.test('the month that is closed is the last one that is over in Moscow', async t => {
+await t.test('the month to close is the last one that has ended in Moscow', async t => {
   for (const [time, month] of [
     ['2026-12-01T00:00:00+03:00', '2026-10'],
     ['2026-12-01T00:09:59+03:00', '2026-10'],
@@ -119,8 +119,8 @@ await t.test('the month that is closed is the last one that is over in Moscow', 
     t.equal(monthToClose(Date.parse(time)), month, time)
 })
 
-await t.test('an invoice is reminded of the working day before, and when it is late', async t => {
-  // Friday the 20th; to be paid until Friday the 27th.
+await t.test('reminders run from the working day before the last day to a week after it', async t => {
+  // Issued on Friday the 20th, payable until Friday the 27th.
   const document = invoiceOf()
   const due = (today: string, state: Parameters<typeof dueReminder>[0]['state'] = 'open', doc = document) =>
     dueReminder({ state, document: doc }, today)
@@ -130,14 +130,14 @@ await t.test('an invoice is reminded of the working day before, and when it is l
   t.equal(due('2026-11-27', 'part-paid'), 'invoice-reminder')
   t.equal(due('2026-11-28', 'overdue'), 'invoice-overdue')
   t.equal(due('2026-12-04', 'overdue'), 'invoice-overdue')
-  t.equal(due('2026-12-05', 'overdue'), undefined, 'that is old news')
+  t.equal(due('2026-12-05', 'overdue'), undefined, 'more than a week late')
   for (const state of ['paid', 'overpaid', 'cancelled'] as const) t.equal(due('2026-11-28', state), undefined)
   const monday = { ...document, date: '2026-11-20', payUntil: '2026-11-23' }
-  t.equal(due('2026-11-20', 'open', monday), undefined, 'it was made today')
-  t.equal(due('2026-11-22', 'open', monday), 'invoice-reminder', 'the Monday after the weekend')
+  t.equal(due('2026-11-20', 'open', monday), undefined, 'not on the day of issue')
+  t.equal(due('2026-11-22', 'open', monday), 'invoice-reminder', 'on the Sunday before a Monday')
 })
 
-await t.test('reminders are written once a day, by day, for what is not paid', async t => {
+await t.test('reminders of unpaid invoices are written once a day, after nine in the morning', async t => {
   let now = noon('2026-11-20')
   const clock = { now: () => now }
   const store = await openNew(t, { clock })

@@ -6,16 +6,16 @@ const moved = (id: string, amount: number, isGift = false): MoneyMoved => ({ id,
 const parts = (found: ReturnType<typeof spentBetween>) =>
   Object.fromEntries(found.map(({ lot, amount }) => [lot.id, amount]))
 
-await t.test('money is spent in the order in which it came', async t => {
+await t.test('money is spent in the order in which it was received', async t => {
   const lots = lotsOf([moved('credit:gift', 50, true), moved('transfer:a:1', 100), moved('payment:b', 200)])
 
   t.strictSame(parts(spentBetween(lots, 0, 60)), { 'credit:gift': 50, 'transfer:a:1': 10 })
   t.strictSame(parts(spentBetween(lots, 60, 200)), { 'transfer:a:1': 90, 'payment:b': 50 })
   t.strictSame(parts(spentBetween(lots, 200, 200)), {})
-  t.strictSame(parts(spentBetween(lots, 300, 900)), { 'payment:b': 50 }, 'no more than there is')
+  t.strictSame(parts(spentBetween(lots, 300, 900)), { 'payment:b': 50 }, 'no more than was received')
 })
 
-await t.test('a transfer that was taken back is spent by nobody, whatever came after it', async t => {
+await t.test('a reversed transfer is never spent, also with later transfers', async t => {
   const lots = lotsOf([
     moved('transfer:a:1', 100),
     moved('transfer:b:1', 70),
@@ -26,20 +26,20 @@ await t.test('a transfer that was taken back is spent by nobody, whatever came a
   t.strictSame(parts(spentBetween(lots, 0, 1000)), { 'transfer:b:1': 70, 'transfer:a:3': 100 })
 })
 
-await t.test('a refund is taken from the newest money', async t => {
+await t.test('a refund is deducted from the newest money', async t => {
   const lots = lotsOf([moved('payment:a', 100), moved('payment:b', 100), moved('refund:x', -130)])
 
   t.strictSame(parts(spentBetween(lots, 0, 1000)), { 'payment:a': 70 })
 })
 
-await t.test('a refund of a payment is taken from it, whatever came after', async t => {
+await t.test('a refund of a payment is deducted from that payment first', async t => {
   const refund = { ...moved('refund:x', -130), refundOf: 'payment:a' }
   const lots = lotsOf([moved('payment:a', 100), moved('payment:b', 100), refund])
 
   t.strictSame(parts(spentBetween(lots, 0, 1000)), { 'payment:b': 70 })
 })
 
-await t.test('months that follow each other spend each kopeck once', async () => {
+await t.test('consecutive months spend each kopeck once', async () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 1000 }), { maxLength: 8 }),

@@ -18,7 +18,7 @@ import { sellerYaml } from '../../fixtures/companies.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openNode } from '../stores/postgres/open-postgres.ts'
 
-await t.test('years of companies on PostgreSQL, with nodes that close at once and are killed', async t => {
+await t.test('three years of documents agree with the ledger, with killed closes, on PostgreSQL', async t => {
   const server = await startPostgres(t)
   const url = await server.createDatabase()
   const { config } = writeConfig(t.testdir(), sellerYaml(seller))
@@ -39,12 +39,15 @@ await t.test('years of companies on PostgreSQL, with nodes that close at once an
       const first = (await count()) - before
       await killWhileClosing(config, { month, line: 'end 1', stop: 1 })
       const middle = (await count()) - before
-      t.ok(first >= stop - 1 && middle > first, `${month}: killed writing document ${stop}, and behind one`)
+      t.ok(
+        first >= stop - 1 && middle > first,
+        `${month}: killed while writing document ${stop}, and after a document`,
+      )
       await closeAtOnce(t, [store, other], month)
       const whole = (await count()) - before
       t.ok(
         middle < whole,
-        `${month}: both were killed in the middle, after ${first} and ${middle} of ${whole}`,
+        `${month}: both closes were killed in the middle, after ${first} and ${middle} of ${whole}`,
       )
       world.counts.killed += 2
     } else await closeAtOnce(t, [store, other], month)

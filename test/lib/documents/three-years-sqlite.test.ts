@@ -16,7 +16,7 @@ import {
 import { sellerYaml } from '../../fixtures/companies.ts'
 import { openFile } from '../stores/open-store.ts'
 
-await t.test('years of companies on SQLite, with closes that are killed in the middle', async t => {
+await t.test('three years of documents agree with the ledger, with killed closes, on SQLite', async t => {
   const { config, store: file } = writeConfig(t.testdir(), sellerYaml(seller))
   let now = 0
   const clock = { now: () => now }
@@ -29,19 +29,19 @@ await t.test('years of companies on SQLite, with closes that are killed in the m
       const before = (await listClosing(await store.records())).length
       const stop = stopBehind(index)
       await store.close()
-      // Killed while it writes a document, which is then there or is not; and behind one.
+      // Killed once while writing a document, which then exists or does not, and once after a document.
       await killWhileClosing(config, { month, line: `begin ${stop}`, stop })
       store = await openFile(t, file, { clock })
       const first = (await listClosing(await store.records())).length - before
       t.ok(
         first === stop - 1 || first === stop,
-        `${month}: killed writing document ${stop}, ${first} are there`,
+        `${month}: killed while writing document ${stop}, ${first} exist`,
       )
       await store.close()
       await killWhileClosing(config, { month, line: 'end 1', stop: 1 })
       store = await openFile(t, file, { clock })
       const middle = (await listClosing(await store.records())).length - before
-      t.equal(middle, first + 1, `${month}: killed behind a document`)
+      t.equal(middle, first + 1, `${month}: killed after a document`)
       await store.close()
       const { code, stdout, stderr } = await runGateway([
         'documents',
@@ -52,13 +52,13 @@ await t.test('years of companies on SQLite, with closes that are killed in the m
         config,
       ])
       t.equal(code, 0, stderr)
-      t.match(stdout, `closed ${month}: `, 'the month was not closed by those that were killed')
+      t.match(stdout, `closed ${month}: `, 'the killed closes did not close the month')
       store = await openFile(t, file, { clock })
       world = { ...world, store }
       const whole = (await listClosing(await store.records())).length - before
       t.ok(
         middle < whole,
-        `${month}: both were killed in the middle, after ${first} and ${middle} of ${whole}`,
+        `${month}: both closes were killed in the middle, after ${first} and ${middle} of ${whole}`,
       )
       world.counts.killed += 2
     } else await closeAtOnce(t, [store, store], month)

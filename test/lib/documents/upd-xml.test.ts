@@ -13,7 +13,7 @@ function at(rate: TaxRate) {
   return rate === 'none' ? closingOf() : closingOf([1_234_500], { from: '2026-01-01', rate })
 }
 
-await t.test('both functions are valid by the schema, at every rate', async t => {
+await t.test('both kinds of the document are valid by the schema, at every tax rate', async t => {
   const files = ([5, 7, 22, 'none'] as const).map(rate => writeUpd(at(rate)))
 
   t.same(await updProblems(files), [])
@@ -44,13 +44,13 @@ await t.test('sole proprietors, corrections, many lines and absent ids are valid
   t.same(await updProblems(documents.map(one => writeUpd(one as typeof base))), [])
 })
 
-await t.test('the schema objects to what is wrong', async t => {
-  const bad = { ...at(22), buyer: { ...at(22).buyer, inn: '0000000000' } }
+await t.test('the schema rejects an invalid INN', async t => {
+  const invalid = { ...at(22), buyer: { ...at(22).buyer, inn: '0000000000' } }
 
-  t.match(await updProblems([writeUpd(bad)]), [/ИННЮЛ|0000000000/])
+  t.match(await updProblems([writeUpd(invalid)]), [/ИННЮЛ|0000000000/])
 })
 
-await t.test('the same document is the same file, and its correction another', async t => {
+await t.test('the same document gives the same file, and its correction another name', async t => {
   const document = at('none')
   const correction = { number: 1, date: '2026-12-05', reason: 'Адрес' }
 
@@ -62,7 +62,7 @@ await t.test('the same document is the same file, and its correction another', a
   )
 })
 
-await t.test('any name is in the file as it is, in windows-1251', async t => {
+await t.test('any name is readable in the file, in windows-1251', async t => {
   const name = fc.string({
     unit: fc.constantFrom('О', '"', '&', '<', '>', "'", '«', '№', '₽', 'ė', 'ў', ' '),
     minLength: 1,
