@@ -16,7 +16,7 @@ const encodings: readonly (readonly [string, Buffer])[] = [
   ['zstd', zstdCompressSync(text)],
 ]
 
-await t.test('every encoding is undone, whatever the chunks', async t => {
+await t.test('every encoding is decoded, in chunks of any size', async t => {
   for (const [encoding, bytes] of encodings) {
     for (const size of [1, 100, 100_000]) {
       const out: Buffer[] = []
@@ -35,7 +35,7 @@ await t.test('every encoding is undone, whatever the chunks', async t => {
   }
 })
 
-await t.test('what a chunk decodes to has been delivered when its write resolves', async t => {
+await t.test('the output of a chunk is delivered before its write resolves', async t => {
   const first = Buffer.from('event one')
   const bytes = gzipSync(first)
   const out: string[] = []
@@ -56,7 +56,7 @@ await t.test('an unknown encoding has no decoder', async t => {
   )
 })
 
-await t.test('damaged input is a flag and not an error', async t => {
+await t.test('damaged input sets isBroken and throws nothing', async t => {
   for (const [encoding, whole] of encodings.slice(2)) {
     const bytes = Buffer.from(whole)
     bytes.fill(0xff, 12)
@@ -68,7 +68,7 @@ await t.test('damaged input is a flag and not an error', async t => {
   }
 })
 
-await t.test('input that is cut short delivers what it has, and is a flag', async t => {
+await t.test('incomplete input sets isBroken and delivers its first part', async t => {
   for (const [encoding, whole] of encodings.slice(2)) {
     let bytes = 0
     const decoder = createDecoder(encoding, chunk => (bytes += chunk.length), caps)
@@ -79,7 +79,7 @@ await t.test('input that is cut short delivers what it has, and is a flag', asyn
   }
 })
 
-await t.test('output beyond the caps stops the decoding', async t => {
+await t.test('decoding stops when the output exceeds a cap', async t => {
   const bomb = gzipSync(Buffer.alloc(20_000_000))
   for (const tight of [
     { outputBytesMax: 2_000_000, ratioMax: 1e9 },
@@ -94,13 +94,13 @@ await t.test('output beyond the caps stops the decoding', async t => {
   }
 })
 
-await t.test('an empty input is whole', async t => {
+await t.test('an empty input is not broken', async t => {
   const decoder = createDecoder('gzip', () => {}, caps)
   await decoder?.end()
   t.equal(decoder?.isBroken, false)
 })
 
-await t.test('what comes in pieces of a byte waits together, and is decoded whole', async t => {
+await t.test('pieces of one byte wait together in little memory, and are decoded completely', async t => {
   const bytes = gzipSync(randomBytes(100_000))
   let decoded = 0
   const decoder = createDecoder('gzip', chunk => (decoded += chunk.length), caps)
@@ -108,9 +108,9 @@ await t.test('what comes in pieces of a byte waits together, and is decoded whol
   let last: void | Promise<void> = undefined
   for (let at = 0; at < bytes.length; at += 1) last = decoder?.write(bytes.subarray(at, at + 1))
 
-  t.equal(decoder?.waitingBytes, bytes.length - 1, 'behind the first piece')
-  const takenBytes = process.memoryUsage().heapUsed - heapBefore
-  t.ok(takenBytes < 300 * bytes.length, `${takenBytes} bytes for ${bytes.length} pieces`)
+  t.equal(decoder?.waitingBytes, bytes.length - 1, 'all bytes after the first piece wait')
+  const usedBytes = process.memoryUsage().heapUsed - heapBefore
+  t.ok(usedBytes < 300 * bytes.length, `${usedBytes} bytes for ${bytes.length} pieces`)
   await last
   t.equal(decoder?.waitingBytes, 0)
   await decoder?.end()
@@ -118,7 +118,7 @@ await t.test('what comes in pieces of a byte waits together, and is decoded whol
   t.equal(decoder?.isBroken, false)
 })
 
-await t.test('what waits behind damaged input is let go', async t => {
+await t.test('writes that wait behind damaged input resolve', async t => {
   const decoder = createDecoder('gzip', () => {}, caps)
   const written = [0, 1, 2].map(async () => decoder?.write(Buffer.alloc(50, 1)))
   await Promise.all(written)

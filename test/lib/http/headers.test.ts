@@ -53,12 +53,12 @@ const passed = [
   'x-api',
 ]
 
-await t.test('what is listed does not reach the provider, everything else does as it came', async t => {
+await t.test('listed request headers are dropped, and all others pass unchanged', async t => {
   for (const name of dropped) t.same(requestHeaders([name, 'v']), [], name)
   for (const name of passed) t.same(requestHeaders([name, 'v']), [name, 'v'], name)
 })
 
-await t.test('order, case, duplicates and bytes are kept', async t => {
+await t.test('headers that pass keep their order, case, duplicates and bytes', async t => {
   const names = fc.constantFrom(...dropped, ...passed, 'ANTHROPIC-BETA', 'x-A', 'X-a')
   const lower = new Set(dropped.map(name => name.toLowerCase()))
   fc.assert(
@@ -74,7 +74,7 @@ await t.test('order, case, duplicates and bytes are kept', async t => {
   t.end()
 })
 
-await t.test('headers that Connection names are for this hop only', async t => {
+await t.test('headers that Connection names are dropped in both directions', async t => {
   const raw = [
     'X-Hop',
     '1',
@@ -92,7 +92,7 @@ await t.test('headers that Connection names are for this hop only', async t => {
   t.same(requestHeaders(['Connection', 'keep-alive', 'x', '1']), ['x', '1'])
 })
 
-await t.test('an answer loses cookies, the account of the provider and framing', async t => {
+await t.test('a response loses cookies, the ids of the provider’s account and framing', async t => {
   for (const name of [
     'Set-Cookie',
     'alt-svc',
@@ -128,7 +128,7 @@ await t.test('an answer loses cookies, the account of the provider and framing',
   t.same(responseHeaders(kept), kept)
 })
 
-await t.test('every byte of a value in buffers survives', async t => {
+await t.test('every byte of a value in a buffer is preserved', async t => {
   const value = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
   const raw = latin1Headers([Buffer.from('X-Bytes'), value, Buffer.from('SET-COOKIE'), value])
   const [name, text] = responseHeaders(raw)

@@ -28,7 +28,7 @@ const spellings: ((content: Buffer) => string)[] = [
   content => quoted(`data:image/png;base64,${content.toString('base64')}`).replaceAll('/', '\\/'),
 ]
 
-await t.test('base64 is measured in every spelling and chunking, and its beginning kept', async t => {
+await t.test('base64 is measured in every spelling and chunking, and its head is kept', async t => {
   const chunkBytes = fc.constantFrom(1, 2, 3, 5, 64, 1_000_000)
   fc.assert(
     fc.property(
@@ -48,7 +48,7 @@ await t.test('base64 is measured in every spelling and chunking, and its beginni
   t.end()
 })
 
-await t.test('long content is exact around every edge of the pieces it is measured in', async t => {
+await t.test('long content is measured exactly around every boundary of the pieces', async t => {
   const edge = 12_288
   for (const length of [
     edge - 20,
@@ -71,10 +71,10 @@ await t.test('long content is exact around every edge of the pieces it is measur
       assert(facts.head.equals(content.subarray(0, 4096)))
     }
   }
-  t.pass('all of them')
+  t.pass('every length in every spelling')
 })
 
-await t.test('what does not decode is invalid, wherever it stands', async t => {
+await t.test('a character that does not decode makes base64 invalid, at any position', async t => {
   const long = bytes(50_000).toString('base64')
   for (const wrong of ['!', ' ', '\n', 'é', '=', '%2B', '\u0141']) {
     for (const place of [0, 3, 1000, 16_383, 16_384, 16_385, 40_000]) {
@@ -87,7 +87,7 @@ await t.test('what does not decode is invalid, wherever it stands', async t => {
   }
 })
 
-await t.test('data URLs give their type, and only base64 ones are valid', async t => {
+await t.test('data URLs declare their type, and only base64 ones are valid', async t => {
   const content = 'AAAA'
   t.match(measure(quoted(`data:image/png;base64,${content}`)), {
     isDataUrl: true,
@@ -106,7 +106,7 @@ await t.test('data URLs give their type, and only base64 ones are valid', async 
   t.match(measure(quoted(`data:image/png;base64,${content},${content}`)), { isValid: false })
 })
 
-await t.test('addresses and ids of files are told from content', async t => {
+await t.test('URLs and ids of files are distinguished from content', async t => {
   for (const url of [
     'https://a.b/c.png',
     'HTTP://x',
@@ -125,12 +125,12 @@ await t.test('addresses and ids of files are told from content', async t => {
   t.equal(measure(quoted(`files/${'A'.repeat(40_002)}`))?.bytes, 30_006, 'too long for an id')
 })
 
-await t.test('an empty string is nothing, and other types are not measured', async t => {
+await t.test('an empty string has no bytes, and other types are not measured', async t => {
   t.match(measure('""'), { bytes: 0, isValid: true })
   for (const value of ['1', 'null', '{"data":"AAAA"}', '["AAAA"]']) t.equal(measure(value), undefined, value)
 })
 
-await t.test('what an earlier string left is no part of a shorter one', t => {
+await t.test('a shorter string is not mixed with bytes of an earlier one', t => {
   const list: Interest = { items: { name: 'item', keep: 'base64' } }
   const body = Buffer.from(JSON.stringify(['data:image/png;base64,AAAA', '', 'data:x', 'dat', 'data']))
   const facts = scanJson(body, list).findings.map(({ base64 }) => base64)
@@ -142,17 +142,17 @@ await t.test('what an earlier string left is no part of a shorter one', t => {
   t.end()
 })
 
-await t.test('one scan measures many strings, and hands out their decoded bytes', async t => {
+await t.test('one scan measures many strings, and passes on their decoded bytes', async t => {
   const contents = [bytes(30_000), bytes(5), Buffer.alloc(0), bytes(16_384)]
-  const seen = new Map<string, Buffer[]>()
+  const decoded = new Map<string, Buffer[]>()
   const list: Interest = { items: { name: 'item', keep: 'base64' } }
   const body = Buffer.from(JSON.stringify(contents.map(content => content.toString('base64'))))
   const { findings } = scanJson(body, list, {
-    onBase64: (path, piece) => seen.set(path, [...(seen.get(path) ?? []), Buffer.from(piece)]),
+    onBase64: (path, piece) => decoded.set(path, [...(decoded.get(path) ?? []), Buffer.from(piece)]),
   })
   for (const [index, content] of contents.entries()) {
     t.equal(findings[index]?.base64?.bytes, content.length)
     t.ok(findings[index]?.base64?.head.equals(content.subarray(0, 4096)))
-    t.ok(Buffer.concat(seen.get(`[${index}]`) ?? []).equals(content))
+    t.ok(Buffer.concat(decoded.get(`[${index}]`) ?? []).equals(content))
   }
 })

@@ -41,7 +41,7 @@ await t.test('lines are read the same however their bytes are cut', async t => {
   t.doesNotThrow(() => fc.assert(property))
 })
 
-await t.test('a line that is no JSON is told by its number, and the next is read', async t => {
+await t.test('a line that is no JSON is reported with its number, and the next is read', async t => {
   const lines = read([Buffer.from('{"id":1}\n\nnot json\n{"id":2}\n{"id":')])
   t.same(
     lines.map(({ number, error }) => [number, error?.reason]),
@@ -54,7 +54,7 @@ await t.test('a line that is no JSON is told by its number, and the next is read
   )
 })
 
-await t.test('a line may have any length: what is of no interest is not kept', async t => {
+await t.test('a line may have any length: only members of interest are kept in memory', async t => {
   const chunk = Buffer.alloc(1_048_576, 0x61)
   const pieces = [
     Buffer.from('{"text":"'),

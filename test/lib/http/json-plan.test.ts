@@ -5,7 +5,7 @@ import { fold, scanJson } from '../../../lib/http/json-scan.ts'
 import type { Interest } from '../../../lib/http/json-scan.ts'
 import { everything, model, refusal, scanIn } from '../../fixtures/json-scanning.ts'
 
-await t.test('keys match whatever their escapes and case, and the path shows them as they are', async t => {
+await t.test('keys match with any escapes and case, and the path shows them unescaped', async t => {
   for (const key of ['model', 'Model', 'mod\\u0065l', '\\u006D\\u006f\\u0064\\u0065\\u006c']) {
     for (const size of [1, 3, 1000]) {
       const { findings } = scanIn([size], Buffer.from(`{"x":1,"${key}" : "m"}`), model)
@@ -28,10 +28,10 @@ await t.test('keys match whatever their escapes and case, and the path shows the
   }
   t.equal(fold('\u017ftream_\u212aey', true), 'streamkey')
   const stream: Interest = { members: new Map([['messages', { name: 'found' }]]) }
-  t.equal(scanJson(Buffer.from('{"me\u017fsages":1}'), stream).findings.length, 1, 'as Go reads it')
+  t.equal(scanJson(Buffer.from('{"me\u017fsages":1}'), stream).findings.length, 1, 'Go folds the long s too')
 })
 
-await t.test('any key folds as its text does', async t => {
+await t.test('keys match exactly the names that fold to the same text', async t => {
   const names = ['inlinedata', 'model', 'mode', 'm', 'maxtokens', '']
   const table: Interest = { members: new Map(names.map(name => [name, { name }])) }
   const near = fc.constantFrom(...'inldatamoexkstINLMO_ſK\u212aé')
@@ -55,7 +55,7 @@ await t.test('any key folds as its text does', async t => {
   t.end()
 })
 
-await t.test('keys that are names of Object.prototype are keys like others', async t => {
+await t.test('names of Object.prototype are ordinary keys', async t => {
   const body = Buffer.from('{"__proto__":{"model":1},"constructor":2,"hasOwnProperty":3}')
   t.same(
     scanJson(body, everything).findings.map(finding => finding.path),
@@ -64,7 +64,7 @@ await t.test('keys that are names of Object.prototype are keys like others', asy
   t.equal(scanJson(body, model).findings.length, 0)
 })
 
-await t.test('strange keys are quoted in paths, and cut', async t => {
+await t.test('keys that are no identifiers are quoted in paths', async t => {
   const strange = Buffer.from('{"x y":{"":[{"ключ":1}]}}')
   t.equal(scanJson(strange, everything).findings.at(-1)?.path, '["x y"][""][0]["ключ"]')
 })

@@ -5,7 +5,7 @@ import { JsonScanError, JsonScanner, scanJson } from '../../../lib/http/json-sca
 import type { Interest } from '../../../lib/http/json-scan.ts'
 import { everything, keyPool, model, refusal, scanIn } from '../../fixtures/json-scanning.ts'
 
-/** As latin1 every byte is one character, so that validity is judged byte by byte. */
+/** Decodes as latin1, where every byte is one character, so that JSON.parse checks the body byte by byte. */
 function isParsed(body: Buffer): boolean {
   try {
     JSON.parse(body.toString('latin1'))
@@ -38,8 +38,8 @@ const document = fc
   .tuple(json, fc.constantFrom('', ' ', '\t', '\r\n'))
   .map(([value, indent]) => Buffer.from(` ${indent}${JSON.stringify(value, null, indent)}\r\n`))
 
-const telling = [...Buffer.from('{}[],:"\\0-+.eEtfnu1a \n/'), 0x00, 0x1f, 0x7f, 0x80, 0xc3, 0xef, 0xff]
-const edit = fc.tuple(fc.nat(), fc.nat(2), fc.oneof(fc.constantFrom(...telling), fc.nat(255)))
+const significant = [...Buffer.from('{}[],:"\\0-+.eEtfnu1a \n/'), 0x00, 0x1f, 0x7f, 0x80, 0xc3, 0xef, 0xff]
+const edit = fc.tuple(fc.nat(), fc.nat(2), fc.oneof(fc.constantFrom(...significant), fc.nat(255)))
 const mutated = fc.tuple(document, fc.array(edit, { maxLength: 3 })).map(([source, edits]) => {
   let changed = source
   for (const [place, removed, added] of edits) {
@@ -50,7 +50,7 @@ const mutated = fc.tuple(document, fc.array(edit, { maxLength: 3 })).map(([sourc
 })
 const chunkSizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 })
 
-await t.test('it takes exactly what JSON.parse takes, and finds the same in every chunking', async t => {
+await t.test('valid JSON is the same as for JSON.parse, and so are findings in every chunking', async t => {
   let valid = 0
   let invalid = 0
   const options = { rejectDuplicates: false }
@@ -73,10 +73,10 @@ await t.test('it takes exactly what JSON.parse takes, and finds the same in ever
     }),
     { numRuns: 4000 },
   )
-  t.ok(valid > 500 && invalid > 500, `both kinds were seen: ${valid} and ${invalid}`)
+  t.ok(valid > 500 && invalid > 500, `${valid} valid and ${invalid} invalid bodies`)
 })
 
-await t.test('its findings are the values that JSON.parse has at their paths', async t => {
+await t.test('findings are the values that JSON.parse has at the same paths', async t => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom('model', 'messages', 'a'), fc.array(json, { maxLength: 3 })),
@@ -103,7 +103,7 @@ await t.test('its findings are the values that JSON.parse has at their paths', a
   t.end()
 })
 
-await t.test('strings of every length and alignment end where they end', async t => {
+await t.test('the end of a string is found at every length and alignment', async t => {
   for (let before = 0; before < 9; before++) {
     for (let length = 0; length < 70; length++) {
       for (const tail of ['"', '\\n"', '\u0001"', 'é"']) {
@@ -120,11 +120,11 @@ await t.test('strings of every length and alignment end where they end', async t
       }
     }
   }
-  t.pass('all of them')
+  t.pass('every length and alignment')
 })
 
 await t.test('numbers, literals and white space follow RFC 8259', async t => {
-  for (const good of [
+  for (const valid of [
     '0',
     '-0',
     '1e400',
@@ -137,9 +137,9 @@ await t.test('numbers, literals and white space follow RFC 8259', async t => {
     '[ ]',
     '{\t}',
   ]) {
-    t.equal(scanIn([1], Buffer.from(good), everything).findings.length, 1, JSON.stringify(good))
+    t.equal(scanIn([1], Buffer.from(valid), everything).findings.length, 1, JSON.stringify(valid))
   }
-  for (const bad of [
+  for (const invalid of [
     '01',
     '-',
     '1.',
@@ -167,11 +167,11 @@ await t.test('numbers, literals and white space follow RFC 8259', async t => {
     '{1:2}',
     '/**/1',
   ]) {
-    t.match(refusal(bad).reason, /^(?:syntax|cut_off)$/, JSON.stringify(bad))
+    t.match(refusal(invalid).reason, /^(?:syntax|cut_off)$/, JSON.stringify(invalid))
   }
 })
 
-await t.test('an empty body, a byte order mark and a cut body are named as such', async t => {
+await t.test('the reasons for an empty body, a byte order mark and a cut body are specific', async t => {
   t.match(refusal(''), { reason: 'syntax', message: /empty/ })
   t.equal(refusal(' \n').reason, 'cut_off')
   t.match(refusal('\ufeff{}'), { reason: 'syntax', message: /byte order mark/, offset: 0 })
@@ -180,7 +180,7 @@ await t.test('an empty body, a byte order mark and a cut body are named as such'
   t.match(cut.message, /messages\[1\]\.a.*too early/)
 })
 
-await t.test('an error names the place, and stays', async t => {
+await t.test('an error names the path and the byte, and later calls throw again', async t => {
   const scanner = new JsonScanner(everything)
   t.throws(() => scanner.push(Buffer.from('{"messages":[1,{"a":tru3')), {
     reason: 'syntax',
@@ -192,7 +192,7 @@ await t.test('an error names the place, and stays', async t => {
   t.throws(() => scanner.end(), JsonScanError)
 })
 
-await t.test('ten thousand levels are refused at the 513th, whatever the interest', async t => {
+await t.test('nesting is refused at level 513, with any interest', async t => {
   for (const interest of [everything, model]) {
     for (const opening of ['[', '{"a":']) {
       const error = refusal(opening.repeat(10_000), interest)
@@ -205,7 +205,7 @@ await t.test('ten thousand levels are refused at the 513th, whatever the interes
   t.equal(refusal('[[1]]', model, { depthMax: 1 }).reason, 'too_deep')
 })
 
-await t.test('a million keys are walked in passing', async t => {
+await t.test('a body with a million other keys is scanned', async t => {
   const keys = Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":1`)
   const body = Buffer.from(`{${keys.join()},"model":"m"}`)
   const { findings } = scanJson(body, model)
@@ -244,7 +244,7 @@ await t.test('a span has offsets only, and containers come before their members'
   ])
 })
 
-await t.test('kept values of a pushed document do not hang on its chunks', async t => {
+await t.test('kept values do not share memory with the pushed chunks', async t => {
   const chunk = Buffer.from('{"model":"gpt"}')
   const scanner = new JsonScanner(model)
   scanner.push(chunk)
@@ -252,7 +252,7 @@ await t.test('kept values of a pushed document do not hang on its chunks', async
   t.equal(scanner.end().findings[0]?.raw?.toString(), '"gpt"')
 })
 
-await t.test('findings can be looked at while the document comes; open ones have no end', async t => {
+await t.test('findings can be read before the document ends; open ones have no end', async t => {
   const scanner = new JsonScanner({ items: { name: 'item', keep: 'value' } })
   scanner.push(Buffer.from('["first","sec'))
   t.match(scanner.findings, [

@@ -4,7 +4,7 @@ import { scanIn } from '../../fixtures/json-scanning.ts'
 
 const options = { fileIdsAs: 'found' }
 
-/** The ids that are found in a document, each once; the same however its bytes are cut. */
+/** The distinct ids found in a document. Asserts that they do not depend on how its bytes are cut. */
 function idsIn(t: Test, document: string): readonly string[] {
   const body = Buffer.from(document)
   const read = (findings: readonly { raw?: Buffer }[]): readonly string[] => [
@@ -17,7 +17,7 @@ function idsIn(t: Test, document: string): readonly string[] {
 }
 
 const escaped = (text: string): string =>
-  [...text].map(letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+  [...text].map(character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 
 const rows: readonly (readonly [text: string, ids: readonly string[]])[] = [
   ['fileid://file-fe-a', ['file-fe-a']],
@@ -37,14 +37,14 @@ const rows: readonly (readonly [text: string, ids: readonly string[]])[] = [
 ]
 
 for (const [text, ids] of rows) {
-  t.test(`${text.slice(0, 60)} names ${String(ids.length)}`, t => {
+  t.test(`${text.slice(0, 60)} names ${String(ids.length)} files`, t => {
     t.same(idsIn(t, `{"a":[{"b":"${text}"}]}`), ids)
     t.same(idsIn(t, `{"a":"fileid","b":"://x","c":"${text}"}`), ids)
     t.end()
   })
 }
 
-t.test('keys are no texts, and without the option nothing is looked for', t => {
+t.test('keys name no files, and without the option texts name none either', t => {
   t.same(idsIn(t, '{"fileid://file-fe-a":1}'), [])
   t.same(scanJson(Buffer.from('{"a":"fileid://file-fe-a"}'), {}).findings, [])
   t.end()

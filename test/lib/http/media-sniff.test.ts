@@ -59,12 +59,12 @@ const heads: [string | undefined, Buffer][] = [
   [undefined, Buffer.alloc(4096)],
 ]
 
-await t.test('files are told by their first bytes', async t => {
+await t.test('the type of a file is detected from its first bytes', async t => {
   for (const [type, head] of heads) t.equal(detectMediaType(head), type, head.toString('latin1', 0, 20))
 })
 
 await t.test(
-  'a head that is cut anywhere is judged without error, and never as another medium (but for Ogg, which says it late)',
+  'a cut head is never detected as another kind of media (except video in Ogg, which is marked late)',
   async t => {
     for (const [type, head] of heads) {
       for (let length = 0; length < head.length; length++) {
@@ -74,7 +74,7 @@ await t.test(
         if (!same) t.fail(`${type} cut at ${length} became ${found}`)
       }
     }
-    t.pass('all of them')
+    t.pass('every head at every length')
   },
 )
 

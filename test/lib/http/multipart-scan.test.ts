@@ -16,7 +16,7 @@ function reasonOf(body: Buffer | string, partsMax = 1000, isRelated = false): st
     for (const byte of bytes) scanner.push(Buffer.from([byte]))
     scanner.end()
   })
-  assert.deepEqual(inPieces, whole, 'in pieces as whole')
+  assert.deepEqual(inPieces, whole, 'the same refusal in pieces as whole')
   return whole?.reason ?? 'none'
 }
 
@@ -77,7 +77,7 @@ await t.test('forms made by FormData are read exactly', async t => {
       assert.equal(parts.length, entries.length)
       for (const [index, item] of entries.entries()) {
         const part = parts[index]
-        // Browsers write quotes and line breaks with percent signs, and normalise line breaks.
+        // Browsers percent-encode quotes and line breaks, and normalise line breaks.
         const plain = !/["\r\n]/.test(item.name)
         if (plain) assert.equal(part?.name, item.name)
         const content = body.subarray(part?.start, part?.end)
@@ -91,7 +91,7 @@ await t.test('forms made by FormData are read exactly', async t => {
   t.end()
 })
 
-await t.test('preamble, epilogue, padding, bare names and empty parts are as RFC 7578 has them', async t => {
+await t.test('preamble, epilogue, padding, bare names and empty parts are read by RFC 7578', async t => {
   const body = form(
     'preamble --b',
     '--b \t',
@@ -148,16 +148,16 @@ await t.test('a form that is cut anywhere is refused', async t => {
   t.equal(reasonOf(form('--c', field, '', 'x', '--c--')), 'boundary_missing')
 })
 
-await t.test('what parsers read differently is refused', async t => {
+await t.test('forms that parsers read differently are refused', async t => {
   const part = (header: string) => form('--b', header, '', 'x', '--b--')
   for (const [what, body] of [
     [
       'a boundary after a bare LF',
       Buffer.from(`--b\r\n${field}\r\n\r\nx\n--b\r\n${field}\r\n\r\ny\r\n--b--`),
     ],
-    ['a boundary that goes on', form('--b', field, '', 'x', '--bb', field, '', 'y', '--b--')],
+    ['a boundary with more text', form('--b', field, '', 'x', '--bb', field, '', 'y', '--b--')],
     ['a boundary line that ends in LF', Buffer.from(`--b\n${field}\r\n\r\nx\r\n--b--`)],
-    ['no line break of its own', form('--b', field, '', '--b--')],
+    ['no line break before the boundary', form('--b', field, '', '--b--')],
     ['no headers', form('--b', '', 'x', '--b--')],
     ['no disposition', part('Content-Type: text/plain')],
     ['no name', part('Content-Disposition: form-data; filename="x"')],
@@ -192,7 +192,7 @@ await t.test('the number of parts is bounded', async t => {
   t.equal(reasonOf(form(...lines, '--b--'), 5), 'none')
 })
 
-await t.test('long parts that look like boundaries are found the same in long chunks', async t => {
+await t.test('long parts that look like boundaries are read the same in long chunks', async t => {
   const piece = fc.constantFrom('\r\n--', '\r\n', '-', 'c', '\n--c', 'x'.repeat(700), '\r\n--a'.repeat(50))
   const content = fc.array(piece, { maxLength: 30 }).map(pieces => pieces.join(''))
   fc.assert(
@@ -203,20 +203,20 @@ await t.test('long parts that look like boundaries are found the same in long ch
         parts.map(({ start, end }) => body.toString('latin1', start, end)),
         contents,
       )
-      const seen: string[] = []
+      const received: string[] = []
       const scanner = new MultipartScanner('b', {
-        onContent: (_part, bytes) => void seen.push(bytes.toString('latin1')),
+        onContent: (_part, bytes) => void received.push(bytes.toString('latin1')),
       })
       for (let at = 0; at < body.length; at += size) scanner.push(body.subarray(at, at + size))
       assert.deepEqual(scanner.end().parts, parts)
-      assert.equal(seen.join(''), contents.join(''))
+      assert.equal(received.join(''), contents.join(''))
     }),
     { numRuns: 300 },
   )
   t.end()
 })
 
-await t.test('parts that are no form have no names, and lines end as the first boundary does', async t => {
+await t.test('parts of multipart/related need no names, and lines end like the first one', async t => {
   const related = (eol: string, content: string): string =>
     ['--b', 'Content-Type: a/b', '', '{}', '--b', '', content, '--b--', ''].join(eol)
   for (const eol of ['\r\n', '\n']) {
@@ -247,13 +247,21 @@ await t.test('parts that are no form have no names, and lines end as the first b
     }
   }
   const reason = (body: string, partsMax = 2): string => reasonOf(body, partsMax, true)
-  t.equal(reason(related('\n', 'x\r\n--b\r\n\r\ny'), 3), 'malformed', 'a boundary that ends otherwise')
-  t.equal(reason(related('\r\n', 'x\n--b\r\n\r\ny')), 'malformed', 'a boundary that begins otherwise')
-  t.equal(reason(`x\r\n${related('\r\n', '')}`), 'malformed', 'something before')
+  t.equal(
+    reason(related('\n', 'x\r\n--b\r\n\r\ny'), 3),
+    'malformed',
+    'a boundary with another line end after it',
+  )
+  t.equal(
+    reason(related('\r\n', 'x\n--b\r\n\r\ny')),
+    'malformed',
+    'a boundary with another line end before it',
+  )
+  t.equal(reason(`x\r\n${related('\r\n', '')}`), 'malformed', 'text before the first boundary')
   t.equal(reason(related('\n', 'x\n--b\n\ny')), 'too_many_parts')
   t.equal(reason(related('\n', 'x').slice(0, -4)), 'cut_off')
   t.equal(reason(related('\n', 'x').replace(': a/b', ': a/b\nContent-Encoding: gzip')), 'malformed')
-  t.equal(reasonOf(related('\n', 'x')), 'malformed', 'a form has no such lines')
+  t.equal(reasonOf(related('\n', 'x')), 'malformed', 'lines of a form cannot end in LF')
   t.equal(multipartBoundary('multipart/related; boundary=b', true), 'b')
   t.equal(multipartBoundary('text/plain; boundary=b', true), undefined)
 })

@@ -5,9 +5,9 @@ import { memoryInUse } from '../../faults/memory-in-use.ts'
 
 type Event = readonly [event: string, data: string]
 
-/** Splits a stream into events, and keeps what is in them. */
+/** Splits a stream into events, and keeps their names and data. */
 class Events {
-  readonly seen: Event[] = []
+  readonly events: Event[] = []
   readonly long: string[] = []
   readonly splitter: EventSplitter
 
@@ -17,7 +17,7 @@ class Events {
 
   onEvent(event: Buffer): void {
     const fields = readEvent(event)
-    if (fields !== undefined) this.seen.push([fields.name, fields.data.toString()])
+    if (fields !== undefined) this.events.push([fields.name, fields.data.toString()])
   }
 
   onLongEvent(piece: Buffer): void {
@@ -44,10 +44,10 @@ function parse(stream: string | Buffer, sizes: readonly number[] = []): readonly
   const bytes = Buffer.from(stream)
   for (const piece of sizes.length === 0 ? [bytes] : inPieces(bytes, sizes)) events.push(piece)
   events.splitter.end()
-  return events.seen
+  return events.events
 }
 
-await t.test('events have the name and the data that the stream gives them', async t => {
+await t.test('events have the name and the data of the stream', async t => {
   t.same(parse('data: 1\n\nevent: ping\ndata: {"a":"b"}\n\n'), [
     ['', '1'],
     ['ping', '{"a":"b"}'],
@@ -60,7 +60,7 @@ await t.test('events have the name and the data that the stream gives them', asy
   t.same(parse('data: a\ndata: b\ndata:\n\n'), [['', 'a\nb\n']])
 })
 
-await t.test('comments, ids, retries and unknown fields are passed over', async t => {
+await t.test('comments, ids, retries and unknown fields are skipped', async t => {
   t.same(parse(': keep-alive\n\nid: 7\nretry: 10\ndatas: x\nevents: x\ndata: 1\n: in between\n\n'), [
     ['', '1'],
   ])
@@ -95,7 +95,7 @@ await t.test('line ends and chunk boundaries make no difference', async () => {
           if (hasComment) stream += `: note${end()}`
           if (name !== '') stream += `event: ${name}${end()}`
           stream += `data: ${data}${end()}`
-          // A CR alone followed by an LF would read as one line end, so blank lines keep to one kind.
+          // A CR followed by an LF reads as one line end, so a blank line ends like the line before it.
           stream += stream.endsWith('\r') ? '\r' : stream.endsWith('\r\n') ? '\r\n' : '\n'
         }
         const expected = events.map(([{ name, data }]): Event => [name, data])
@@ -108,14 +108,14 @@ await t.test('line ends and chunk boundaries make no difference', async () => {
 
 await t.test('an event within one chunk is not copied', async t => {
   const chunk = Buffer.from(': comment\ndata: abc\n\nrest')
-  let seen: Buffer | undefined
-  const onEvent = (event: Buffer): void => void (seen = readEvent(event)?.data)
+  let data: Buffer | undefined
+  const onEvent = (event: Buffer): void => void (data = readEvent(event)?.data)
   new EventSplitter({ onEvent, onLongEvent: () => undefined }, 100).push(chunk)
-  t.equal(seen?.buffer, chunk.buffer)
-  t.equal(seen?.byteOffset, chunk.byteOffset + 16)
+  t.equal(data?.buffer, chunk.buffer)
+  t.equal(data?.byteOffset, chunk.byteOffset + 16)
 })
 
-await t.test('another event may be put where none is under way', async t => {
+await t.test('another event can be inserted only between events', async t => {
   const steps: readonly (readonly [string, boolean])[] = [
     ['', true],
     ['da', false],
@@ -139,7 +139,7 @@ await t.test('another event may be put where none is under way', async t => {
   }
 })
 
-await t.test('whoever follows a stream knows as well as whoever splits it where an event ends', async () => {
+await t.test('following a stream finds the same ends of events as splitting it', async () => {
   const piece = fc.array(fc.constantFrom('\n', '\r', '\r\n', 'a', ':'), { maxLength: 6 })
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), pieces => {
@@ -155,7 +155,7 @@ await t.test('whoever follows a stream knows as well as whoever splits it where 
   )
 })
 
-await t.test('events that are too long are passed on as they come, and the next one is read', async t => {
+await t.test('events over the limit are passed on in pieces, and the next one is read', async t => {
   const long = `data: ${'x'.repeat(50)}\n`
   const stream = Buffer.from(`${long}${long}\ndata: 1\n\ndata: 12345678\ndata: 123\n\ndata: 2\n\n`)
   for (const size of [1, 7, 1000]) {
@@ -163,20 +163,20 @@ await t.test('events that are too long are passed on as they come, and the next 
     for (const piece of inPieces(stream, [size])) events.push(piece)
     events.splitter.end()
     t.same(
-      events.seen,
+      events.events,
       [
         ['', '1'],
         ['', '2'],
       ],
-      `${size} at a time`,
+      `${size} bytes at a time`,
     )
     t.equal(events.long.join(''), `${long}${long}\ndata: 12345678\ndata: 123\n\n`)
     t.equal(events.splitter.isBetweenEvents, true)
   }
 })
 
-await t.test('what an event takes up does not depend on how finely it is cut', async t => {
-  // Each piece is a Buffer of its own, which takes up a hundred times the byte in it.
+await t.test('the memory of an event does not depend on how it is cut', async t => {
+  // Each piece is a Buffer of its own, which takes a hundred times the memory of its one byte.
   const held = heldBy(events => {
     events.push('data: ')
     for (let index = 0; index < 300_000; index += 1) events.push('a')
@@ -189,18 +189,18 @@ await t.test('what an event takes up does not depend on how finely it is cut', a
   t.ok(heldByLines < 10_000_000, `300,000 lines without a byte of data: ${heldByLines} bytes are held`)
 })
 
-await t.test('an event that never ends is not kept, whatever its lines are', async t => {
+await t.test('an event that never ends is not kept in memory, with any kind of lines', async t => {
   for (const line of ['data:\n', ': nothing\n', 'id: 1\ndata:1\n']) {
     const events = new Events(1000)
     for (let index = 0; index < 1000; index += 1) events.push(line)
-    t.same(events.seen, [], JSON.stringify(line))
+    t.same(events.events, [], JSON.stringify(line))
     t.equal(events.long.join(''), line.repeat(1000))
     events.push('\ndata: next\n\n')
-    t.same(events.seen, [['', 'next']])
+    t.same(events.events, [['', 'next']])
   }
 })
 
-/** What is held after a stream was fed. */
+/** The bytes of memory that are held after feeding a stream. */
 function heldBy(feed: (events: Events) => void): number {
   const events = new Events()
   const before = memoryInUse()
@@ -210,7 +210,7 @@ function heldBy(feed: (events: Events) => void): number {
   return held
 }
 
-await t.test('JSON becomes one event that says the same, however it is spaced', async t => {
+await t.test('JSON with any spacing becomes one event with the same value', async t => {
   const spacing = fc.constantFrom('', '\n', '\r\n', '\r', '\n\n  ', '\t')
   fc.assert(
     fc.property(fc.jsonValue(), fc.array(spacing, { minLength: 1 }), (value, spaces) => {

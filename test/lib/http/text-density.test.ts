@@ -6,14 +6,14 @@ import { TextDensity } from '../../../lib/http/text-density.ts'
 const encodings = [get_encoding('o200k_base'), get_encoding('cl100k_base')]
 t.teardown(() => encodings.forEach(encoding => encoding.free()))
 
-/** Of a text as it is written in JSON. */
+/** The tokens of a text, written as in JSON. */
 function tokensOf(text: string): { readonly most: number; readonly likely: number } {
   const density = new TextDensity()
   density.add(Buffer.from(JSON.stringify(text).slice(1, -1)))
   return density.tokens
 }
 
-/** Beside plain characters what is dense: digits, marks, rare pairs, other scripts, emoji, bytes of every kind. */
+/** Plain letters and texts dense in tokens: digits, punctuation, rare pairs, other scripts, emoji, controls. */
 const alphabets = [
   'abcdefghijklmnopqrstuvwxyz',
   'qzxjvkw',
@@ -34,7 +34,7 @@ const alphabets = [
   '\u0000\u0001ÿĀ𝔘',
 ].map(alphabet => fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 200 }))
 
-t.test('no text has more tokens than are told at most, in either of the encodings', async () => {
+t.test('no text has more tokens than the upper bound, in either encoding', async () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(...alphabets), { maxLength: 4 }), parts => {
       const text = parts.join('')
@@ -45,7 +45,7 @@ t.test('no text has more tokens than are told at most, in either of the encoding
   )
 })
 
-t.test('prose and source come to about as many tokens as is told', async t => {
+t.test('the likely tokens of prose and source are within 15 percent of the real number', async t => {
   const { readFileSync } = await import('node:fs')
   for (const file of [
     'README.md',
@@ -61,7 +61,7 @@ t.test('prose and source come to about as many tokens as is told', async t => {
   }
 })
 
-t.test('a text in pieces comes to what it comes to as a whole', async () => {
+t.test('a text in two pieces has the same tokens as in one', async () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(), (text, cut) => {
       const bytes = Buffer.from(JSON.stringify(text).slice(1, -1))
