@@ -8,7 +8,7 @@ function memoryLog(level = 'info') {
   return { log, lines, read: () => lines.map(line => JSON.parse(line) as Record<string, unknown>) }
 }
 
-await t.test('a line has its level as a word, its time, its facts and its sentence', async t => {
+await t.test('a line has its level as a word, its time, its fields and its message', async t => {
   const { log, read } = memoryLog()
   log.child({ requestId: 'r1' }).info({ status: 200 }, 'exchange')
   log.warn('plain')
@@ -62,10 +62,10 @@ await t.test('credentials are redacted in any spelling, at any depth, in lists a
     },
     { id: 1, n: 1 },
   ])
-  t.equal(facts.credentials[0], 'SECRET', 'what was given is not changed')
+  t.equal(facts.credentials[0], 'SECRET', 'the logged object is not changed')
 })
 
-await t.test('keys are redacted in whatever text they stand', async t => {
+await t.test('keys are redacted in any text', async t => {
   const { log, lines, read } = memoryLog()
   const key = `gw-${'A1_-'.repeat(10)}xyz`
   log.info(
@@ -81,7 +81,7 @@ await t.test('keys are redacted in whatever text they stand', async t => {
   ])
 })
 
-await t.test('a key is redacted whatever stands before it', t => {
+await t.test('a key is redacted behind any character', t => {
   const key = `gw-${'A1_-'.repeat(10)}xyz`
 
   for (const text of [`"\\n${key}"`, `%20${key}`, `model${key}`, `key_${key}`, key.replace('-', '%2D')]) {

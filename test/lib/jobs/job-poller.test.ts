@@ -27,31 +27,31 @@ interface Answer {
 
 interface Polled {
   readonly job: Job
-  /** The job as it stands. */
+  /** The current row of the job. */
   now(): Promise<Job | undefined>
   charges(): Promise<readonly { readonly amount: string; readonly flags: readonly string[] }[]>
   held(): Promise<number>
-  /** Moves the time. */
+  /** Moves the clock forward. */
   pass(ms: number): void
-  /** Asks after the job now, so often. */
+  /** Polls the job now, once or several times. */
   look(times?: number): Promise<void>
   start(): void
   drain(): void
   stop(): Promise<void>
-  /** The credential rests. */
+  /** Whether the credential is suspended. */
   isSuspended(): boolean
   readonly failures: unknown[]
-  readonly asked: string[]
+  readonly requests: string[]
   answer: Answer | 'cut' | 'never'
 }
 
-/** A background response of one rouble a token, and a poller that asks after it. */
+/** A background response whose output costs ten roubles a token, and a poller of it. */
 async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
   let now = Date.parse('2026-05-05T12:00:00Z')
-  const asked: string[] = []
+  const requests: string[] = []
   const failures: unknown[] = []
   const server = createServer((request, response) => {
-    asked.push(`${request.url} ${request.headers.authorization}`)
+    requests.push(`${request.url} ${request.headers.authorization}`)
     const { answer } = polledJob
     if (answer === 'cut') response.destroy()
     else if (answer === 'never') return
@@ -114,7 +114,7 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
       now += ms
     },
     async look(times = 1) {
-      for (let asked = 0; asked < times; asked += 1)
+      for (let count = 0; count < times; count += 1)
         await poller.look((await store.ledger.findJob(name)) ?? job)
     },
     start: () => poller.start(),
@@ -126,7 +126,7 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
       return upstreams.of(provider).named('openai#1')?.isSuspended(upstreams.now()) ?? false
     },
     failures,
-    asked,
+    requests,
     answer: { status: 200, body: '{"id":"resp_1","status":"in_progress"}' },
   }
   return polledJob
@@ -135,10 +135,10 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
 const done =
   '{"id":"resp_1","status":"completed","usage":{"input_tokens":7,"output_tokens":1,"total_tokens":8}}'
 
-await t.test('a job is asked after with its own credential, and charged when its end is seen', async t => {
+await t.test('a job is polled with its own credential, and charged when it has ended', async t => {
   const polling = await polled(t)
   await polling.look()
-  t.equal(polling.asked[0], '/v1/responses/resp_1 Bearer provider-credential')
+  t.equal(polling.requests[0], '/v1/responses/resp_1 Bearer provider-credential')
   t.match(await polling.now(), { state: 'open', polls: 1 })
   polling.answer = { status: 200, body: done }
   await polling.look()
@@ -146,14 +146,14 @@ await t.test('a job is asked after with its own credential, and charged when its
   t.equal(await polling.held(), 0)
 })
 
-await t.test('an answer that is compressed though nobody asked for it is read all the same', async t => {
+await t.test('a compressed response is read, though the poller does not request compression', async t => {
   const polling = await polled(t)
   polling.answer = { status: 200, headers: { 'content-encoding': 'gzip' }, body: gzipSync(done) }
   await polling.look()
   t.match(await polling.charges(), [{ amount: '17.000000' }])
 })
 
-await t.test('a provider that fails, refuses or says nonsense is asked again', async t => {
+await t.test('a job is polled again after a failure, a refusal or an unreadable response', async t => {
   const polling = await polled(t)
   const answers: (Answer | 'cut')[] = [
     'cut',
@@ -173,7 +173,7 @@ await t.test('a provider that fails, refuses or says nonsense is asked again', a
     t.equal((await polling.now())?.state, 'open', JSON.stringify(answer))
   }
   t.equal((await polling.now())?.polls, answers.length)
-  t.equal(polling.failures.length, 2, 'the cut, and the way to another host')
+  t.equal(polling.failures.length, 2, 'the cut connection, and the redirect to another host')
   polling.answer = { status: 200, body: done }
   await polling.look()
   t.match(await polling.charges(), [{ amount: '17.000000' }])
@@ -184,24 +184,28 @@ await t.test('a redirect on the same host is followed', async t => {
   polling.answer = { status: 302, headers: { location: '/v1/elsewhere?x=1' } }
   await polling.look()
   t.strictSame(
-    polling.asked.map(line => line.split(' ')[0]),
+    polling.requests.map(line => line.split(' ')[0]),
     ['/v1/responses/resp_1', '/v1/elsewhere?x=1', '/v1/elsewhere?x=1'],
-    'and not for ever',
+    'redirects end after the second',
   )
 })
 
-await t.test('a job that its provider has forgotten is charged nothing, and flagged', async t => {
+await t.test('a job unknown to its provider is charged nothing, and flagged', async t => {
   const polling = await polled(t)
   polling.answer = { status: 404, body: '{}' }
   await polling.look(8)
-  t.equal((await polling.now())?.state, 'open', 'it may not be known everywhere yet')
+  t.equal(
+    (await polling.now())?.state,
+    'open',
+    'a new job may not be known to every server of the provider yet',
+  )
   polling.pass(hourMs + 1)
   await polling.look()
   t.match(await polling.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
   t.equal(await polling.held(), 0)
 })
 
-await t.test('a job without an end by its deadline is charged nothing, and flagged', async t => {
+await t.test('a job that has not ended by its deadline is charged nothing, and flagged', async t => {
   const polling = await polled(t)
   polling.pass(24 * hourMs - 1)
   await polling.look(12)
@@ -213,7 +217,7 @@ await t.test('a job without an end by its deadline is charged nothing, and flagg
   t.equal(await polling.held(), 0)
 })
 
-await t.test('a clock that is set forward gives no job up, and its end is charged', async t => {
+await t.test('a job survives a clock that is set forward, and is charged when it ends', async t => {
   const polling = await polled(t)
   polling.pass(25 * hourMs)
   await polling.look()
@@ -221,7 +225,7 @@ await t.test('a clock that is set forward gives no job up, and its end is charge
   await polling.look()
   const { state, nextPollAt = 0, deadlineAt = 0 } = (await polling.now()) ?? {}
   t.equal(state, 'open')
-  t.ok(nextPollAt > deadlineAt, 'it is not asked after without a pause')
+  t.ok(nextPollAt > deadlineAt, 'polls still have pauses')
 
   polling.pass(-25 * hourMs)
   polling.answer = { status: 200, body: done }
@@ -230,19 +234,19 @@ await t.test('a clock that is set forward gives no job up, and its end is charge
   t.equal(await polling.held(), 0)
 })
 
-await t.test('a job of a provider that is no longer configured waits for its deadline', async t => {
+await t.test('a job whose credential is no longer configured waits for its deadline', async t => {
   const polling = await polled(t, { credential: 'openai#7' })
   await polling.look()
-  t.strictSame(polling.asked, [])
+  t.strictSame(polling.requests, [])
   t.match(await polling.now(), { state: 'open', polls: 1 })
 })
 
-await t.test('what is due is asked after by itself, until the poller stops', async t => {
+await t.test('the poller polls due jobs by itself until it stops', async t => {
   const polling = await polled(t)
   polling.start()
   await until(() => {
     polling.pass(10)
-    return polling.asked.length >= 3
+    return polling.requests.length >= 3
   })
   polling.answer = { status: 200, body: done }
   await until(async () => {
@@ -251,7 +255,7 @@ await t.test('what is due is asked after by itself, until the poller stops', asy
   })
 })
 
-await t.test('a refusal of the credential is news for all requests', async t => {
+await t.test('a refused credential is suspended for all requests', async t => {
   const polling = await polled(t)
   polling.answer = { status: 503, body: '{"error":{"message":"no"}}' }
   await polling.look()
@@ -262,27 +266,24 @@ await t.test('a refusal of the credential is news for all requests', async t => 
   t.match(await polling.now(), { state: 'open', polls: 2 })
 })
 
-await t.test('one that winds up looks for nothing more, but still where it is asked to', async t => {
+await t.test('a draining poller polls no job by itself, but still on request', async t => {
   const polling = await polled(t)
   polling.start()
-  await until(() => polling.asked.length > 0)
+  await until(() => polling.requests.length > 0)
   polling.drain()
   polling.answer = { status: 200, body: done }
-  const { length } = polling.asked
+  const { length } = polling.requests
   await polling.look()
-  t.ok(polling.asked.length > length)
+  t.ok(polling.requests.length > length)
   t.equal((await polling.charges()).length, 1)
 })
 
-await t.test(
-  'a question that the end of the gateway breaks off is asked again at once by the next',
-  async t => {
-    const polling = await polled(t)
-    polling.answer = 'never'
-    const looking = polling.look()
-    await until(() => polling.asked.length > 0)
-    await polling.stop()
-    await looking
-    t.match(await polling.now(), { state: 'open', polls: 1, nextPollAt: Date.parse('2026-05-05T12:00:00Z') })
-  },
-)
+await t.test('a poll that the stop of the gateway interrupts is due at once after the restart', async t => {
+  const polling = await polled(t)
+  polling.answer = 'never'
+  const looking = polling.look()
+  await until(() => polling.requests.length > 0)
+  await polling.stop()
+  await looking
+  t.match(await polling.now(), { state: 'open', polls: 1, nextPollAt: Date.parse('2026-05-05T12:00:00Z') })
+})

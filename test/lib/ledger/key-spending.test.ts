@@ -31,7 +31,7 @@ await t.test("a budget counts from the beginning of its period, in Moscow's time
   t.end()
 })
 
-await t.test('a budget tells when it starts anew', t => {
+await t.test('a budget has the time of its next reset', t => {
   const spending = spendingOf()
   const resetsAfter = (period: BudgetLimit['period'], now: string) =>
     spending.budget('k', limitOf(period), at(now)).resetsAt
@@ -48,7 +48,7 @@ await t.test('a budget tells when it starts anew', t => {
 
 const sums = (micros: number) => ({ likelyMicros: micros, worstMicros: micros })
 
-await t.test('what is held is not available, and availability never falls below nothing', t => {
+await t.test('held money is not available, and the available amount is never below zero', t => {
   const spending = spendingOf(['2026-05-02T12:00:00Z', 30])
   const now = at('2026-05-02T13:00:00Z')
   const budget = () => spending.budget('k', limitOf('day'), now)
@@ -67,7 +67,7 @@ await t.test('what is held is not available, and availability never falls below 
   t.end()
 })
 
-await t.test('keys that nobody watches are not counted', t => {
+await t.test('spending of unwatched keys is not counted', t => {
   const spending = spendingOf()
   spending.hold('other', sums(5))
   spending.spend('other', 5, 0)
@@ -75,20 +75,20 @@ await t.test('keys that nobody watches are not counted', t => {
   t.end()
 })
 
-await t.test('what is taken back is taken off where it was counted, and nowhere else', t => {
+await t.test('reversed spending is subtracted only where it was counted', t => {
   const spending = new KeySpending()
   const spent = () => spending.budget('k', limitOf('total'), 0).spentMicros
   const before = spending.spend('k', 5, 0)
   spending.watch('k')
   const counted = spending.spend('k', 7, 0)
   spending.unspend(before)
-  t.equal(spent(), 7, 'it had no budget then')
+  t.equal(spent(), 7, 'the key had no budget then')
   spending.unspend(counted)
   t.equal(spent(), 0)
   const old = spending.spend('k', 9, 0)
   spending.forget('k')
   spending.watchFromNow('k', sums(0))
   spending.unspend(old)
-  t.equal(spent(), 0, 'it has another budget now')
+  t.equal(spent(), 0, 'the key has another budget now')
   t.end()
 })

@@ -32,7 +32,7 @@ const line = fc.record({
   price: fc.constantFrom(price, testPrice),
 })
 
-await t.test('whatever was charged comes out the same from what is stored', t => {
+await t.test('recomputing the stored lines of any charge gives the same cost', t => {
   fc.assert(
     fc.property(fc.array(line, { maxLength: 4 }), lines => {
       const charge = priceCharge(chargeOf({}, { lines }))
@@ -47,7 +47,7 @@ await t.test('whatever was charged comes out the same from what is stored', t =>
   t.end()
 })
 
-await t.test('lines that are believable one by one and together are not cost nothing, both times', t => {
+await t.test('a line that takes the cost over the largest amount costs nothing, also when recomputed', t => {
   const most = { usage: { meters: { output: amountMicrosMax / 1e7 } }, price: testPrice }
   const charge = priceCharge(chargeOf({}, { lines: [most, most] }))
   t.match(charge, { costMicros: amountMicrosMax, flags: ['usage_invalid'] })
@@ -55,14 +55,17 @@ await t.test('lines that are believable one by one and together are not cost not
   t.end()
 })
 
-await t.test('what does not agree is told', t => {
+await t.test('differences between a charge and its lines are reported', t => {
   const { lines } = priceCharge(chargeOf({ input: 3 }))
   const [stored] = lines
   if (stored === undefined) throw new Error('there is no line')
-  const told = (changed: ChargeLine, cost = 3_000_000) => recomputeCharge([changed], cost, prices)
-  t.strictSame(told(stored), { costMicros: 3_000_000, differences: [] })
-  t.match(told({ ...stored, meters: { input: 4 } }), { costMicros: 4_000_000, differences: [/not what its/] })
-  t.match(told(stored, 3_000_001), { costMicros: 3_000_000, differences: [/do not add up/] })
-  t.match(told({ ...stored, priceVersion: 'x' }), { costMicros: undefined, differences: [/not known/] })
+  const recomputed = (changed: ChargeLine, cost = 3_000_000) => recomputeCharge([changed], cost, prices)
+  t.strictSame(recomputed(stored), { costMicros: 3_000_000, differences: [] })
+  t.match(recomputed({ ...stored, meters: { input: 4 } }), {
+    costMicros: 4_000_000,
+    differences: [/not what its/],
+  })
+  t.match(recomputed(stored, 3_000_001), { costMicros: 3_000_000, differences: [/do not add up/] })
+  t.match(recomputed({ ...stored, priceVersion: 'x' }), { costMicros: undefined, differences: [/not known/] })
   t.end()
 })

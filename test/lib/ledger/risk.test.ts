@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkSums, countedWorst } from '../../../lib/ledger/risk.ts'
 
-await t.test('a hold of sums that are no amounts, or fall, cannot be placed', async t => {
+await t.test('sums of a hold that are no amounts, or decrease, are refused', async t => {
   t.doesNotThrow(() => checkSums({ likelyMicros: 0, worstMicros: 0 }))
   t.doesNotThrow(() => checkSums({ likelyMicros: 1, worstMicros: 2, strictMicros: 3 }))
   for (const sums of [
@@ -17,7 +17,7 @@ await t.test('a hold of sums that are no amounts, or fall, cannot be placed', as
   }
 })
 
-await t.test('without a risk nothing counts as taken on trust', async t => {
+await t.test('without a risk the strict sum counts, with one the worst sum', async t => {
   const sums = { worstMicros: 2, strictMicros: 3 }
 
   t.equal(countedWorst(sums, 0), 3)

@@ -15,21 +15,21 @@ const bounds = {
 }
 
 interface Server {
-  readonly counts: { told: number; open: number; openMost: number }
+  readonly counts: { handled: number; open: number; openMost: number }
   readonly open: () => Socket
 }
 
-/** A server of ours, and what it was given. */
+/** A server of the gateway, with the number of requests that its handler received and has open. */
 async function start(
   t: Test,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Server> {
-  const counts = { told: 0, open: 0, openMost: 0 }
+  const counts = { handled: 0, open: 0, openMost: 0 }
   const server = createHttpServer({
     bounds,
     ownerOf: () => 'everybody',
     handle(request, response) {
-      counts.told += 1
+      counts.handled += 1
       counts.open += 1
       counts.openMost = Math.max(counts.openMost, counts.open)
       response.once('close', () => (counts.open -= 1))
@@ -53,7 +53,7 @@ async function start(
     open() {
       const socket = connect(port, '127.0.0.1')
       t.teardown(() => socket.destroy())
-      socket.on('error', () => undefined) // What comes of it is looked at.
+      socket.on('error', () => undefined) // The tests check what the socket received.
       return socket.setEncoding('latin1')
     },
   }
@@ -63,7 +63,7 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: g\r\n\r\n`
 const post = (body: string): string =>
   `POST / HTTP/1.1\r\nhost: g\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-/** All that comes until so many responses are there. */
+/** The bytes received until the given number of responses has arrived. */
 async function readResponses(socket: Socket, count: number): Promise<string> {
   let received = ''
   for await (const chunk of socket as AsyncIterable<string>) {
@@ -84,9 +84,9 @@ function echoBody(bodies: string[]) {
   }
 }
 
-await t.test('pipelined requests are answered in order, all of them, a few at once', async t => {
+await t.test('all pipelined requests are answered in order, at most eight at once', async t => {
   const { counts, open } = await start(t, (request, response) => {
-    // As long a body as keeps node:http counting what is to be written.
+    // Long enough for node:http to apply backpressure.
     setTimeout(() => response.end(`<${request.url}>${'.'.repeat(20_000)}`), 1)
   })
   const paths = Array.from({ length: 100 }, (_, index) => `/${index}`)
@@ -102,7 +102,7 @@ await t.test('pipelined requests are answered in order, all of them, a few at on
   t.ok(counts.openMost <= 8, `${counts.openMost} at once`)
 })
 
-await t.test('bodies are whole, wherever the segments are cut', async t => {
+await t.test('bodies are complete, wherever the segments are cut', async t => {
   const bodies: string[] = []
   const { open } = await start(t, echoBody(bodies))
   const sent = ['', 'hello', '\r\n\r\n'.repeat(20_000), get('/inside').repeat(50), 'b'.repeat(300_000), 'end']
@@ -118,7 +118,7 @@ await t.test('bodies are whole, wherever the segments are cut', async t => {
     }
     if (pieceBytes === 7) {
       await delay(100)
-      t.strictSame(bodies, sent.slice(0, 2), 'a body that is not whole is not over')
+      t.strictSame(bodies, sent.slice(0, 2), 'an incomplete body does not end')
     } else {
       await readResponses(socket, sent.length)
       t.strictSame(bodies, sent, `pieces of ${pieceBytes}`)
@@ -127,7 +127,7 @@ await t.test('bodies are whole, wherever the segments are cut', async t => {
   }
 })
 
-await t.test('a request with a body that comes later is met when it is its turn', async t => {
+await t.test('a request whose body arrives later is handled in its order', async t => {
   const bodies: string[] = []
   const { open } = await start(t, echoBody(bodies))
   const socket = open()
@@ -141,7 +141,7 @@ await t.test('a request with a body that comes later is met when it is its turn'
   t.strictSame(bodies, ['', 'hello', long, ''])
 })
 
-await t.test('what waits is bounded, however much is sent', async t => {
+await t.test('waiting requests are bounded, however many a client sends', async t => {
   const { counts, open } = await start(t, (_, response) => {
     setTimeout(() => {
       response.write('a'.repeat(40_000))
@@ -160,40 +160,40 @@ await t.test('what waits is bounded, however much is sent', async t => {
   const before = process.memoryUsage().rss
   await delay(500)
 
-  t.ok(counts.told > 20, `${counts.told} were met`)
+  t.ok(counts.handled > 20, `${counts.handled} were handled`)
   t.ok(counts.openMost <= 8, `${counts.openMost} at once`)
-  t.ok(sentBytes < 16_000_000, `${sentBytes} bytes were taken`)
+  t.ok(sentBytes < 16_000_000, `${sentBytes} bytes were accepted`)
   t.ok(process.memoryUsage().rss - before < 100_000_000)
 })
 
-await t.test('2,500 requests in one segment make no turn of the event loop of 30 ms', async t => {
+await t.test('2,500 requests in one segment never block the event loop for 30 ms', async t => {
   const { open } = await start(t, (_, response) => response.end())
   const socket = open()
   socket.resume()
   await once(socket, 'connect')
-  const turnsMs: number[] = []
+  const iterationsMs: number[] = []
   let before = process.threadCpuUsage()
   const timer = setInterval(() => {
     const { user, system } = process.threadCpuUsage(before)
-    turnsMs.push((user + system) / 1000)
+    iterationsMs.push((user + system) / 1000)
     before = process.threadCpuUsage()
   }, 1)
 
-  // The machine has bad moments, but not in each round.
+  // A busy machine may spoil a round, but not all of them.
   const leastMs: number[] = []
   for (let round = 0; round < 3; round += 1) {
-    turnsMs.length = 0
+    iterationsMs.length = 0
     await loopWork(async () => {
       socket.write('GET / HTTP/1.1\r\nhost:\r\n\r\n'.repeat(2500))
       await delay(100)
     }, 1)
-    leastMs.push(Math.max(...turnsMs))
+    leastMs.push(Math.max(...iterationsMs))
   }
   clearInterval(timer)
   t.ok(Math.min(...leastMs) < 30, `${leastMs.map(ms => ms.toFixed(1)).join(', ')} ms`)
 })
 
-await t.test('others are met while one connection is full of requests', async t => {
+await t.test('other connections are handled while one is full of requests', async t => {
   const { open } = await start(t, (request, response) => {
     const until = performance.now() + 0.2
     while (performance.now() < until);
@@ -208,10 +208,10 @@ await t.test('others are met while one connection is full of requests', async t 
   other.write(get('/other'))
   const [received] = (await once(other, 'data')) as [string]
   t.match(received, '</other>')
-  t.ok(flood.bytesRead < 300_000, `${flood.bytesRead} bytes of the flood's answers came before`)
+  t.ok(flood.bytesRead < 300_000, `${flood.bytesRead} bytes of the flood's responses came before`)
 })
 
-await t.test('a client that leaves takes what waits with it', async t => {
+await t.test('waiting requests of a client that leaves are dropped', async t => {
   const { counts, open } = await start(t, (_, response) => {
     setTimeout(() => response.end('a'), 20)
   })
@@ -220,14 +220,14 @@ await t.test('a client that leaves takes what waits with it', async t => {
   await once(socket, 'data')
   socket.resetAndDestroy()
   await delay(200)
-  const { told } = counts
+  const { handled } = counts
   await delay(200)
 
-  t.ok(told < 50, `${told} were met`)
-  t.equal(counts.told, told)
+  t.ok(handled < 50, `${handled} were handled`)
+  t.equal(counts.handled, handled)
 })
 
-await t.test('what follows an upgrade in its segment is the other protocol’s, all of it', async t => {
+await t.test('all bytes behind an upgrade in its segment go to the new protocol', async t => {
   const { open } = await start(t, (_, response) => response.end('ok'))
   const upgrade = 'GET /upgrade HTTP/1.1\r\nhost: g\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'
   for (const behind of ['', 'abc', '\r\n\r\nabc', `a${'\r\n\r\n'.repeat(100)}b`]) {
@@ -250,20 +250,20 @@ await t.test('an upgrade behind a pending request is a plain request, and the la
   for await (const chunk of socket as AsyncIterable<string>) received += chunk
 
   t.strictSame(received.match(/<[^>]*>/g), ['</1>', '</upgrade>'])
-  t.equal(counts.told, 2)
+  t.equal(counts.handled, 2)
 })
 
-await t.test('requests of 32 connections that come at once are met in four turns at most', async t => {
-  const turnOf = new Set<number>()
-  let turn = 0
+await t.test('requests of 32 connections at once take at most four iterations of the loop', async t => {
+  const iterations = new Set<number>()
+  let iteration = 0
   const count = (): void => {
-    turn += 1
+    iteration += 1
     immediate = setImmediate(count)
   }
   let immediate = setImmediate(count)
   t.teardown(() => clearImmediate(immediate))
   const { open } = await start(t, (_, response) => {
-    turnOf.add(turn)
+    iterations.add(iteration)
     const until = performance.now() + 0.05
     while (performance.now() < until);
     response.end('ok')
@@ -271,13 +271,13 @@ await t.test('requests of 32 connections that come at once are met in four turns
   const sockets = Array.from({ length: 32 }, open)
   await Promise.all(sockets.map(socket => once(socket, 'connect')))
 
-  // They are written to in one turn, and the kernel hands them on together, unless the machine is busy with others.
+  // All are written in one iteration, and the kernel delivers them together unless the machine is busy.
   let fewest = Infinity
   for (let round = 0; round < 50 && fewest > 4; round += 1) {
-    turnOf.clear()
+    iterations.clear()
     for (const socket of sockets) socket.write(get('/'))
     await Promise.all(sockets.map(socket => once(socket, 'data')))
-    fewest = Math.min(fewest, turnOf.size)
+    fewest = Math.min(fewest, iterations.size)
   }
-  t.ok(fewest <= 4, `${fewest} turns`)
+  t.ok(fewest <= 4, `${fewest} iterations`)
 })

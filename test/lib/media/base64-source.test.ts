@@ -5,7 +5,7 @@ import { Base64Source } from '../../../lib/media/base64-source.ts'
 import { MediaBudget } from '../../../lib/media/media-reader.ts'
 import { bodyInMemory } from '../../fixtures/body-in-memory.ts'
 
-/** How writers of JSON spell the same text. */
+/** How JSON serialisers spell the same text. */
 const spellings: Readonly<Record<string, (text: string) => string>> = {
   plain: text => text,
   'with every slash escaped, as PHP does': text => text.replaceAll('/', '\\/'),
@@ -27,7 +27,7 @@ const encodings: Readonly<Record<string, (bytes: Buffer) => string>> = {
 function sourceOf(text: string): Base64Source {
   const body = Buffer.from(`{"other":"x","data":"${text}","after":1}`)
   const [found] = scanJson(body, { members: new Map([['data', { name: 'data', keep: 'base64' }]]) }).findings
-  if (found?.base64 === undefined) throw new Error('nothing was found')
+  if (found?.base64 === undefined) throw new Error('no member was found')
   const { bytes, isDataUrl = false } = found.base64
   return new Base64Source(bodyInMemory(body), { ...found, bytes, isDataUrl }, new MediaBudget())
 }
@@ -56,7 +56,7 @@ for (const [encoding, encode] of Object.entries(encodings)) {
   }
 }
 
-await t.test('a long text with escapes is read from back to front as from front to back', async t => {
+await t.test('a long text with escapes is read at positions in any order', async t => {
   const bytes = Buffer.alloc(400_000, 'a ?>~ÿ/+')
   const source = sourceOf(bytes.toString('base64').replaceAll('/', '\\/'))
   for (const position of [0, 399_000, 10, 200_000, 65_536, 399_999, 3]) {
@@ -64,7 +64,7 @@ await t.test('a long text with escapes is read from back to front as from front 
   }
 })
 
-await t.test('a text without escapes is read only where it is asked for', async t => {
+await t.test('a text without escapes is read only at the requested position', async t => {
   const bytes = Buffer.alloc(3_000_000, 'x')
   const text = Buffer.from(JSON.stringify(bytes.toString('base64')))
   let readBytes = 0

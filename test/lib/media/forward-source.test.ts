@@ -9,7 +9,7 @@ function push(source: ForwardSource, megabytes: number): void {
   for (let count = 0; count < megabytes * 16; count++) source.push(piece)
 }
 
-await t.test('a place ahead is waited for, and what lies before it is dropped', async t => {
+await t.test('a read ahead waits for its position, and bytes before it are dropped', async t => {
   const source = new ForwardSource()
   const read = source.read(30 * megabyte, 100)
   push(source, 29)
@@ -17,10 +17,10 @@ await t.test('a place ahead is waited for, and what lies before it is dropped', 
   push(source, 2)
   t.equal((await read).length, 100)
   t.equal((await source.read(10, 50)).length, 50, 'the head is kept')
-  await t.rejects(source.read(megabyte, 10), MediaUnreadableError, 'what has passed is not there')
+  await t.rejects(source.read(megabyte, 10), MediaUnreadableError, 'dropped bytes cannot be read')
 })
 
-await t.test('a reader that is slow loses its place, and memory stays as it is', async t => {
+await t.test('a slow reader loses its position, and memory stays bounded', async t => {
   const source = new ForwardSource()
   const first = source.read(0, 100)
   push(source, 1)
@@ -30,7 +30,7 @@ await t.test('a reader that is slow loses its place, and memory stays as it is',
   await t.rejects(source.read(megabyte, 100), MediaUnreadableError)
 })
 
-await t.test('a reader that waits for the end finds the head and the tail there', async t => {
+await t.test('a reader that waits for the end can read the head and the tail', async t => {
   const source = new ForwardSource()
   const size = source.size()
   push(source, 50)
@@ -41,7 +41,7 @@ await t.test('a reader that waits for the end finds the head and the tail there'
   t.equal((await source.read(0, 1000)).length, 1000)
 })
 
-await t.test('what nobody reads is counted only', async t => {
+await t.test('an abandoned source only counts bytes', async t => {
   const source = new ForwardSource()
   source.abandon()
   push(source, 3)
@@ -50,7 +50,7 @@ await t.test('what nobody reads is counted only', async t => {
   await t.rejects(source.read(0, 1), MediaUnreadableError)
 })
 
-await t.test('who waits when an upload breaks off hears of it', async t => {
+await t.test('waiting reads fail when an upload breaks off', async t => {
   const source = new ForwardSource()
   const read = source.read(5, 10)
   const size = source.size()

@@ -40,7 +40,7 @@ const seeds = [
 const readBytesMax = 2_000_000
 const stepsMax = 5000
 
-/** A file, changed in some places, cut off and with something behind it. */
+/** A file with changed bytes, cut off, and with bytes behind it. */
 const changed = fc
   .record({
     seed: fc.constantFrom(...seeds),
@@ -54,55 +54,55 @@ const changed = fc
     return Buffer.concat([file.subarray(0, cut === undefined ? file.length : cut % file.length), after])
   })
 
-/** Counts what is read, and refuses what lies beyond the end. */
+/** A source that counts its reads and the bytes within the file. */
 function counted(file: Buffer): { readonly source: MediaSource; readBytes: number; reads: number } {
   const inner = spanSource(bodyInMemory(file), 0, file.length)
-  const seen = {
+  const counts = {
     readBytes: 0,
     reads: 0,
     source: {
       size: () => inner.size(),
       read(position: number, length: number) {
-        seen.reads += 1
-        seen.readBytes += Math.max(0, Math.min(length, file.length - position))
+        counts.reads += 1
+        counts.readBytes += Math.max(0, Math.min(length, file.length - position))
         return inner.read(position, length)
       },
     },
   }
-  return seen
+  return counts
 }
 
-await t.test('a file that was tampered with is measured or not, within the bounds', async () => {
+await t.test('measuring a damaged file stays within the bounds and never throws', async () => {
   await fc.assert(
     fc.asyncProperty(changed, async file => {
-      const seen = counted(file)
-      const { facts } = await measureMedia(seen.source, new MediaBudget(readBytesMax, stepsMax))
+      const counts = counted(file)
+      const { facts } = await measureMedia(counts.source, new MediaBudget(readBytesMax, stepsMax))
       for (const value of [facts.seconds, facts.pages, facts.width, facts.height]) {
         if (value !== undefined && !(Number.isFinite(value) && value >= 0)) return false
       }
-      return facts.bytes === file.length && seen.reads <= stepsMax && seen.readBytes <= readBytesMax
+      return facts.bytes === file.length && counts.reads <= stepsMax && counts.readBytes <= readBytesMax
     }),
     { numRuns: 1500 },
   )
 })
 
-await t.test('noise behind a signature is measured or not, within the bounds', async () => {
+await t.test('measuring noise behind a signature stays within the bounds and never throws', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...seeds),
       fc.nat(64),
       fc.uint8Array({ maxLength: 3000 }),
       async (seed, kept, noise) => {
-        const seen = counted(Buffer.concat([seed.subarray(0, kept), noise]))
-        await measureMedia(seen.source, new MediaBudget(readBytesMax, stepsMax))
-        return seen.reads <= stepsMax && seen.readBytes <= readBytesMax
+        const counts = counted(Buffer.concat([seed.subarray(0, kept), noise]))
+        await measureMedia(counts.source, new MediaBudget(readBytesMax, stepsMax))
+        return counts.reads <= stepsMax && counts.readBytes <= readBytesMax
       },
     ),
     { numRuns: 800 },
   )
 })
 
-await t.test('an upload that was tampered with has facts all the same', async () => {
+await t.test('a damaged upload still has its number of bytes', async () => {
   await fc.assert(
     fc.asyncProperty(changed, fc.integer({ min: 1, max: 500 }), async (file, pieceBytes) => {
       const meter = measureUpload()
@@ -113,7 +113,7 @@ await t.test('an upload that was tampered with has facts all the same', async ()
   )
 })
 
-await t.test('an upload that breaks off leaves nothing behind', async t => {
+await t.test('an aborted upload has only its number of bytes', async t => {
   const meter = measureUpload()
   meter.write(mp4(10).subarray(0, 20))
   meter.abort()
@@ -141,11 +141,11 @@ const heads: Readonly<Record<string, Buffer>> = {
 }
 
 for (const [what, filler] of Object.entries(repeated)) {
-  await t.test(`millions of ${what} end with the budget`, async t => {
+  await t.test(`measuring millions of ${what} ends with the budget`, async t => {
     for (const head of Object.values(heads)) {
-      const seen = counted(Buffer.concat([head, filler]))
-      await measureMedia(seen.source, new MediaBudget(readBytesMax * 4, 20_000))
-      t.ok(seen.reads <= 20_000)
+      const counts = counted(Buffer.concat([head, filler]))
+      await measureMedia(counts.source, new MediaBudget(readBytesMax * 4, 20_000))
+      t.ok(counts.reads <= 20_000)
     }
   })
 }

@@ -43,27 +43,23 @@ interface Expected {
 
 const files: readonly (readonly [what: string, file: Buffer, expected: Expected])[] = [
   ['a WAV', wav(3), { mediaType: 'audio/wav', seconds: 3 }],
-  [
-    'a WAV from a pipe, which does not know its length',
-    wav(3, 0xffffffff - 36),
-    { mediaType: 'audio/wav', seconds: 3 },
-  ],
+  ['a WAV from a pipe, without its length', wav(3, 0xffffffff - 36), { mediaType: 'audio/wav', seconds: 3 }],
   ['an AIFF', aiff(70), { mediaType: 'audio/aiff', seconds: 70 }],
   ['a WAV whose blocks are large', forged(wav(600), 32, 0xffff), { mediaType: 'audio/wav', seconds: 600 }],
   ...forgedWavs(),
-  ['an MP3 in what would be AAC', mp3InAac(720), { mediaType: 'audio/mpeg', seconds: 720 }],
+  ['an MP3 in an AAC container', mp3InAac(720), { mediaType: 'audio/mpeg', seconds: 720 }],
   ['an AIFF of few frames', aiffOfAudio(1, 600), { mediaType: 'audio/aiff', seconds: 600 }],
   ['a FLAC', flac(700), { mediaType: 'audio/flac', seconds: 700 }],
   ['a FLAC of frames', flacOfFrames(150, 150), { mediaType: 'audio/flac', seconds: 150 }],
-  ['a FLAC that says a second', flacOfFrames(1, 600), { mediaType: 'audio/flac', seconds: 600 }],
+  ['a FLAC that declares one second', flacOfFrames(1, 600), { mediaType: 'audio/flac', seconds: 600 }],
   ['a FLAC of variable frames', flacOfFrames(1, 600, true), { mediaType: 'audio/flac', seconds: 600 }],
-  ['a FLAC that says nothing', flacOfFrames(0, 600), { mediaType: 'audio/flac', seconds: 600 }],
+  ['a FLAC that declares no length', flacOfFrames(0, 600), { mediaType: 'audio/flac', seconds: 600 }],
   ...forgedAudio(),
   ['an Ogg', ogg(90), { mediaType: 'audio/ogg', seconds: 90 }],
   ...forgedOggs(),
   ['two Oggs in a row', Buffer.concat([ogg(90), ogg(30, 8)]), { mediaType: 'audio/ogg', seconds: 120 }],
   ['an MP3', mp3(72), { mediaType: 'audio/mpeg', seconds: 72 }],
-  ['an MP3 behind its image', taggedMp3(72, 200_000), { mediaType: 'audio/mpeg', seconds: 72 }],
+  ['an MP3 behind a cover image', taggedMp3(72, 200_000), { mediaType: 'audio/mpeg', seconds: 72 }],
   ['an AMR', amr(600), { mediaType: 'audio/amr', seconds: 600 }],
   ['an AMR of a wide band', amr(600, true), { mediaType: 'audio/amr', seconds: 600 }],
   ['an AAC', adts(128), { mediaType: 'audio/aac', seconds: 128 }],
@@ -91,7 +87,7 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a WEBP', webpOfSides(2001, 7), { mediaType: 'image/webp', width: 2001, height: 7 }],
   ['a JPEG', jpegOfSides(4000, 3000), { mediaType: 'image/jpeg', width: 4000, height: 3000 }],
   [
-    'a JPEG behind a megabyte of notes',
+    'a JPEG behind a megabyte of comments',
     jpegOfSides(4000, 3000, 1_000_000),
     { mediaType: 'image/jpeg', width: 4000, height: 3000 },
   ],
@@ -102,18 +98,18 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a PDF that was shortened', shortenedPdf(30), { mediaType: 'application/pdf', pages: 1 }],
 ]
 
-/** With 16 bits changed, the low byte first. */
+/** The file with 16 bits replaced, in little-endian order. */
 function forged(file: Buffer, at: number, value: number): Buffer {
   file.writeUInt16LE(value, at)
   return file
 }
 
-/** WAVs of ten minutes whose headers say less. */
+/** WAVs of ten minutes whose headers declare less. */
 function forgedWavs(): (readonly [what: string, file: Buffer, expected: Expected])[] {
   const plain = wavFormat(1)
   const fast = wavFormat(1, { hertz: 192_000, channels: 8, bits: 32 })
   const pcm = Buffer.alloc(8000 * 600, 128)
-  // Of an upload that comes in one turn two megabytes are kept.
+  // An upload in one iteration of the event loop keeps two megabytes, so these pieces are small.
   const slow = wavFormat(1, { hertz: 1000 })
   const half = Buffer.alloc(1000 * 300, 128)
   const compressed = (format: number, fields: Record<string, number>, data: Buffer): Buffer =>
@@ -132,14 +128,17 @@ function forgedWavs(): (readonly [what: string, file: Buffer, expected: Expected
   return files.map(([what, file]) => [`a WAV ${what}`, file, { mediaType: 'audio/wav', seconds: 600 }])
 }
 
-/** Oggs of two minutes whose pages count less, or do not follow each other. */
+/** Oggs of two minutes whose pages declare less, or are not adjacent. */
 function forgedOggs(): (readonly [what: string, file: Buffer, expected: Expected])[] {
   const notes: (readonly [string, Parameters<typeof oggOfPackets>[2]])[] = [
-    ['counts a moment', { granule: () => 960n }],
-    ['counts nothing', { granule: () => -1n & 0xffffffffffffffffn }],
-    ['counts to a second again and again', { granule: second => BigInt(second % 2) * 8000n }],
+    ['declares a moment', { granule: () => 960n }],
+    ['declares nothing', { granule: () => -1n & 0xffffffffffffffffn }],
+    [
+      'declares positions up to one second again and again',
+      { granule: second => BigInt(second % 2) * 8000n },
+    ],
     ['has a byte between its pages', { granule: () => 1n, between: 'O' }],
-    ['has what is no page between its pages', { granule: () => 1n, between: 'Ogg'.repeat(500) }],
+    ['has other bytes between its pages', { granule: () => 1n, between: 'Ogg'.repeat(500) }],
   ]
   return Object.entries(oggCodings).flatMap(([name, coding]) =>
     notes.map(([what, options]): readonly [string, Buffer, Expected] => [
@@ -150,23 +149,23 @@ function forgedOggs(): (readonly [what: string, file: Buffer, expected: Expected
   )
 }
 
-/** Two minutes of audio in WebM, all of which is said to play in a moment, or for a time that is none. */
+/** Two minutes of audio in WebM that declare a moment, or a length that is no number. */
 function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expected])[] {
   const vorbis = oggCodings['Vorbis']?.first ?? Buffer.alloc(0)
   const opus = { codec: 'A_OPUS', frame: Buffer.from([0x08, 0]) }
   const audio = [
     ['Opus', webmOfFrames(opus, 6000)],
-    ['Opus of an endless length', webmOfFrames({ ...opus, saidMs: Infinity }, 6000)],
+    ['Opus of infinite length', webmOfFrames({ ...opus, saidMs: Infinity }, 6000)],
     ['Opus of a length that is no number', webmOfFrames({ ...opus, saidMs: NaN }, 6000)],
-    ['Opus, laced as Xiph laces', webmOfFrames(opus, 6000, 'xiph')],
-    ['Opus, laced evenly', webmOfFrames(opus, 6000, 'fixed')],
-    ['Opus, laced as EBML laces', webmOfFrames(opus, 6000, 'ebml')],
+    ['Opus with Xiph lacing', webmOfFrames(opus, 6000, 'xiph')],
+    ['Opus with fixed-size lacing', webmOfFrames(opus, 6000, 'fixed')],
+    ['Opus with EBML lacing', webmOfFrames(opus, 6000, 'ebml')],
     ['Vorbis', webmOfFrames({ codec: 'A_VORBIS', codecPrivate: vorbis, frame: Buffer.from([0, 0]) }, 15_000)],
     [
       'AAC',
       webmOfFrames({ codec: 'A_AAC', codecPrivate: Buffer.from([0x14, 0x08]), frame: Buffer.alloc(9) }, 1875),
     ],
-    ['AAC of no configuration', webmOfFrames({ codec: 'A_AAC/MPEG4/LC', frame: Buffer.alloc(9) }, 938)],
+    ['AAC without configuration', webmOfFrames({ codec: 'A_AAC/MPEG4/LC', frame: Buffer.alloc(9) }, 938)],
     ['MP3', webmOfFrames({ codec: 'A_MPEG/L3', frame: mp3(0.072) }, 1667)],
     ['FLAC', webmOfFrames({ codec: 'A_FLAC', frame: oggCodings['FLAC']?.packet ?? Buffer.alloc(0) }, 120)],
   ] as const
@@ -177,7 +176,7 @@ function forgedWebms(): (readonly [what: string, file: Buffer, expected: Expecte
   ])
 }
 
-/** M4As that say they last a second and hold ten minutes of frames. */
+/** M4As that declare one second and contain ten minutes of frames. */
 function forgedAudio(): (readonly [what: string, file: Buffer, expected: Expected])[] {
   const alac = Buffer.alloc(36)
   alac.writeUInt32BE(36)
@@ -190,7 +189,7 @@ function forgedAudio(): (readonly [what: string, file: Buffer, expected: Expecte
   ])
   const audio = [
     ['AAC', 'mp4a', 1024, 16_000, aacConfig(2, 8)],
-    ['AAC whose entry says another rate', 'mp4a', 1024, 16_000, aacConfig(2, 8), 65_535],
+    ['AAC whose entry declares another rate', 'mp4a', 1024, 16_000, aacConfig(2, 8), 65_535],
     ['AAC of high efficiency', 'mp4a', 1024, 24_000, aacConfig(5, 6), 48_000],
     ['AAC of low delay', 'mp4a', 480, 48_000, aacConfig(23, 3)],
     ['AAC without a configuration', 'mp4a', 1024, 8000, undefined],
@@ -203,7 +202,7 @@ function forgedAudio(): (readonly [what: string, file: Buffer, expected: Expecte
   return audio.map(([what, type, samples, rate, extension, entryRate]) => {
     const track = { type, rate: entryRate ?? rate, frames: Math.ceil((600 * rate) / samples) }
     const file = m4aOfFrames(1, extension === undefined ? track : { ...track, extension })
-    return [`an M4A of ${what} that says a second`, file, { mediaType: 'audio/mp4', seconds: 600 }]
+    return [`an M4A of ${what} that declares one second`, file, { mediaType: 'audio/mp4', seconds: 600 }]
   })
 }
 
@@ -216,7 +215,7 @@ for (const [what, file, expected] of files) {
   })
 
   for (const pieceBytes of [1000, 65_536]) {
-    await t.test(`${what} is measured while it passes by in pieces of ${pieceBytes}`, async t => {
+    await t.test(`${what} is measured during an upload in pieces of ${pieceBytes}`, async t => {
       const meter = measureUpload()
       for (let at = 0; at < file.length; at += pieceBytes) meter.write(file.subarray(at, at + pieceBytes))
       const facts = await meter.end()
@@ -240,13 +239,13 @@ const broken: readonly (readonly [what: string, file: Buffer, because: RegExp])[
   ['a PDF that is a bomb', pdfBomb(20_000_000), /unpacks to more than/],
 ]
 for (const [what, file, because] of broken) {
-  await t.test(`${what} is told to be broken`, async t => {
+  await t.test(`${what} is reported as broken`, async t => {
     const { brokenBecause } = await measureMedia(inMemory(file), new MediaBudget())
     t.match(brokenBecause, because)
   })
 }
 
-await t.test('more work than the budget leaves a file unmeasured', async t => {
+await t.test('a file that exceeds the budget is left unmeasured', async t => {
   const { facts, unmeasuredBecause } = await measureMedia(inMemory(mp3(7200)), new MediaBudget(200_000))
   t.equal(facts.seconds, undefined)
   t.match(unmeasuredBecause, /more work than a request may cause/)
