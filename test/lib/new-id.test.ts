@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newId } from '../../lib/platform/new-id.ts'
 
-await t.test('ids are different, and sort by the moment they were made', t => {
+await t.test('ids are unique, and sort by creation time', t => {
   const ids = Array.from({ length: 10_000 }, () => newId(1_700_000_000_000))
   t.equal(new Set(ids).size, ids.length)
   t.match(ids[0], /^[0-9a-hjkmnp-tv-z]{26}$/)

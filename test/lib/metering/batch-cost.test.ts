@@ -112,19 +112,22 @@ const request: fc.Arbitrary<BatchRequest> = fc
 interface Costs {
   readonly likelyMicros: number
   readonly worstMicros: number
-  /** The strict sum of the same requests, each sent alone. */
+  /** The strict sum of the same requests, each sent separately. */
   readonly aloneMicros: number
 }
 
-interface Asked {
+interface BatchTarget {
   readonly kind: string
   readonly model: string
   readonly mediaRub: Record<string, string>
-  /** Models that each of the requests names beside its own. */
+  /** Models that each request names besides its own. */
   readonly named?: readonly NamedPrice[]
 }
 
-function costsOf(requests: readonly BatchRequest[], { kind, model, mediaRub, named = [] }: Asked): Costs {
+function costsOf(
+  requests: readonly BatchRequest[],
+  { kind, model, mediaRub, named = [] }: BatchTarget,
+): Costs {
   const tally = new BatchTally(1000)
   for (const each of requests) tally.add(each)
   const { shares } = tally.facts()
@@ -156,7 +159,7 @@ function costsOf(requests: readonly BatchRequest[], { kind, model, mediaRub, nam
   return { ...batch, aloneMicros }
 }
 
-t.test('a batch is held for at least what its requests cost at most, each by itself', async t => {
+t.test('the hold of a batch covers the worst costs of its requests sent separately', async t => {
   fc.assert(
     fc.property(
       fc.array(request, { minLength: 1, maxLength: 6 }),
@@ -166,8 +169,9 @@ t.test('a batch is held for at least what its requests cost at most, each by its
       (requests, kind, mediaRub, model) => {
         const { likelyMicros, worstMicros, aloneMicros } = costsOf(requests, { kind, model, mediaRub })
         if (worstMicros < aloneMicros)
-          throw new Error(`${worstMicros} is held, and ${aloneMicros} may be spent`)
-        if (likelyMicros > worstMicros) throw new Error(`${likelyMicros} is likelier than ${worstMicros}`)
+          throw new Error(`the hold is ${worstMicros}, and the requests may cost ${aloneMicros}`)
+        if (likelyMicros > worstMicros)
+          throw new Error(`the likely ${likelyMicros} exceeds the worst ${worstMicros}`)
       },
     ),
     { numRuns: 2000 },
@@ -190,16 +194,16 @@ const drawing: NamedPrice = {
   isDrawing: true,
 }
 
-t.test('models that the requests name beside their own are held for as often', async t => {
+t.test('the hold covers models that the requests name besides their own', async t => {
   fc.assert(
     fc.property(
       fc.array(request, { minLength: 1, maxLength: 6 }),
       fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
       fc.boolean(),
       (requests, uses, isDrawing) => {
-        const asked = requests.map(({ tools: _tools, isCompacted: _isCompacted, ...each }) =>
+        const withTool = requests.map(({ tools: _tools, isCompacted: _isCompacted, ...each }) =>
           isDrawing
-            ? // Of the formats only that of responses has this tool, and it has one answer.
+            ? // Only the responses format has this tool, and it has one candidate.
               {
                 ...each,
                 candidates: 1,
@@ -214,14 +218,14 @@ t.test('models that the requests name beside their own are held for as often', a
         )
         const named = [isDrawing ? drawing : advisor]
         const kind = isDrawing ? 'openai' : 'anthropic'
-        const { worstMicros, aloneMicros } = costsOf(asked, {
+        const { worstMicros, aloneMicros } = costsOf(withTool, {
           kind,
           model: 'm',
           mediaRub: {},
           named,
         })
         if (worstMicros < aloneMicros)
-          throw new Error(`${worstMicros} is held, and ${aloneMicros} may be spent`)
+          throw new Error(`the hold is ${worstMicros}, and the requests may cost ${aloneMicros}`)
       },
     ),
     { numRuns: 1000 },
@@ -229,7 +233,7 @@ t.test('models that the requests name beside their own are held for as often', a
   t.pass('in 1,000 batches')
 })
 
-t.test("media of a kind with an amount of the operator's cost that amount each", async t => {
+t.test("each part of a kind of media with the operator's amount costs that amount", async t => {
   const image = { path: 'p', kind: 'image' as const, bytes: 90_000, bodyStart: 0, bodyBytes: 120_000 }
   const bare = {
     at: 'line 1',
@@ -242,10 +246,10 @@ t.test("media of a kind with an amount of the operator's cost that amount each",
     filesInText: [],
   }
   const illustrated = { ...bare, media: [image, image] }
-  const asked = { kind: 'openai', model: 'm', mediaRub: { image: '0.5' } }
+  const target = { kind: 'openai', model: 'm', mediaRub: { image: '0.5' } }
 
-  const without = costsOf([bare, bare], asked)
-  const withImages = costsOf([illustrated, illustrated], asked)
+  const without = costsOf([bare, bare], target)
+  const withImages = costsOf([illustrated, illustrated], target)
 
   const four = 4 * parseRoubles('0.5')
   t.equal(withImages.worstMicros - without.worstMicros, four)

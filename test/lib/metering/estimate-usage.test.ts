@@ -30,7 +30,7 @@ const hello = chatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hel
 const events = { contentType: 'text/event-stream' }
 const delta = (content: string): object => ({ choices: [{ delta: { content } }] })
 
-await t.test('without usage both sides are counted', async t => {
+await t.test('without usage, input and output are counted', async t => {
   const reading = readAnswer(chat, eventStream(delta('Good'), delta(' morning!'), '[DONE]'), events)
   t.same(await estimateUsage(hello, reading, counter), {
     line: { meters: { input: 11, output: 3 } },
@@ -41,7 +41,7 @@ await t.test('without usage both sides are counted', async t => {
   })
 })
 
-await t.test('what cannot be counted is taken from the length of the text', async t => {
+await t.test('tokens that cannot be counted are estimated from the length of the text', async t => {
   const reading = readAnswer(chat, eventStream(delta('x'.repeat(400))), events)
   t.same(await estimateOutput(hello, reading, uncounted), { tokens: 100, isCounted: false })
   t.same(await estimateInput(hello, uncounted), {
@@ -51,7 +51,7 @@ await t.test('what cannot be counted is taken from the length of the text', asyn
   t.match(await estimateInput({ ...hello, json: undefined }, counter), { isCounted: false })
 })
 
-await t.test('of a long answer the beginning is counted, and the rest is like it', async t => {
+await t.test('the tokens of a long response are extrapolated from a sample', async t => {
   const chunks = Array.from({ length: 20_000 }, (_, index) => delta(` word${index % 10}`))
   const reading = readAnswer(chat, eventStream(...chunks), events)
   t.equal(reading.textSample?.bytes.length, 16_384)
@@ -59,13 +59,13 @@ await t.test('of a long answer the beginning is counted, and the rest is like it
   t.ok(Math.abs(tokens / 40_000 - 1) < 0.01, `${tokens} of 40000`)
 })
 
-await t.test('of a long request too, in a body that escapes every letter', async t => {
+await t.test('the tokens of a long request are extrapolated too, also with every letter escaped', async t => {
   const content = 'Сегодня хорошая погода, и мы идём гулять. '.repeat(3000)
   const plain = chatRequest({ messages: [{ role: 'user', content }] })
   const escaped = Buffer.from(
     JSON.stringify({ messages: [{ role: 'user', content }] }).replace(
       /[\u0400-\u04ff]/g,
-      letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     ),
   )
   const { tokens } = await estimateInput(plain, counter)
@@ -77,31 +77,31 @@ await t.test('of a long request too, in a body that escapes every letter', async
   t.ok(Math.abs(same.tokens / tokens - 1) < 0.02, `${same.tokens} and ${tokens}`)
 })
 
-await t.test('usage told on the way leaves only what follows it to be counted', async t => {
+await t.test('after a usage in a stream only the text behind it is unmetered', async t => {
   const usage = { usage: { prompt_tokens: 5, completion_tokens: 2 } }
-  const told = readAnswer(chat, eventStream({ ...usage, ...delta('Good') }, delta(' day')), events)
-  t.match(told, { outputTextBytes: 8, unmeteredTextBytes: 4 })
+  const early = readAnswer(chat, eventStream({ ...usage, ...delta('Good') }, delta(' day')), events)
+  t.match(early, { outputTextBytes: 8, unmeteredTextBytes: 4 })
   const all = readAnswer(chat, eventStream(delta('Good'), { ...delta(' day'), ...usage }), events)
   t.match(all, { outputTextBytes: 8, unmeteredTextBytes: 0, textSample: undefined })
   const document = { ...usage, choices: [{ message: { content: 'Good day' } }] }
   t.match(readAnswer(chat, document), { outputTextBytes: 8, unmeteredTextBytes: 0 })
 })
 
-await t.test('the text of a document is sampled as it stands there', async t => {
+await t.test('the sample of a document keeps its escapes', async t => {
   const reading = readAnswer(chat, { choices: [{ message: { content: 'Доброе\n"утро"' } }] })
   t.equal(reading.textSample?.isEscaped, true)
   t.same(JSON.parse(`"${reading.textSample?.bytes.toString()}"`), 'Доброе\n"утро"')
   t.match(await estimateOutput(hello, reading, counter), { isCounted: true })
 })
 
-/** Tools that the provider runs read pages that no gateway sees; their tokens cannot be told from here. */
+/** Tools that the provider runs read pages that the gateway never sees, so their tokens cannot be estimated. */
 const unseen =
   /"(?:web_search|web_fetch|code_execution|code_interpreter|mcp|file_search|computer|image_generation|advisor|googleSearch|google_search|codeExecution|code_execution|urlContext|web_search_options|plugins|mcp_servers|multi_agent|context_management|compact)/
 
 const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 
-/** The errors of an estimate, by provider, over the recordings that `measure` finds fit. */
+/** The errors of an estimate by provider, over the recordings for which `measure` returns one. */
 async function recordedErrors(
   measure: (recording: recorded.Recording, kind: string) => Promise<number | undefined>,
 ): Promise<Map<string, number[]>> {
@@ -116,7 +116,7 @@ async function recordedErrors(
   return errors
 }
 
-/** The answer as it was recorded, or with its usage under names that nobody reads. */
+/** Reads the recorded response, or the same with its usage under a name that no reader knows. */
 function readRecorded(recording: recorded.Recording, hideUsage: boolean): UsageReading | undefined {
   const route = recorded.routeOf(recording)
   const contentType = recording.response.headers['content-type']?.split(';')[0] ?? ''
@@ -130,7 +130,7 @@ function readRecorded(recording: recorded.Recording, hideUsage: boolean): UsageR
   return reader?.end()
 }
 
-await t.test('recorded prompts', { skip: recorded.recordingsSkip }, async t => {
+await t.test('recorded prompts are estimated closely', { skip: recorded.recordingsSkip }, async t => {
   const errors = await recordedErrors(async (recording, providerKind) => {
     const route = recorded.routeOf(recording)
     const body = recording.request?.body ?? ''
@@ -157,18 +157,18 @@ await t.test('recorded prompts', { skip: recorded.recordingsSkip }, async t => {
   }
 })
 
-await t.test('recorded answers whose usage is taken away', { skip: recorded.recordingsSkip }, async t => {
+await t.test('recorded responses are estimated closely', { skip: recorded.recordingsSkip }, async t => {
   const errors = await recordedErrors(async (recording, providerKind) => {
     if (recording.response.status > 299 || recorded.routeOf(recording)?.operation.mainMeter !== 'output')
       return undefined
     if (unseen.test(recording.request?.body ?? '')) return undefined
-    const told = readRecorded(recording, false)
+    const metered = readRecorded(recording, false)
     const hidden = readRecorded(recording, true)
-    const truth = sumMeters({ lines: told?.lines ?? [] }, ['output'])
-    // What was thought and not shown cannot be counted, nor what a tool is called with but its arguments.
+    const truth = sumMeters({ lines: metered?.lines ?? [] }, ['output'])
+    // Hidden reasoning cannot be counted, nor can the tokens of a tool call besides its arguments.
     const isText =
       recording.api !== 'payload-only' && !/"tools":|thinking|reasoning/.test(recording.request?.body ?? '')
-    if (hidden === undefined || truth < 20 || !isText || told?.details?.['reasoning'] !== undefined)
+    if (hidden === undefined || truth < 20 || !isText || metered?.details?.['reasoning'] !== undefined)
       return undefined
     t.same(hidden.lines, [], recording.file)
     const request = { ...hello, providerKind }

@@ -16,8 +16,8 @@ import type { Recording } from '../dialects/recordings.ts'
 
 /** Characters are priced by the million, as tokens are. */
 const units = new Set<string>(unitMeters.filter(name => name !== 'characters'))
-/** The shape of real prices: what is written costs five times what is read, and to write to a cache a quarter more. */
-const dear: Record<string, string> = {
+/** Ratios of real prices: output costs five times input, and a cache write a quarter more than input. */
+const higherPrices: Record<string, string> = {
   output: '5000',
   audioOutput: '10000',
   imageOutput: '20000',
@@ -28,7 +28,7 @@ const dear: Record<string, string> = {
 const price = buildPrice({
   model: 'any',
   rubPerMillion: Object.fromEntries(
-    meters.filter(name => !units.has(name)).map(name => [name, dear[name] ?? '1000']),
+    meters.filter(name => !units.has(name)).map(name => [name, higherPrices[name] ?? '1000']),
   ),
   rubPerUnit: Object.fromEntries([...units].map(name => [name, '1'])),
 })
@@ -39,7 +39,7 @@ interface Known {
   readonly costMicros: number
 }
 
-/** Every recorded response that tells its usage, as it would be charged. */
+/** Every recorded response with a usage, with the cost that would be charged. */
 function charged(): readonly Known[] {
   return loadRecordings().flatMap(recording => {
     if (recording.response.status !== 200 || recording.request === null || recording.request === undefined)
@@ -65,12 +65,12 @@ function routeIfThereIs(recording: Recording): ReturnType<typeof routeOf> {
   try {
     return routeOf(recording)
   } catch {
-    return undefined // Operations that have no route here.
+    return undefined // The gateway has no route for this operation.
   }
 }
 
 await t.test(
-  'no recorded response cost more than the worst that its request tells',
+  'no recorded response costs more than the worst cost of its request',
   { skip: recordingsSkip },
   t => {
     const known = charged()

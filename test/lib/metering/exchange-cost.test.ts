@@ -32,7 +32,7 @@ const quietly = [{ field: 'thinking.budget_tokens', budgetTokens: 0 }]
 const nothingRead = { lines: [], isTerminal: false, hasError: false, hasOutput: false, flags: [] }
 const text = (bytes: number) => ({ outputTextBytes: bytes, unmeteredTextBytes: bytes })
 
-t.test('a stream counts a slice and what it may think unseen, a response in one piece its cap', async t => {
+t.test('a stream holds a slice and hidden reasoning, a response in one piece its cap', async t => {
   const streamed = exchangeCost({ target, facts, hold })
   const whole = exchangeCost({ target, facts: { ...facts, isStreaming: false }, hold })
   const quiet = exchangeCost({ target, facts: { ...facts, reasoning: quietly }, hold })
@@ -43,7 +43,7 @@ t.test('a stream counts a slice and what it may think unseen, a response in one 
   t.equal(quiet.worstMicros, input + 2048 * 500)
 })
 
-t.test('likely is what such calls usually write, and at most the cap', async t => {
+t.test('the likely cost is based on usual outputs, and is limited by the cap', async t => {
   const usual = new UsualOutputs()
   for (let count = 0; count < 50; count++) usual.observe('account', 'm', { output: 1000, unseen: 0 })
 
@@ -60,19 +60,19 @@ t.test('likely is what such calls usually write, and at most the cap', async t =
   t.equal(later.likelyMicros, 100 * 100 + 1000 * 500)
   t.equal(capped.likelyMicros, 100 * 100 + 10 * 500)
   t.equal(usual.ofAccount('another', 'm'), undefined)
-  t.equal(usual.ofModel('m')?.output, 1000, 'whoever asked')
+  t.equal(usual.ofModel('m')?.output, 1000, 'the model has the usual outputs of all accounts')
 })
 
-t.test('what was seen of a stream raises its cost ahead of it, up to its cap', async t => {
+t.test('the text of a stream raises its cost, with a slice ahead and up to the cap', async t => {
   const quiet = { target, facts: { ...facts, reasoning: quietly }, hold }
-  const seen = (bytes: number) => costSeen(quiet, seenResponse({ ...nothingRead, ...text(bytes) }))
+  const costAfter = (bytes: number) => costSeen(quiet, seenResponse({ ...nothingRead, ...text(bytes) }))
 
-  t.equal(seen(0), exchangeCost(quiet).worstMicros)
-  t.equal(seen(3000), input + (1000 + 2048) * 500)
-  t.equal(seen(10_000_000), exchangeCost(quiet).strictMicros)
+  t.equal(costAfter(0), exchangeCost(quiet).worstMicros)
+  t.equal(costAfter(3000), input + (1000 + 2048) * 500)
+  t.equal(costAfter(10_000_000), exchangeCost(quiet).strictMicros)
 })
 
-t.test('what a stream has told that it read counts in place of what it might have', async t => {
+t.test('the input that a stream reports replaces the estimated input', async t => {
   const reading = {
     ...nothingRead,
     ...text(0),
@@ -84,16 +84,16 @@ t.test('what a stream has told that it read counts in place of what it might hav
   t.equal(cost, 10 * 100 + 90 * 10 + 2049 * 500)
 })
 
-t.test('a stream that shows its tools counts one use more than it told of', async t => {
+t.test('a stream that shows its tools holds one use more than it has shown', async t => {
   const searching = {
     ...facts,
     reasoning: quietly,
     showsTools: true as const,
     tools: [{ type: 'websearch20250305' }],
   }
-  const seen = (toolUses: number): number =>
+  const costAfter = (toolUses: number): number =>
     costSeen({ target, facts: searching, hold }, seenResponse({ ...nothingRead, ...text(0), toolUses }))
 
-  t.equal(seen(1) - seen(0), 200_000 * 100 + 1_000_000)
-  t.equal(seen(9), seen(30), 'as often as its provider goes on')
+  t.equal(costAfter(1) - costAfter(0), 200_000 * 100 + 1_000_000)
+  t.equal(costAfter(9), costAfter(30), 'no more uses than the provider makes')
 })

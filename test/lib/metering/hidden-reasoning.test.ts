@@ -4,7 +4,7 @@ import { dialects } from '../../../lib/routes/find-route.ts'
 import { scanJson } from '../../../lib/http/json-scan.ts'
 import { hiddenReasoning } from '../../../lib/metering/output-cap.ts'
 
-/** How many tokens a request in OpenAI's format may have thought unseen. */
+/** The most hidden reasoning tokens of a request in OpenAI's or Anthropic's format. */
 function hidden(
   providerKind: string,
   body: object,
@@ -15,7 +15,7 @@ function hidden(
   return hiddenIn(operation, providerKind, { model, ...body }, model)
 }
 
-/** How many a request in Google's format may have, that says so much about it. */
+/** The most hidden reasoning tokens of a request in Google's format with a thinking config. */
 function hiddenByGoogle(thinkingConfig: object, model = 'gemini-2.5-flash-lite'): number {
   const { operation } = dialects.google.match('POST', `/models/${model}:generateContent`)
   return hiddenIn(operation, 'google', { generationConfig: { thinkingConfig } }, model)
@@ -28,7 +28,7 @@ function hiddenIn(operation: Operation, providerKind: string, body: object, mode
   return hiddenReasoning(model, providerKind, facts?.reasoning)
 }
 
-t.test('what a provider reads says how long it may think', async t => {
+t.test('members that a provider reads limit hidden reasoning', async t => {
   t.equal(hidden('openai', { reasoning_effort: 'low' }), 8192)
   t.equal(hidden('openai', { reasoning_effort: 'none' }), 0)
   t.equal(hidden('anthropic', { thinking: { type: 'enabled', budget_tokens: 5000 } }, 'm', '/messages'), 5000)
@@ -39,7 +39,7 @@ t.test('what a provider reads says how long it may think', async t => {
   t.equal(hidden('openai', { reasoning_effort: 'xhigh' }), Infinity, 'up to the cap')
 })
 
-t.test('what it does not read makes it no less', async t => {
+t.test('members that a provider does not read never lower the limit', async t => {
   for (const body of [
     { thinking: { type: 'disabled' } },
     { thinking_budget: 0 },
@@ -53,21 +53,21 @@ t.test('what it does not read makes it no less', async t => {
   t.equal(
     hidden('mistral', { thinking: { type: 'enabled', budget_tokens: 50_000 } }),
     50_000,
-    'it may be more',
+    'they may raise it',
   )
 })
 
-t.test('what contradicts itself may think longest', async t => {
+t.test('of contradicting members the highest limit counts', async t => {
   t.equal(hidden('openrouter', { reasoning_effort: 'low', reasoning: { max_tokens: 20_000 } }), 20_000)
   t.equal(hidden('openai', { reasoning_effort: 'low', thinking_budget: 30_000 }), 30_000)
 })
 
-t.test("numbers are taken as Google's servers take them", async t => {
-  t.equal(hiddenByGoogle({}), 0, 'this model thinks where it is asked to')
+t.test("numbers are read as Google's servers read them", async t => {
+  t.equal(hiddenByGoogle({}), 0, 'this model thinks only on request')
   t.equal(hiddenByGoogle({ thinkingBudget: 512 }), 512)
   t.equal(hiddenByGoogle({ thinkingBudget: '24576' }), 24_576)
   t.equal(hiddenByGoogle({ thinking_budget: 512 }), 512)
-  t.equal(hiddenByGoogle({ thinkingBudget: -1 }), 32_768, 'as long as it likes')
+  t.equal(hiddenByGoogle({ thinkingBudget: -1 }), 32_768, 'without a limit of its own')
   t.equal(hiddenByGoogle({ thinkingLevel: 'LOW' }), 8192)
   t.equal(hiddenByGoogle({ thinkingLevel: 3 }), 32_768)
   t.equal(hiddenByGoogle({ thinkingBudget: 0 }, 'gemini-2.5-flash'), 0)

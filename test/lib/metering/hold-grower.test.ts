@@ -11,7 +11,7 @@ import { HoldGrower } from '../../../lib/metering/place-hold.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import { testPrice } from '../../contracts/store-under-test.ts'
 
-// A token of output costs ten roubles here.
+// A token of output costs ten roubles in these tests.
 const tokenMicros = 10_000_000
 
 const facts: RequestFacts = { isStreaming: true, candidates: 1, textBytes: 30, media: [], objects: [] }
@@ -26,7 +26,7 @@ const basis: CostBasis = {
   hold: { likelyOutputTokens: 100, mediaRub: {} },
 }
 
-/** So many tokens of text, three bytes each, that no usage tells of yet. */
+/** A reading with the given tokens of text, three bytes each, that no usage has reported yet. */
 const readingOf = (tokens: number, more: Partial<UsageReading> = {}): UsageReading => ({
   lines: [],
   isTerminal: false,
@@ -38,7 +38,7 @@ const readingOf = (tokens: number, more: Partial<UsageReading> = {}): UsageReadi
   ...more,
 })
 
-/** A hold that grows as far as there is money for its worst, once the ledger can be had. */
+/** A hold that can grow by `roomMicros`, once the ledger has failed `unavailableTimes` times. */
 function growerWith(roomMicros: number, unavailableTimes = 0) {
   const grown: HeldSums[] = []
   const cuts: string[] = []
@@ -93,7 +93,7 @@ function growerWith(roomMicros: number, unavailableTimes = 0) {
   return { progress, grown, cuts, failures, hold, aheadTokens: () => grower.aheadTokens }
 }
 
-await t.test('a hold grows by slices, half of one ahead, and is asked for seldom', async t => {
+await t.test('a hold grows by slices, half a slice ahead, with few calls to the ledger', async t => {
   const { progress, grown, cuts, hold } = growerWith(Number.MAX_SAFE_INTEGER / 2)
   for (let tokens = 0; tokens <= 20_000; tokens += 100) {
     await progress(tokens)
@@ -101,30 +101,33 @@ await t.test('a hold grows by slices, half of one ahead, and is asked for seldom
     t.ok(hold.likelyMicros <= hold.worstMicros)
   }
   t.ok(grown.length <= 20, `${grown.length} times for 20,000 tokens`)
-  t.ok(hold.likelyMicros >= 18_000 * tokenMicros, 'what was seen is likely')
+  t.ok(hold.likelyMicros >= 18_000 * tokenMicros, 'the relayed text is likely')
   t.same(cuts, [])
 })
 
-await t.test('it tells for how many tokens more the hold has room', async t => {
+await t.test('a grower reports for how many more tokens the hold has room', async t => {
   const { progress, hold, aheadTokens } = growerWith(Number.MAX_SAFE_INTEGER / 2)
-  t.equal(aheadTokens(), 0, 'nothing was looked at yet')
+  t.equal(aheadTokens(), 0, 'nothing is read yet')
   for (let tokens = 0; tokens <= 20_000; tokens += 100) {
     await progress(tokens)
     t.ok(aheadTokens() >= sliceTokens / 2, `${aheadTokens()} ahead of ${tokens}`)
-    t.ok(hold.worstMicros >= (tokens + aheadTokens()) * tokenMicros, `${tokens} tokens and those are covered`)
+    t.ok(
+      hold.worstMicros >= (tokens + aheadTokens()) * tokenMicros,
+      `${tokens} tokens and those ahead are covered`,
+    )
   }
 })
 
-await t.test('while the ledger decides, room is promised for none of what came meanwhile', async t => {
+await t.test('while the ledger decides, no room is reported', async t => {
   const { progress, aheadTokens } = growerWith(Number.MAX_SAFE_INTEGER / 2)
   await progress(0)
   const decided = Promise.all([progress(1500), progress(1800)])
   t.equal(aheadTokens(), 0)
   await decided
-  t.ok(aheadTokens() >= sliceTokens / 2, 'it has grown')
+  t.ok(aheadTokens() >= sliceTokens / 2, 'the hold has grown')
 })
 
-await t.test('where the hold cannot grow, there is room for ever fewer tokens', async t => {
+await t.test('while the hold cannot grow, the reported room shrinks', async t => {
   const { progress, aheadTokens } = growerWith(0)
   await progress(0)
   const before = aheadTokens()
@@ -132,22 +135,22 @@ await t.test('where the hold cannot grow, there is room for ever fewer tokens', 
   t.ok(aheadTokens() < before - 1400, `${before}, then ${aheadTokens()}`)
 })
 
-await t.test('where neither money nor risk is left, the answer is cut, once', async t => {
+await t.test('without money and risk the response is cut once', async t => {
   const { progress, cuts, failures } = growerWith(3000 * tokenMicros)
   for (let tokens = 0; tokens <= 2500; tokens += 100) await progress(tokens)
-  t.same(cuts, [], 'there is money for so much, and a slice')
+  t.same(cuts, [], 'there is money for this text and a slice')
   for (let tokens = 2600; tokens <= 6000; tokens += 100) await progress(tokens)
   t.same(cuts, ['balance_insufficient'])
   t.same(failures, [])
 })
 
-await t.test('a provider that goes on well beyond the cap of its model is followed', async t => {
+await t.test('the hold follows a provider that exceeds the cap of its model', async t => {
   const { progress, grown } = growerWith(Number.MAX_SAFE_INTEGER / 2)
   await progress(200_000)
   t.ok((grown[0]?.worstMicros ?? 0) >= 200_000 * tokenMicros)
 })
 
-await t.test('usage that the provider reports counts in place of the text', async t => {
+await t.test('a reported usage replaces the estimate from the text', async t => {
   const { progress, hold } = growerWith(Number.MAX_SAFE_INTEGER / 2)
   const lines = [{ meters: { input: 10, output: 5000 } }]
   await progress(0, { lines, outputTextBytes: 600, unmeteredTextBytes: 0 })
@@ -155,7 +158,7 @@ await t.test('usage that the provider reports counts in place of the text', asyn
   t.ok(hold.likelyMicros >= 5000 * tokenMicros)
 })
 
-await t.test('each line that was reported is likely by its own meters, and the text beside them', async t => {
+await t.test('the likely sum counts each reported line by its meters, and the unmetered text', async t => {
   const { progress, hold } = growerWith(Number.MAX_SAFE_INTEGER / 2)
   const lines = [
     { meters: { input: 10, output: 2000, imageOutput: 3000 } },
@@ -164,17 +167,17 @@ await t.test('each line that was reported is likely by its own meters, and the t
 
   await progress(500, { lines })
 
-  // Reading costs a rouble, writing ten; the text has 500 tokens.
+  // Input costs one rouble a token, output ten; the text has 500 tokens.
   t.equal(hold.likelyMicros, (3010 + 10 * (2000 + 3000 + 1000 + 500)) * 1_000_000)
 })
 
-await t.test('a ledger that cannot be had is reported once, and asked again until it decides', async t => {
+await t.test('an unavailable ledger is reported once, and called again until it decides', async t => {
   const { progress, grown, cuts, failures } = growerWith(3000 * tokenMicros, 3)
   for (let tokens = 0; tokens <= 2500; tokens += 100) await progress(tokens)
   t.match(failures, [{ name: 'LedgerUnavailableError' }])
   t.equal(failures.length, 1)
-  t.ok(grown.length > 0, 'the hold has grown since')
+  t.ok(grown.length > 0, 'the hold has grown afterwards')
   t.same(cuts, [])
   for (let tokens = 2600; tokens <= 6000; tokens += 100) await progress(tokens)
-  t.same(cuts, ['balance_insufficient'], 'what there is no money for is cut all the same')
+  t.same(cuts, ['balance_insufficient'], 'the response is still cut when money runs out')
 })

@@ -20,16 +20,16 @@ const cases: readonly (readonly [what: string, part: MediaPart, expected: Meters
   ['audio of unknown length', part('audio', { bytes: 16_000 }), { audioInput: 64 }],
   ['a video of known length', part('video', { bytes: 99, seconds: 7200 }), { imageInput: 2_160_000 }],
   ['a video of unknown length', part('video', { bytes: 250_000 }), { imageInput: 600 }],
-  ['a PDF of known pages', part('document', { bytes: 99, pages: 7 }), { input: 17_500 }],
+  ['a PDF with a known number of pages', part('document', { bytes: 99, pages: 7 }), { input: 17_500 }],
   ['a document', part('document', { bytes: 120_000 }), { input: 5000 }],
 ]
 for (const [what, media, expected] of cases) {
-  await t.test(`${what} has its allowance`, async t => {
+  await t.test(`${what} has its likely units`, async t => {
     t.same(mediaAllowance([media], byToken, 'openai'), expected)
   })
 }
 
-await t.test('audio that is priced by the second is held by its length', async t => {
+await t.test('audio priced by the second is held by its length', async t => {
   t.same(mediaAllowance([part('audio', { bytes: 5, seconds: 61.25 })], bySecond, 'openai'), {
     audioSeconds: 61.25,
   })

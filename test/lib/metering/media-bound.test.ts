@@ -23,21 +23,21 @@ const tokensOf = (
     { price, providerKind, upstreamModelName, windowTokens, framesPerSecond: 1 },
   )[1]
 
-await t.test('a small image counts as what its provider makes of it, not as its own pixels', async t => {
+await t.test('a small image counts by the size to which its provider scales it', async t => {
   const pixel = { kind: 'image', width: 1, height: 1 } as const
   for (const [model, provider, billed, why] of [
     ['qwen3-vl-plus', 'qwen', 16_384, 'min_pixels enlarges it'],
-    ['qwen/qwen3-vl-235b-a22b-instruct', 'openrouter', 16_384, 'the same elsewhere'],
-    ['grok-4', 'xai', 512, 'a tile of its own beside one of the whole'],
-    ['kimi-k2.5', 'moonshot', 1024, 'every image'],
+    ['qwen/qwen3-vl-235b-a22b-instruct', 'openrouter', 16_384, 'the same model at another provider'],
+    ['grok-4', 'xai', 512, 'one tile and one overview'],
+    ['kimi-k2.5', 'moonshot', 1024, 'the same for every image'],
     ['meta-llama/Llama-4-Maverick', 'together', 3201, 'tiles of 1,600'],
   ] as const)
     t.ok(tokensOf(pixel, model, provider) >= billed, `${provider}: ${why}`)
-  t.ok(tokensOf(pixel, 'gemini-2.5-flash', 'google') <= 258, 'known models stay as they are documented')
+  t.ok(tokensOf(pixel, 'gemini-2.5-flash', 'google') <= 258, 'known models count as documented')
   t.ok(tokensOf({ kind: 'image', width: 8000, height: 8000 }, 'grok-4', 'xai') >= 20_000)
 })
 
-await t.test('a video is bounded by its length where its frames are', async t => {
+await t.test('a video is bounded by its length where the provider limits its frames', async t => {
   const minute = { kind: 'video', seconds: 60 } as const
   t.equal(tokensOf(minute, 'gemini-2.5-flash', 'google'), 60 * 312)
   t.equal(tokensOf(minute, 'google/gemini-2.5-flash', 'openrouter'), 60 * 312)
@@ -49,6 +49,6 @@ await t.test('a video is bounded by its length where its frames are', async t =>
     t.equal(
       tokensOf(minute, model, provider),
       windowTokens,
-      `${provider} takes frames as large and as often as it is told`,
+      `${provider} accepts any size and rate of frames`,
     )
 })

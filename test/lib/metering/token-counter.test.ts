@@ -21,23 +21,27 @@ function counterFor(
   return { counter, failures }
 }
 
-/** Asks until there is a count: a busy machine may take longer to start a thread than a count may take. */
+/** Repeats until there is a count: on a busy machine starting a thread may exceed the time limit of a count. */
 async function countInTime(counter: TokenCounter, text: string): Promise<unknown> {
   let count: unknown
   await until(async () => (count = await counter.count(plain(text))) !== undefined)
   return count
 }
 
-await t.test('tokens are those of tiktoken, counted by a thread that the first text starts', async t => {
+await t.test('tokens are counted with tiktoken in a thread that the first text starts', async t => {
   const { counter } = counterFor(t)
   t.equal(counter.isRunning, false)
   t.match(await counter.count(plain('Hello, world!')), { text: 4 })
-  t.match(await counter.count(plain('<|endoftext|>')), { text: 7 }, 'special tokens are text like any other')
+  t.match(
+    await counter.count(plain('<|endoftext|>')),
+    { text: 7 },
+    'special tokens are counted as plain text',
+  )
   t.match(await counter.count(plain('')), { text: 0 })
   t.equal(counter.isRunning, true)
 })
 
-/** Texts that cost a tokeniser seconds, or its life, when it is given them whole. */
+/** Texts that take a tokeniser seconds, or make it panic, when encoded in one piece. */
 const bombs: Readonly<Record<string, string>> = {
   'one letter': 'a'.repeat(100_000),
   'one mark, which panics at this length': '^'.repeat(1_000_000),
@@ -46,13 +50,13 @@ const bombs: Readonly<Record<string, string>> = {
   'line feeds': '\n'.repeat(262_144),
   'two letters': 'ab'.repeat(131_072),
   'combining marks': 'e\u0301'.repeat(80_000),
-  'joined pictures': '👨‍👩‍👧'.repeat(10_000),
-  'half a pair': '\ud83d'.repeat(100_000),
+  'joined emoji': '👨‍👩‍👧'.repeat(10_000),
+  'half of a surrogate pair': '\ud83d'.repeat(100_000),
   digits: '1234567890'.repeat(26_000),
-  'blanks that tiktoken does not know': '\u2003'.repeat(87_000),
+  'blanks unknown to tiktoken': '\u2003'.repeat(87_000),
 }
 
-await t.test('a text made to take long takes less than 50 ms of the event loop', async t => {
+await t.test('a slow text takes less than 50 ms of the event loop', async t => {
   const { counter } = counterFor(t)
   await counter.count(plain('the thread is there'))
   for (const [name, text] of Object.entries(bombs)) {
@@ -65,7 +69,7 @@ await t.test('a text made to take long takes less than 50 ms of the event loop',
   }
 })
 
-await t.test('a text that hangs the thread is given up, and the next is counted by another', async t => {
+await t.test('a text that hangs the thread is abandoned, and a new thread counts later ones', async t => {
   const { counter, failures } = counterFor(t, { workerUrl: failingWorker, timeoutMs: 400 })
   t.match(await countInTime(counter, 'two'), { text: 3 })
   const [hung, behind] = [counter.count(plain('hang')), counter.count(plain('behind it'))]
@@ -73,24 +77,24 @@ await t.test('a text that hangs the thread is given up, and the next is counted 
   t.equal(await behind, undefined)
   t.same(failures, ['The token counter took longer than 400 ms.'])
   t.equal(counter.isRunning, false)
-  t.equal(await counter.count(plain('at once')), undefined, 'it is not started again at once')
+  t.equal(await counter.count(plain('at once')), undefined, 'the thread is not restarted at once')
   t.match(await countInTime(counter, 'again'), { text: 5 }, 'but after a pause')
 })
 
-await t.test('a thread that dies takes what it was asked along, and no more', async t => {
+await t.test('a thread that dies loses only its own texts', async t => {
   const { counter, failures } = counterFor(t, { workerUrl: failingWorker })
   t.equal(await counter.count(plain('die')), undefined)
   t.same(failures, ['The token counter failed.'])
   t.match(await countInTime(counter, 'again'), { text: 5 })
 })
 
-await t.test('a thread that cannot start is a failure and nothing worse', async t => {
+await t.test('a thread that cannot start is reported, and texts are not counted', async t => {
   const { counter, failures } = counterFor(t, { workerUrl: new URL('file:///nowhere/worker.ts') })
   t.equal(await counter.count(plain('text')), undefined)
   t.same(failures, ['The token counter failed.'])
 })
 
-await t.test('only so much waits', async t => {
+await t.test('at most 256 texts and 16 MB wait', async t => {
   const { counter } = counterFor(t, { workerUrl: failingWorker })
   const counts = await Promise.all(Array.from({ length: 400 }, () => counter.count(plain('Hello'))))
   t.equal(counts.filter(count => count === undefined).length, 400 - 256)
@@ -98,10 +102,10 @@ await t.test('only so much waits', async t => {
   const many = await Promise.all(
     Array.from({ length: 20 }, () => counter.count({ form: 'plain', bytes: large })),
   )
-  t.ok(many.filter(count => count === undefined).length >= 3, 'nor more bytes than 16 MB')
+  t.ok(many.filter(count => count === undefined).length >= 3, 'at most 16 MB wait')
 })
 
-await t.test('the thread ends when there is nothing to count, and with the counter', async t => {
+await t.test('the thread ends when idle and when the counter is closed', async t => {
   const { counter, failures } = counterFor(t, { idleMs: 50 })
   await counter.count(plain('Hello'))
   await until(() => !counter.isRunning)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { objectNotFound } from '../../../lib/models/object-owner.ts'
 
-await t.test('an object that is not there is named in words', async t => {
+await t.test('the message about a missing object names its kind and id', async t => {
   t.equal(
     objectNotFound({ kind: 'vectorStore', id: 'vs_1' }).message,
     'No vector store with the id "vs_1" was found.',

@@ -10,7 +10,7 @@ await t.test('roubles are read exactly', async t => {
   t.equal(parseRoubles('1000000000'), amountMicrosMax)
 })
 
-await t.test('what is no plain amount is refused', async t => {
+await t.test('a text that is no plain amount is refused', async t => {
   const wrong = [
     '',
     ' 1',
@@ -42,7 +42,7 @@ await t.test('amounts are written with six decimals', async t => {
   t.throws(() => formatRoubles(NaN), RangeError)
 })
 
-await t.test('what is written is read as the same amount', async () => {
+await t.test('a written amount reads as the same amount', async () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: amountMicrosMax }),

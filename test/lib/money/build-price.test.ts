@@ -16,7 +16,7 @@ await t.test('the same price has the same hash, however it is written', async t 
   t.match(one.hash, /^[\w-]{43}$/)
 })
 
-await t.test('every difference makes another version', async t => {
+await t.test('every difference changes the hash', async t => {
   const base = { model: 'm', rubPerMillion: { input: '1' } }
   const others = [
     { ...base, model: 'n' },
@@ -31,7 +31,7 @@ await t.test('every difference makes another version', async t => {
   t.equal(new Set([base, ...others].map(input => buildPrice(input).hash)).size, others.length + 1)
 })
 
-await t.test('a price that was stored is built again from its text', async t => {
+await t.test('a stored price is rebuilt from its text', async t => {
   const price = buildPrice({
     model: 'm',
     from: '2026-01-01',
@@ -42,7 +42,7 @@ await t.test('a price that was stored is built again from its text', async t => 
   t.strictSame(buildPrice(JSON.parse(canonicalPrice(price))), price)
 })
 
-await t.test('a wrong value is named by its path', async t => {
+await t.test('the error of a wrong value names its path', async t => {
   t.throws(() => buildPrice({ model: 'm', rubPerMillion: { input: '-1' } }), /rubPerMillion\.input: "-1"/)
   t.throws(
     () => buildPrice({ model: 'm', rubPerMillion: { inptu: '1' } }),

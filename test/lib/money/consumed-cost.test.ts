@@ -53,21 +53,21 @@ const prices = fc
           ],
   }))
 
-/** How a provider may come to report what was read: a part of it written to a cache, or none. */
+/** The same input as a provider may report it: written to a cache, or not. */
 function reported(read: Meters, term: 'cacheWrite5m' | 'cacheWrite1h' | undefined): Meters {
   if (term === undefined) return read
   const { input = 0, ...others } = read
   return { ...others, [term]: input }
 }
 
-await t.test('no way to read and to write costs more than the most', async t => {
+await t.test('no report of the same usage costs more than costAtMost', async t => {
   const runs = fc.property(
     prices,
     fc.record({ input: tokens, audioInput: tokens, imageInput: tokens }),
     tokens,
     fc.constantFrom(undefined, '5m' as const, '1h' as const),
-    (asked, read, outputTokens, cacheWrite) => {
-      const price = buildPrice(asked)
+    (input, read, outputTokens, cacheWrite) => {
+      const price = buildPrice(input)
       const consumed: Consumed = { read, outputTokens, units: { requests: 1 }, cacheWrite }
       const most = costAtMost(price, consumed)
       const terms = { none: [], '5m': ['cacheWrite5m'], '1h': ['cacheWrite5m', 'cacheWrite1h'] } as const
@@ -85,10 +85,10 @@ await t.test('no way to read and to write costs more than the most', async t => 
     },
   )
   fc.assert(runs, { numRuns: 5000 })
-  t.pass('in 5,000 prices')
+  t.pass('for 5,000 prices')
 })
 
-await t.test('each fee is at its highest, and none of them is multiplied by a tier', async t => {
+await t.test('fees count at their highest variant, and tiers do not multiply them', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '1', output: '1' },
@@ -109,7 +109,7 @@ const rouble = 1_000_000
 const drawn = (units: Meters, variant?: string): Consumed => ({ read: {}, outputTokens: 0, units, variant })
 
 await t.test(
-  'what is drawn without a size costs at most its most expensive variant, with one its own',
+  'an image or video without a size costs at most its most expensive variant, with a size its own',
   async t => {
     for (const meter of ['images', 'videoSeconds'] as const) {
       const rubPerUnit = { [meter]: '1', [`${meter}/small`]: '0.5', [`${meter}/large`]: '4' }
@@ -119,12 +119,16 @@ await t.test(
       t.equal(costAtMost(price, drawn({ [meter]: 2 }, 'small')), rouble)
     }
     const plain = buildPrice({ model: 'm', rubPerUnit: { images: '5', 'images/small': '4' } })
-    t.equal(costAtMost(plain, drawn({ images: 2 })), 10 * rouble, 'no variant costs more than the plain one')
+    t.equal(
+      costAtMost(plain, drawn({ images: 2 })),
+      10 * rouble,
+      'the plain price, when no variant costs more',
+    )
   },
 )
 
 await t.test(
-  'text before a model without a price for it costs what its most expensive input does',
+  'text for a model without a price for text costs as much as its most expensive input',
   async t => {
     const consumed: Consumed = {
       read: { input: 1_000_000, audioInput: 1_000_000 },
@@ -142,34 +146,34 @@ await t.test(
   },
 )
 
-await t.test(
-  'as a rule text is written; images where they are drawn, audio where nothing else is',
-  async t => {
-    const all = buildPrice({ model: 'm', rubPerMillion: { output: '1', audioOutput: '2', imageOutput: '3' } })
-    const spoken = buildPrice({ model: 'm', rubPerMillion: { audioOutput: '2', imageOutput: '3' } })
-    const images = buildPrice({ model: 'm', rubPerMillion: { imageOutput: '3' } })
-    const consumed: Consumed = { read: {}, outputTokens: 1_000_000, units: {} }
+await t.test('the usual output is text, else images where they are requested, else audio', async t => {
+  const all = buildPrice({ model: 'm', rubPerMillion: { output: '1', audioOutput: '2', imageOutput: '3' } })
+  const spoken = buildPrice({ model: 'm', rubPerMillion: { audioOutput: '2', imageOutput: '3' } })
+  const images = buildPrice({ model: 'm', rubPerMillion: { imageOutput: '3' } })
+  const consumed: Consumed = { read: {}, outputTokens: 1_000_000, units: {} }
 
-    t.equal(costUsually(all, consumed), rouble)
-    t.equal(costUsually(all, { ...consumed, units: { images: 1 } }), 3 * rouble)
-    t.equal(costUsually(spoken, consumed), 2 * rouble)
-    t.equal(costUsually(images, consumed), 3 * rouble)
+  t.equal(costUsually(all, consumed), rouble)
+  t.equal(costUsually(all, { ...consumed, units: { images: 1 } }), 3 * rouble)
+  t.equal(costUsually(spoken, consumed), 2 * rouble)
+  t.equal(costUsually(images, consumed), 3 * rouble)
+})
+
+await t.test(
+  'a tier costs at most its own factor, an unknown one the highest, and never less than 1',
+  async t => {
+    const price = buildPrice({
+      model: 'm',
+      rubPerMillion: { input: '1', output: '1' },
+      factors: { priority: '2', fast: '6', flex: '0.5' },
+    })
+    const costOf = (wantedTier: string): number =>
+      costAtMost(price, { read: { input: 1_000_000 }, outputTokens: 0, units: {}, wantedTier }) / rouble
+
+    t.strictSame(['default', 'flex', 'SERVICE_TIER_PRIORITY', 'fast+us', 'auto'].map(costOf), [1, 1, 2, 6, 6])
   },
 )
 
-await t.test('a tier costs at most its own factor, an unknown one the highest, none less than 1', async t => {
-  const price = buildPrice({
-    model: 'm',
-    rubPerMillion: { input: '1', output: '1' },
-    factors: { priority: '2', fast: '6', flex: '0.5' },
-  })
-  const costOf = (wantedTier: string): number =>
-    costAtMost(price, { read: { input: 1_000_000 }, outputTokens: 0, units: {}, wantedTier }) / rouble
-
-  t.strictSame(['default', 'flex', 'SERVICE_TIER_PRIORITY', 'fast+us', 'auto'].map(costOf), [1, 1, 2, 6, 6])
-})
-
-await t.test('counts that are impossible cost nothing less, and never more than amounts can be', async t => {
+await t.test('impossible counts never lower the cost, and never exceed the largest amount', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '1', output: '1' },

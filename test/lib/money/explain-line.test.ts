@@ -6,13 +6,13 @@ import { priceLine } from '../../../lib/money/price-line.ts'
 import { meters } from '../../../lib/money/usage.ts'
 import type { Meter } from '../../../lib/money/usage.ts'
 
-/** Roubles as an integer of 10^-40, by an arithmetic of its own. */
+/** Roubles as an integer of 10^-40. It shares no arithmetic with the code. */
 function scaled(text: string): bigint {
   const [whole = '', fraction = ''] = text.split('.')
   return BigInt(whole + fraction.padEnd(40, '0'))
 }
 
-await t.test('an ordinary line: units times prices, cached tokens apart', async t => {
+await t.test('an ordinary line has a part for each meter: units times price', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '125', cachedInput: '12.5', output: '1000' },
@@ -33,7 +33,7 @@ await t.test('an ordinary line: units times prices, cached tokens apart', async 
   t.equal(priceLine(price, line).amountMicros, 1_080_375)
 })
 
-await t.test('what lies above a length has a part of its own', async t => {
+await t.test('tokens above a threshold have a part of their own', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '100', output: '400' },
@@ -49,7 +49,7 @@ await t.test('what lies above a length has a part of its own', async t => {
   })
 })
 
-await t.test('units without a price and units that are no count cost nothing', async t => {
+await t.test('units without a price and invalid units cost nothing', async t => {
   const price = buildPrice({ model: 'm', rubPerMillion: { input: '100' } })
   t.strictSame(explainLine(price, { meters: { input: -5, images: 2 } }), {
     parts: [
@@ -60,7 +60,7 @@ await t.test('units without a price and units that are no count cost nothing', a
   })
 })
 
-await t.test('the steps add up to the amount, for every price and usage', async () => {
+await t.test('the parts add up to the amount, for every price and usage', async () => {
   const decimal = fc
     .tuple(fc.nat({ max: 99_999 }), fc.nat({ max: 999_999 }))
     .map(([whole, fraction]) => `${whole}.${String(fraction).padStart(6, '0')}`)
@@ -92,7 +92,7 @@ await t.test('the steps add up to the amount, for every price and usage', async 
         const rounded = (scaled(cost) + micro / 2n) / micro
         return (
           (sum * times) / 10n ** 40n === scaled(cost) &&
-          // What nobody believes is charged nothing.
+          // A line over the largest amount is charged nothing.
           (rounded > 10n ** 15n ? 0n : rounded) === BigInt(amountMicros)
         )
       },
@@ -101,18 +101,15 @@ await t.test('the steps add up to the amount, for every price and usage', async 
   )
 })
 
-await t.test(
-  'two factors are one: what is made in one country has its own beside that of the tier',
-  async t => {
-    const price = buildPrice({
-      model: 'm',
-      rubPerMillion: { output: '1000' },
-      factors: { batch: '0.5', us: '1.1' },
-    })
-    const line = { meters: { output: 1000 }, tier: 'batch+us' }
-    t.match(explainLine(price, line), { factor: '0.55', cost: '0.55' })
-    t.same(priceLine(price, line), { amountMicros: 550_000, unpriced: [] })
-    const other = { meters: { output: 1000 }, tier: 'priority+us' }
-    t.same(priceLine(price, other), { amountMicros: 1_100_000, unpriced: [], unpricedTier: 'priority+us' })
-  },
-)
+await t.test('the factors of the tier and of the region are multiplied', async t => {
+  const price = buildPrice({
+    model: 'm',
+    rubPerMillion: { output: '1000' },
+    factors: { batch: '0.5', us: '1.1' },
+  })
+  const line = { meters: { output: 1000 }, tier: 'batch+us' }
+  t.match(explainLine(price, line), { factor: '0.55', cost: '0.55' })
+  t.same(priceLine(price, line), { amountMicros: 550_000, unpriced: [] })
+  const other = { meters: { output: 1000 }, tier: 'priority+us' }
+  t.same(priceLine(price, other), { amountMicros: 1_100_000, unpriced: [], unpricedTier: 'priority+us' })
+})

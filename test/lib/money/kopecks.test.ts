@@ -8,7 +8,7 @@ import {
   roundToKopecks,
 } from '../../../lib/money/kopecks.ts'
 
-await t.test('amounts of banks are read to the kopeck, or not at all', async t => {
+await t.test('amounts of banks are read exactly to the kopeck or refused', async t => {
   t.equal(parseKopecks('45329.91'), 4_532_991)
   t.equal(parseKopecks('100'), 10_000)
   t.equal(parseKopecks('100,5'), 10_050)
@@ -17,7 +17,7 @@ await t.test('amounts of banks are read to the kopeck, or not at all', async t =
   }
 })
 
-await t.test('what is written is read again, and micro-roubles are rounded half up', async t => {
+await t.test('written kopecks read back the same, and micro-roubles are rounded half up', async t => {
   fc.assert(
     fc.property(fc.nat(999_999_999_999_999), kopecks => parseKopecks(formatKopecks(kopecks)) === kopecks),
   )
@@ -28,7 +28,7 @@ await t.test('what is written is read again, and micro-roubles are rounded half 
   t.equal(roundToKopecks(1_234_567 * microsPerKopeck), 1_234_567)
 })
 
-await t.test('a part of a kopeck is not written', t => {
+await t.test('a fraction of a kopeck cannot be written', t => {
   t.equal(formatWholeKopecks(1_500_000_000), '1500.00')
   t.equal(formatWholeKopecks(-10_000), '-0.01')
   for (const wrong of [0.5, NaN, Infinity]) t.throws(() => formatKopecks(wrong), RangeError)

@@ -70,7 +70,7 @@ function ownRate(rates: { [M in Meter]?: string }, meter: Meter): string | undef
   return meter in text ? rates[text[meter as keyof typeof text]] : undefined
 }
 
-await t.test('half a micro-rouble is rounded up, and only the line as a whole', async t => {
+await t.test('half a micro-rouble is rounded up, once for the whole line', async t => {
   const price = buildPrice({ model: 'm', rubPerMillion: { input: '0.25', output: '0.25' } })
   t.equal(priceLine(price, { meters: { input: 1 } }).amountMicros, 0)
   t.equal(priceLine(price, { meters: { input: 2 } }).amountMicros, 1)
@@ -78,7 +78,7 @@ await t.test('half a micro-rouble is rounded up, and only the line as a whole', 
 })
 
 await t.test(
-  'side meters without a price cost nothing and are named; audio and images cost what text does',
+  'side meters without a price cost nothing and are named; audio and images cost as text',
   async t => {
     const price = buildPrice({ model: 'm', rubPerMillion: { input: '10', output: '20' } })
     const line = priceLine(price, {
@@ -100,7 +100,7 @@ await t.test(
   },
 )
 
-await t.test('cached audio costs what cached text does, else what text does', async t => {
+await t.test('cached audio costs as cached text, else as text', async t => {
   const withCache = buildPrice({
     model: 'm',
     rubPerMillion: { input: '10', cachedInput: '1', audioInput: '50' },
@@ -110,7 +110,7 @@ await t.test('cached audio costs what cached text does, else what text does', as
   t.equal(priceLine(without, { meters: { cachedAudioInput: 3 } }).amountMicros, 30)
 })
 
-await t.test('a unit is priced by its variant, else by the shorter one, else by itself', async t => {
+await t.test('a unit is priced by its variant, else a shorter variant, else without one', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerUnit: { 'images/1024x1024/high': '15.5', 'images/1024x1024': '4', images: '1', searches: '0.9' },
@@ -126,27 +126,24 @@ await t.test('a unit is priced by its variant, else by the shorter one, else by 
   t.equal(priceLine(price, { meters: { characters: 2000 } }).amountMicros, 3_000_000)
 })
 
-await t.test(
-  'a long prompt is priced whole at the higher rate, from one token above the threshold',
-  async t => {
-    const price = buildPrice({
-      model: 'm',
-      rubPerMillion: { input: '100', cachedInput: '10', output: '200' },
-      above: [{ inputTokens: 1000, mode: 'whole', rubPerMillion: { input: '300', output: '400' } }],
-    })
-    t.equal(
-      priceLine(price, { meters: { input: 900, cachedInput: 100, output: 1 } }).amountMicros,
-      900 * 100 + 100 * 10 + 200,
-    )
-    t.equal(
-      priceLine(price, { meters: { input: 901, cachedInput: 100, output: 1 } }).amountMicros,
-      901 * 300 + 100 * 10 + 400,
-      'a meter that the tier does not name keeps its rate',
-    )
-  },
-)
+await t.test('a prompt one token above the threshold is priced entirely at the higher rate', async t => {
+  const price = buildPrice({
+    model: 'm',
+    rubPerMillion: { input: '100', cachedInput: '10', output: '200' },
+    above: [{ inputTokens: 1000, mode: 'whole', rubPerMillion: { input: '300', output: '400' } }],
+  })
+  t.equal(
+    priceLine(price, { meters: { input: 900, cachedInput: 100, output: 1 } }).amountMicros,
+    900 * 100 + 100 * 10 + 200,
+  )
+  t.equal(
+    priceLine(price, { meters: { input: 901, cachedInput: 100, output: 1 } }).amountMicros,
+    901 * 300 + 100 * 10 + 400,
+    'a meter that the tier does not name keeps its rate',
+  )
+})
 
-await t.test('an excess tier prices what lies above its threshold, uncached text first', async t => {
+await t.test('an excess tier prices the tokens above its threshold, uncached text first', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '1', cachedInput: '1', output: '1' },
@@ -164,7 +161,7 @@ await t.test('an excess tier prices what lies above its threshold, uncached text
   t.equal(cost({ input: 101, output: 7 }), 110 + 7)
 })
 
-await t.test('the tier that was served multiplies the line; one without a factor is named', async t => {
+await t.test('the factor of the served tier multiplies the line; a tier without one is named', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '3' },
@@ -178,7 +175,7 @@ await t.test('the tier that was served multiplies the line; one without a factor
   t.equal(priceLine(price, { meters: { input: 3 }, tier: 'default' }).unpricedTier, undefined)
 })
 
-await t.test('nonsense from a provider is no money, and is told', async t => {
+await t.test('impossible counts of a provider cost nothing and are marked invalid', async t => {
   const price = buildPrice({ model: 'm', rubPerMillion: { input: '100', output: '100' } })
   for (const units of [-1, NaN, Infinity, -Infinity, 2 ** 53, 1e300]) {
     const line = priceLine(price, { meters: { input: units, output: 7 } })
@@ -190,40 +187,37 @@ await t.test('nonsense from a provider is no money, and is told', async t => {
   t.equal(absurd.isInvalid, true)
 })
 
-await t.test(
-  'expected usage costs at least what the same usage costs, and no micro-rouble more',
-  async () => {
-    const tier = fc.record({
-      inputTokens: fc.integer({ min: 0, max: 20_000_000 }),
-      mode: fc.constantFrom('whole' as const, 'excess' as const),
-      rubPerMillion: fc.record({ input: decimal, output: decimal }),
-    })
-    const rates = fc.record({ input: decimal, output: decimal })
-    fc.assert(
-      fc.property(
-        rates,
-        fc.array(tier, { maxLength: 3 }),
-        tokens,
-        tokens,
-        (rubPerMillion, above, input, output) => {
-          const price = buildPrice({ model: 'm', rubPerMillion, above })
-          const line = { meters: { input, output } }
-          const least = priceLine(price, line)
-          if (least.isInvalid === true) return true
-          const flat = buildPrice({ model: 'm', rubPerMillion })
-          const plain = up(
-            plus(
-              times([BigInt(input), 1n], fraction(rubPerMillion.input)),
-              times([BigInt(output), 1n], fraction(rubPerMillion.output)),
-            ),
-          )
-          return (
-            priceAtMost(price, line) >= least.amountMicros &&
-            BigInt(priceAtMost(flat, line)) === (plain > 10n ** 15n ? 10n ** 15n : plain)
-          )
-        },
-      ),
-      { numRuns: 1000 },
-    )
-  },
-)
+await t.test('expected usage costs at least as much as the same usage, rounded up', async () => {
+  const tier = fc.record({
+    inputTokens: fc.integer({ min: 0, max: 20_000_000 }),
+    mode: fc.constantFrom('whole' as const, 'excess' as const),
+    rubPerMillion: fc.record({ input: decimal, output: decimal }),
+  })
+  const rates = fc.record({ input: decimal, output: decimal })
+  fc.assert(
+    fc.property(
+      rates,
+      fc.array(tier, { maxLength: 3 }),
+      tokens,
+      tokens,
+      (rubPerMillion, above, input, output) => {
+        const price = buildPrice({ model: 'm', rubPerMillion, above })
+        const line = { meters: { input, output } }
+        const least = priceLine(price, line)
+        if (least.isInvalid === true) return true
+        const flat = buildPrice({ model: 'm', rubPerMillion })
+        const plain = up(
+          plus(
+            times([BigInt(input), 1n], fraction(rubPerMillion.input)),
+            times([BigInt(output), 1n], fraction(rubPerMillion.output)),
+          ),
+        )
+        return (
+          priceAtMost(price, line) >= least.amountMicros &&
+          BigInt(priceAtMost(flat, line)) === (plain > 10n ** 15n ? 10n ** 15n : plain)
+        )
+      },
+    ),
+    { numRuns: 1000 },
+  )
+})

@@ -6,7 +6,7 @@ const first = buildPrice({ model: 'm', rubPerMillion: { input: '1' } })
 const second = buildPrice({ model: 'm', from: '2026-03-01', rubPerMillion: { input: '2' } })
 const third = buildPrice({ model: 'm', from: '2026-05-01T12:00:00Z', rubPerMillion: { input: '3' } })
 
-await t.test('the price in force is the one that began last', async t => {
+await t.test('the price in force is the one with the latest past start', async t => {
   const prices = [third, first, second]
   t.equal(priceInForce(prices, Date.parse('2026-02-28T23:59:59.999Z')), first)
   t.equal(priceInForce(prices, Date.parse('2026-03-01T00:00:00Z')), second)

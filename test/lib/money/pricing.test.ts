@@ -49,7 +49,7 @@ await t.test(
 
         const { amountMicros } = priceLine(price!, { meters: { input, output } })
 
-        // All at one scale: dollars for a million units are micro-dollars for one.
+        // All at one scale: dollars per million units are micro-dollars per unit.
         const decimals = Math.max(one.decimals, other.decimals)
         const dollars =
           BigInt(input) * one.digits * 10n ** BigInt(decimals - one.decimals) +
@@ -65,41 +65,35 @@ await t.test(
   },
 )
 
-await t.test(
-  'round: up rounds the amount up, and half-up is what a price says that does not say',
-  async t => {
-    const list = listed({ versions: [{ usdPerMillion: { input: '0.1', output: '0.5' } }] })
-    const [halfUp] = priceVersions('m', list, [])
-    const [up] = priceVersions('m', { ...list, round: 'up' }, [])
+await t.test('round: up rounds the amount up, and half-up is the default', async t => {
+  const list = listed({ versions: [{ usdPerMillion: { input: '0.1', output: '0.5' } }] })
+  const [halfUp] = priceVersions('m', list, [])
+  const [up] = priceVersions('m', { ...list, round: 'up' }, [])
 
-    t.equal(priceLine(halfUp!, { meters: { input: 1 } }).amountMicros, 0)
-    t.equal(priceLine(halfUp!, { meters: { output: 1 } }).amountMicros, 1, 'half a micro-rouble')
-    t.equal(priceLine(up!, { meters: { input: 1 } }).amountMicros, 1)
-    t.equal(priceLine(up!, { meters: { input: 10 } }).amountMicros, 1, 'a whole one stays')
-    t.equal(priceLine(up!, { meters: { input: 1, output: 1 } }).amountMicros, 1, 'once')
-    t.not(up?.hash, halfUp?.hash)
-    t.notMatch(canonicalPrice(halfUp!), 'round', 'so that prices from before have the hash that they had')
-  },
-)
+  t.equal(priceLine(halfUp!, { meters: { input: 1 } }).amountMicros, 0)
+  t.equal(priceLine(halfUp!, { meters: { output: 1 } }).amountMicros, 1, 'half a micro-rouble')
+  t.equal(priceLine(up!, { meters: { input: 1 } }).amountMicros, 1)
+  t.equal(priceLine(up!, { meters: { input: 10 } }).amountMicros, 1, 'a whole micro-rouble stays')
+  t.equal(priceLine(up!, { meters: { input: 1, output: 1 } }).amountMicros, 1, 'once')
+  t.not(up?.hash, halfUp?.hash)
+  t.notMatch(canonicalPrice(halfUp!), 'round', 'prices stored before this setting keep their hashes')
+})
 
-await t.test(
-  'what a price says is what its hash is of, so that its charges can be worked out again',
-  async t => {
-    const list = listed({ usdRub: '92.123456789', coefficient: '1.3', round: 'up' })
-    const [price] = priceVersions('m', list, [])
-    const stored = JSON.parse(canonicalPrice(price!)) as typeof price
+await t.test('a stored price has the same hash and recomputes the same amounts', async t => {
+  const list = listed({ usdRub: '92.123456789', coefficient: '1.3', round: 'up' })
+  const [price] = priceVersions('m', list, [])
+  const stored = JSON.parse(canonicalPrice(price!)) as typeof price
 
-    t.equal(priceHash(canonicalPrice(price!)), price?.hash)
-    fc.assert(
-      fc.property(tokens, input => {
-        const line = { meters: { input } }
-        return priceLine(stored!, line).amountMicros === priceLine(price!, line).amountMicros
-      }),
-    )
-  },
-)
+  t.equal(priceHash(canonicalPrice(price!)), price?.hash)
+  fc.assert(
+    fc.property(tokens, input => {
+      const line = { meters: { input } }
+      return priceLine(stored!, line).amountMicros === priceLine(price!, line).amountMicros
+    }),
+  )
+})
 
-await t.test('a version of the price begins where its list price or its rate does', async t => {
+await t.test('a version of the price begins when its list price or its rate changes', async t => {
   const list = listed({
     usdRub: { from: 'cbr', marginPercent: '2' },
     coefficient: '1.5',
@@ -125,10 +119,10 @@ await t.test('a version of the price begins where its list price or its rate doe
   )
   t.equal(priceInForce(versions, Date.parse('2026-11-23T20:59:59Z')), undefined, 'no rate yet')
   t.equal(priceInForce(versions, Date.parse('2026-11-23T21:00:00Z')), versions[0], 'midnight in Moscow')
-  t.same(priceVersions('m', list, []), [], 'and without a rate there is no price')
+  t.same(priceVersions('m', list, []), [], 'without a rate there is no price')
 })
 
-await t.test('the version in force costs what its list price and its rate of the moment make', async t => {
+await t.test('the version in force costs the list price times the rate of that moment', async t => {
   const day = fc.integer({ min: 1, max: 28 })
   const from = (at: number): string => `2026-11-${String(at).padStart(2, '0')}T00:00:00Z`
   const dated = fc.uniqueArray(fc.tuple(day, fc.integer({ min: 1, max: 50 })), {

@@ -7,7 +7,7 @@ const used: fc.Arbitrary<Meters> = fc.dictionary(
   fc.nat({ max: 10_000_000 }),
 ) as fc.Arbitrary<Meters>
 
-await t.test('whatever was read and said is read again, each token once and as input', async t => {
+await t.test('all tokens of a turn are read again in the next, each once and as input', async t => {
   fc.assert(
     fc.property(used, before => {
       const after = readAgain(before)
@@ -25,6 +25,6 @@ await t.test('whatever was read and said is read again, each token once and as i
       searches: 6,
     }),
     { input: 10, audioInput: 5 },
-    'audio stays audio, and nothing else is counted',
+    'audio stays audio, and no other meter is counted',
   )
 })
