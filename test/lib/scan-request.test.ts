@@ -16,7 +16,7 @@ const bodies: readonly (readonly [Operation, object])[] = [
   [messages, { model: 'm', messages: [{ role: 'user', content: mediaQuestion('anthropic', images) }] }],
 ]
 
-await t.test('many images are read in steps, and say the same as in one', async t => {
+await t.test('many images are read in steps, with the same facts as in one step', async t => {
   for (const [operation, content] of bodies) {
     const body = Buffer.from(JSON.stringify(content))
     const request = { headers: { 'content-type': 'application/json' }, method: 'POST' } as IncomingMessage

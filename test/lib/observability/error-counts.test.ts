@@ -16,7 +16,7 @@ await t.test('on PostgreSQL', async t => {
   await errorCountsContract(t, open)
 })
 
-await t.test('what a store does not take waits, and is written once with what came since', async t => {
+await t.test('counts that the store cannot write wait, and are written once later', async t => {
   const errors: unknown[] = []
   const written: ErrorCount[] = []
   const failures: Error[] = [new LedgerUnavailableError('it is locked'), new Error('no space is left')]
@@ -35,13 +35,13 @@ await t.test('what a store does not take waits, and is written once with what ca
   await counts.close()
   await counts.close()
   t.same(written, [])
-  t.equal(errors.length, 1, 'of a store that is away others have told')
+  t.equal(errors.length, 1, 'an unavailable store is not logged here, since other parts log it')
   await counts.close()
 
   t.same(written, [{ at: 900_000, code: 'rate_limited', count: 1 }])
 })
 
-await t.test('codes without end share one count beyond the first 500', async t => {
+await t.test('more than 500 codes share one count beyond the first 500', async t => {
   const written: ErrorCount[] = []
   const counts = new ErrorCounts({
     clock: { now: () => 0 },

@@ -4,12 +4,12 @@ import { logEvents } from '../../../lib/observability/log-events.ts'
 import { createLog } from '../../../lib/observability/log.ts'
 import { PipelineBus } from '../../../lib/pipeline/events.ts'
 
-// An alarm carries its error as it is: the log writes what its list has, and nothing that the error quotes or carries.
+// An alarm carries its whole error. The log writes only listed fields, and no content that the error quotes or carries.
 
 const settings = { log: { level: 'info', clientAddress: 'full' }, trustedProxies: [] } as const
 const canary = 'Quetzal-response'
 
-/** Errors as libraries throw them with content in hand. */
+/** Errors of libraries that contain data of requests and responses. */
 const errors: Readonly<Record<string, Error>> = {
   'text that is no JSON': thrownBy(() => JSON.parse(`{"a": ${canary}`) as unknown),
   'bytes of a response': Object.assign(new Error('Invalid header'), {
@@ -36,7 +36,7 @@ function thrownBy(work: () => unknown): Error {
 }
 
 for (const [name, error] of Object.entries(errors)) {
-  await t.test(`${name}: an alarm logs nothing of it`, t => {
+  await t.test(`${name}: the log of an alarm does not contain it`, t => {
     const lines: string[] = []
     const bus = new PipelineBus(() => undefined)
     logEvents(

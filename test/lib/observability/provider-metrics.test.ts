@@ -10,21 +10,25 @@ async function valuesOf(...readings: ProviderReading[]) {
   return await registry.getMetricsAsJSON()
 }
 
-await t.test('of several workers the worst counts', async t => {
-  const well: ProviderReading = {
+await t.test('the sum of several workers has the worst state of each', async t => {
+  const healthy: ProviderReading = {
     name: 'openai',
     isUp: true,
     credentials: [{ name: 'openai#1', state: 'ready' }],
     egress: [{ name: 'direct', isUp: true }],
   }
-  const ill: ProviderReading = {
+  const failing: ProviderReading = {
     name: 'openai',
     isUp: false,
     credentials: [{ name: 'openai#1', state: 'suspended' }],
     egress: [{ name: 'direct', isUp: false }],
   }
 
-  const text = await sumMetrics([await valuesOf(well), await valuesOf(ill), await valuesOf(well)]).text()
+  const text = await sumMetrics([
+    await valuesOf(healthy),
+    await valuesOf(failing),
+    await valuesOf(healthy),
+  ]).text()
 
   t.match(text, 'gateway_provider_up{provider="openai"} 0\n')
   t.match(text, 'gateway_egress_up{provider="openai",egress="direct"} 0\n')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { until } from '../../fixtures/until.ts'
 import { FreeRequests } from '../../../lib/overload/free-requests.ts'
 
-await t.test('an account may make a sixth of a minute at once, and goes on in time', async t => {
+await t.test('an account may send ten seconds’ worth of requests at once, and later more', async t => {
   const free = new FreeRequests(6000)
   const refusal = { code: 'rate_limited', status: 429, retryAfterSeconds: 1 }
   let refused: Promise<never> | undefined
@@ -11,16 +11,16 @@ await t.test('an account may make a sixth of a minute at once, and goes on in ti
 
   await t.rejects(refused ?? Promise.resolve(), refusal)
   t.ok(count >= 1000 && count < 1200, `${count} at once`)
-  t.equal(free.admit('another'), undefined, 'each account has its own')
+  t.equal(free.admit('another'), undefined, 'each account has its own limit')
   await new Promise(resolve => setTimeout(resolve, 100))
-  t.equal(free.admit('one'), undefined, 'a hundred a second')
+  t.equal(free.admit('one'), undefined, 'a hundred requests are allowed each second')
 })
 
-await t.test('who goes on beyond that is refused at once at first, and then one by one', async t => {
+await t.test('beyond the limit the first refusals are immediate, and later ones come one by one', async t => {
   const free = new FreeRequests(1)
   free.admit('one')
   let count = 0
-  for (let asked = 0; asked < 80; asked += 1) free.admit('one')?.catch(() => (count += 1))
+  for (let sent = 0; sent < 80; sent += 1) free.admit('one')?.catch(() => (count += 1))
 
   await new Promise(resolve => setImmediate(resolve))
 
@@ -28,7 +28,7 @@ await t.test('who goes on beyond that is refused at once at first, and then one 
   await until(() => count === 80)
 })
 
-await t.test('work of one account is done one after another, of others beside it', async t => {
+await t.test('work of one account is done in sequence, work of other accounts in parallel', async t => {
   const free = new FreeRequests(60)
   const done: string[] = []
   const work =

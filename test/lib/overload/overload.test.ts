@@ -8,14 +8,14 @@ function paceAt() {
   return { time, many }
 }
 
-await t.test('a burst passes at once, what follows waits one behind another', async t => {
+await t.test('a burst passes at once, and later requests wait one behind another', async t => {
   const { many } = paceAt()
 
   t.same(many('a', 6), [0, 0, 0, 10, 20, 30])
-  t.same(many('b', 1), [0], 'nobody waits for another')
+  t.same(many('b', 1), [0], 'owners do not wait for each other')
 })
 
-await t.test('nobody waits for longer than is told, and who does not wait takes no time', async t => {
+await t.test('no request waits longer than the limit, and refused requests use no capacity', async t => {
   const { many, time } = paceAt()
 
   t.same(many('a', 10).slice(8), [undefined, undefined])
@@ -24,7 +24,7 @@ await t.test('nobody waits for longer than is told, and who does not wait takes 
   t.same(many('a', 1), [50])
 })
 
-await t.test('time that passes gives the burst back', async t => {
+await t.test('the burst is available again after some time', async t => {
   const { many, time } = paceAt()
   many('a', 8)
   time.now += 80

@@ -32,10 +32,10 @@ async function switchOn({ shop, card }: AutoShop, { below, amount, monthMax } = 
   ])
 }
 
-/** An account with 60 roubles and a saved card, topped up by 100 when it has less than 50. */
+/** An account with 60 roubles and a saved card, topped up by 100 roubles when the balance is below 50. */
 async function openAutoShop(t: Test, open?: OpenStore): Promise<AutoShop> {
   const shop = await openShopAccount(t, open)
-  // In the middle of a month, so that no test crosses its end by chance.
+  // In the middle of a month, so that no test crosses the end of the month by chance.
   shop.until(new Date(monthStart(shop.clock.now(), 1) + 10 * 24 * hour).toISOString())
   await shop.pay(60, { savesCard: true })
   const [card] = await shop.service.auto.cards(shop.accountId)
@@ -59,7 +59,7 @@ async function notices(shop: ShopAccount): Promise<readonly string[]> {
   return rows.map(({ kind }) => kind)
 }
 
-await t.test('a card is saved only when its owner asked for it and has paid by it', async t => {
+await t.test('a card is saved only at the owner’s request and after a payment with it', async t => {
   const shop = await openShopAccount(t)
   await shop.pay(100)
   const declined = await shop.create(100, { savesCard: true })
@@ -72,10 +72,10 @@ await t.test('a card is saved only when its owner asked for it and has paid by i
   t.match(await shop.service.auto.cards(shop.accountId), [{ title: 'Bank card *4477' }])
 })
 
-await t.test('a balance below the bound is topped up once, with nobody to ask', async t => {
+await t.test('a balance below the threshold is topped up once, without confirmation', async t => {
   const { shop } = await openAutoShop(t)
   await shop.service.topUpDue()
-  t.strictSame(await automatic(shop), [], 'there is enough')
+  t.strictSame(await automatic(shop), [], 'the balance is above the threshold')
 
   await shop.spend(20)
   await shop.service.topUpDue()
@@ -87,7 +87,7 @@ await t.test('a balance below the bound is topped up once, with nobody to ask', 
   t.strictSame(await shop.store.verify(), [])
 })
 
-await t.test('as shipped it is off, whatever stands in the store', async t => {
+await t.test('with the shipped settings there are no automatic top-ups', async t => {
   const { shop } = await openAutoShop(t)
   await shop.spend(20)
   Object.assign(shopSettings, { autoTopUp: false })
@@ -98,7 +98,7 @@ await t.test('as shipped it is off, whatever stands in the store', async t => {
   t.strictSame(await automatic(shop), [])
 })
 
-await t.test('what is set aside for running requests counts as spent', async t => {
+await t.test('money held for running requests counts as spent', async t => {
   const { shop } = await openAutoShop(t)
   const hold = await holdOf(shop.store, shop.accountId, 30)
   await hold.durable
@@ -108,7 +108,7 @@ await t.test('what is set aside for running requests counts as spent', async t =
   t.equal((await automatic(shop)).length, 1)
 })
 
-await t.test('of nodes that look at once one makes the attempt', async t => {
+await t.test('of several nodes at once, one makes the attempt, on SQLite', async t => {
   const { shop } = await openAutoShop(t)
   const other = await openService(t, shop.store, shop.sandbox, shop.clock)
   await shop.spend(20)
@@ -119,7 +119,7 @@ await t.test('of nodes that look at once one makes the attempt', async t => {
   t.equal(shop.sandbox.shop.payments.size, 2)
 })
 
-await t.test('of nodes on PostgreSQL, too, and a month ends there as well', async t => {
+await t.test('of several nodes at once, one attempts, within the month’s limit, on PostgreSQL', async t => {
   const server = await startPostgres(t)
   const url = await server.createDatabase()
   const { shop, card } = await openAutoShop(t, (t, options) => openNode(t, url, options))
@@ -140,7 +140,7 @@ await t.test('of nodes on PostgreSQL, too, and a month ends there as well', asyn
 })
 
 for (const database of ['SQLite', 'PostgreSQL'] as const) {
-  await t.test(`the card of a blocked account is left alone on ${database}`, async t => {
+  await t.test(`the card of a blocked account is not charged on ${database}`, async t => {
     const server = database === 'PostgreSQL' ? await startPostgres(t) : undefined
     const open: OpenStore | undefined =
       server && (async (t, options) => openNode(t, await server.createDatabase(), options))
@@ -155,13 +155,13 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
     await t.rejects(
       shop.service.auto.write([shop.service.auto.take(before, shop.clock.now())]),
       { name: 'RecordConflictError' },
-      'nor by a look that began before the block',
+      'an attempt that began before the block is refused too',
     )
 
     t.strictSame(await automatic(shop), [])
     t.equal(shop.sandbox.shop.payments.size, 1)
     t.equal(await shop.balance(), roubles(40))
-    t.match(await setting(shop), { state: 'on' }, 'it is there for the time after')
+    t.match(await setting(shop), { state: 'on' }, 'the setting stays for the time after the block')
     await shop.store.accounts.setBlocked({ ...block, isBlocked: false })
     await shop.service.topUpDue()
     t.match(await automatic(shop), [{ state: 'succeeded' }])
@@ -170,7 +170,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
   })
 }
 
-await t.test('while an attempt is open there is no other, however long its answer takes', async t => {
+await t.test('while an attempt is open, no other is made, however long it takes', async t => {
   const { shop } = await openAutoShop(t)
   shop.sandbox.shop.temper.savedCards = 'pending'
   await shop.spend(20)
@@ -189,25 +189,25 @@ await t.test('while an attempt is open there is no other, however long its answe
   t.equal(await shop.balance(), roubles(140))
 })
 
-await t.test('an amount that does not lift the balance over its bound is no endless loop', async t => {
+await t.test('top-ups that stay below the threshold are limited by minute and month', async t => {
   const { shop, card } = await openAutoShop(t)
   await switchOn({ shop, card }, { below: 900, amount: 100, monthMax: 350 })
 
   for (let minutes = 0; minutes < 30; minutes += 1) {
     await shop.service.topUpDue()
     await shop.service.topUpDue()
-    t.ok((await automatic(shop)).length <= minutes + 1, 'at most one a minute')
+    t.ok((await automatic(shop)).length <= minutes + 1, 'at most one attempt a minute')
     shop.clock.aheadMs += 60_000
   }
 
-  t.equal((await automatic(shop)).length, 3, 'never more than the owner allows a month')
-  t.equal((await notices(shop)).filter(kind => kind === 'auto-limit').length, 1, 'told once')
+  t.equal((await automatic(shop)).length, 3, 'the owner’s limit of the month is kept')
+  t.equal((await notices(shop)).filter(kind => kind === 'auto-limit').length, 1, 'one notice')
   shop.until(new Date(monthStart(shop.clock.now(), 1)).toISOString())
   await shop.service.topUpDue()
-  t.equal((await automatic(shop)).length, 4, 'the next month is another')
+  t.equal((await automatic(shop)).length, 4, 'the next month has a new limit')
 })
 
-await t.test('a month ends in Moscow', t => {
+await t.test('months end at midnight in Moscow', t => {
   const at = (text: string): number => monthStart(Date.parse(text))
   t.equal(at('2026-11-30T20:59:59Z'), Date.parse('2026-10-31T21:00:00Z'))
   t.equal(at('2026-11-30T21:00:00Z'), Date.parse('2026-11-30T21:00:00Z'))
@@ -215,7 +215,7 @@ await t.test('a month ends in Moscow', t => {
   t.end()
 })
 
-await t.test('a declined attempt is told, repeated the next day, and given up after three', async t => {
+await t.test('a declined attempt sends a notice and is repeated daily, at most three times', async t => {
   const { shop } = await openAutoShop(t)
   shop.sandbox.shop.temper.savedCards = { declined: 'insufficient_funds' }
   await shop.spend(20)
@@ -223,7 +223,7 @@ await t.test('a declined attempt is told, repeated the next day, and given up af
   t.match(await setting(shop), { state: 'on', failures: 1 })
   shop.clock.aheadMs += 23 * hour
   await shop.service.topUpDue()
-  t.equal((await automatic(shop)).length, 1, 'not on the same day')
+  t.equal((await automatic(shop)).length, 1, 'no attempt on the same day')
 
   for (let days = 0; days < 5; days += 1) {
     shop.clock.aheadMs += 25 * hour
@@ -236,7 +236,7 @@ await t.test('a declined attempt is told, repeated the next day, and given up af
   t.equal((await shop.service.auto.cards(shop.accountId)).length, 1, 'the card is kept')
 })
 
-await t.test('a success forgives the failures before it', async t => {
+await t.test('a success resets the count of failures', async t => {
   const { shop } = await openAutoShop(t)
   shop.sandbox.shop.temper.savedCards = { declined: 'insufficient_funds' }
   await shop.spend(20)
@@ -251,30 +251,27 @@ await t.test('a success forgives the failures before it', async t => {
   t.equal(await shop.balance(), roubles(140))
 })
 
-await t.test(
-  'a permission that was taken back forgets the card; a card that is over is only switched off',
-  async t => {
-    for (const [reason, cards, offReason] of [
-      ['permission_revoked', 0, 'card'],
-      ['card_expired', 1, 'failures'],
-    ] as const) {
-      const { shop, card } = await openAutoShop(t)
-      shop.sandbox.shop.temper.savedCards = { declined: reason }
-      await shop.spend(20)
+await t.test('a revoked permission deletes the card; an expired card only switches top-ups off', async t => {
+  for (const [reason, cards, offReason] of [
+    ['permission_revoked', 0, 'card'],
+    ['card_expired', 1, 'failures'],
+  ] as const) {
+    const { shop, card } = await openAutoShop(t)
+    shop.sandbox.shop.temper.savedCards = { declined: reason }
+    await shop.spend(20)
 
-      await shop.service.topUpDue()
+    await shop.service.topUpDue()
 
-      t.match(await setting(shop), { state: 'off', off_reason: offReason }, reason)
-      t.equal((await shop.service.auto.cards(shop.accountId)).length, cards, reason)
-      if (cards === 0) {
-        t.match(await shop.service.auto.card(card.id), { method_id: null, forgotten_by: 'provider' })
-      }
-      t.strictSame(await notices(shop), ['auto-failed'])
+    t.match(await setting(shop), { state: 'off', off_reason: offReason }, reason)
+    t.equal((await shop.service.auto.cards(shop.accountId)).length, cards, reason)
+    if (cards === 0) {
+      t.match(await shop.service.auto.card(card.id), { method_id: null, forgotten_by: 'provider' })
     }
-  },
-)
+    t.strictSame(await notices(shop), ['auto-failed'])
+  }
+})
 
-await t.test('an unlinked card is charged never again', async t => {
+await t.test('an unlinked card is never charged again', async t => {
   const { shop, card } = await openAutoShop(t)
   await shop.spend(20)
 
@@ -290,32 +287,29 @@ await t.test('an unlinked card is charged never again', async t => {
   })
 })
 
-await t.test(
-  'nothing is sent again for a card that was unlinked after an attempt without an answer',
-  async t => {
-    for (const [fault, state, balance] of [
-      ['cut', 'canceled', 40],
-      ['applied-cut', 'succeeded', 140],
-    ] as const) {
-      const { shop, card } = await openAutoShop(t)
-      await shop.spend(20)
-      shop.sandbox.faults.push(fault)
-      await shop.service.topUpDue()
-      t.match(await automatic(shop), [{ state: 'created' }])
-      const before = shop.sandbox.shop.payments.size
+await t.test('an attempt without a response is not sent again after its card is unlinked', async t => {
+  for (const [fault, state, balance] of [
+    ['cut', 'canceled', 40],
+    ['applied-cut', 'succeeded', 140],
+  ] as const) {
+    const { shop, card } = await openAutoShop(t)
+    await shop.spend(20)
+    shop.sandbox.faults.push(fault)
+    await shop.service.topUpDue()
+    t.match(await automatic(shop), [{ state: 'created' }])
+    const before = shop.sandbox.shop.payments.size
 
-      await shop.service.auto.write(shop.service.auto.unlink(card, shop.clock.now()))
-      shop.clock.aheadMs += hour
-      await shop.service.pollDue()
+    await shop.service.auto.write(shop.service.auto.unlink(card, shop.clock.now()))
+    shop.clock.aheadMs += hour
+    await shop.service.pollDue()
 
-      t.match(await automatic(shop), [{ state }], fault)
-      t.equal(shop.sandbox.shop.payments.size, before, 'nothing new is at the provider')
-      t.equal(await shop.balance(), roubles(balance), fault)
-    }
-  },
-)
+    t.match(await automatic(shop), [{ state }], fault)
+    t.equal(shop.sandbox.shop.payments.size, before, 'the provider has no new payment')
+    t.equal(await shop.balance(), roubles(balance), fault)
+  }
+})
 
-await t.test('an attempt whose answer is lost is one charge', async t => {
+await t.test('an attempt whose response is lost charges the card once', async t => {
   for (const fault of ['applied-500', 'applied-202', 'applied-cut', '500', '429', 'cut'] as const) {
     const { shop } = await openAutoShop(t)
     await shop.spend(20)
@@ -330,7 +324,7 @@ await t.test('an attempt whose answer is lost is one charge', async t => {
   }
 })
 
-await t.test('what is set while an attempt is on its way counts from the next one on', async t => {
+await t.test('a setting changed during an attempt does not get its failure', async t => {
   const { shop, card } = await openAutoShop(t)
   shop.sandbox.shop.temper.savedCards = { declined: 'card_expired' }
   await shop.pay(10, { savesCard: true })
@@ -350,7 +344,7 @@ await t.test('what is set while an attempt is on its way counts from the next on
   )
 })
 
-await t.test('who switches it off is charged no more', async t => {
+await t.test('after switching off, no card is charged', async t => {
   const { shop } = await openAutoShop(t)
   await shop.service.auto.write([shop.service.auto.switchOff(shop.accountId, shop.clock.now())])
   await shop.spend(60)

@@ -9,7 +9,7 @@ const debit = (id: string, amountMicros: number): MoneyMoved => ({
   amountMicros: -amountMicros,
 })
 
-await t.test('money is used in the order in which it came in', t => {
+await t.test('money is used in the order in which it was received', t => {
   const moved = [credit('starting:x', 50), credit('payment:a', 100), credit('payment:b', 100)]
   const payments = [
     { id: 'a', netMicros: 100 },
@@ -36,7 +36,7 @@ await t.test('money is used in the order in which it came in', t => {
   t.end()
 })
 
-await t.test('what was returned, repaid or taken out again is no usage', t => {
+await t.test('refunds, repayments and reversed transfers are no usage', t => {
   const moved = [
     credit('transfer:1', 1000),
     credit('payment:a', 100),
@@ -49,12 +49,12 @@ await t.test('what was returned, repaid or taken out again is no usage', t => {
   t.end()
 })
 
-await t.test('no more is used than was paid for usage, nor of a payment more than it has', t => {
+await t.test('the used sums never exceed the charged total, nor what is left of each payment', t => {
   const lot = fc.record({
     isPayment: fc.boolean(),
     amount: fc.integer({ min: 1, max: 1000 }),
     returned: fc.double({ min: 0, max: 1, noNaN: true }),
-    takenOut: fc.boolean(),
+    withdrawn: fc.boolean(),
   })
   fc.assert(
     fc.property(fc.array(lot, { maxLength: 8 }), fc.nat(5000), (lots, charged) => {
@@ -62,10 +62,10 @@ await t.test('no more is used than was paid for usage, nor of a payment more tha
         id: String(index),
         netMicros: amount - Math.floor(amount * returned),
       }))
-      const moved = lots.flatMap(({ isPayment, amount, takenOut }, index) =>
+      const moved = lots.flatMap(({ isPayment, amount, withdrawn }, index) =>
         isPayment
           ? [credit(`payment:${index}`, amount)]
-          : [credit(`credit:${index}`, amount), ...(takenOut ? [debit(`debit:${index}`, amount)] : [])],
+          : [credit(`credit:${index}`, amount), ...(withdrawn ? [debit(`debit:${index}`, amount)] : [])],
       )
       const used = usedByPayment(moved, payments, charged)
       const more = usedByPayment(moved, payments, charged + 100)

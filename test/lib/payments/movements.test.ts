@@ -14,11 +14,11 @@ const hour = 3_600_000
 const step = fc.record({
   kind: fc.constantFrom('credit' as const, 'debit' as const, 'spend' as const),
   rub: fc.integer({ min: 1, max: 50 }),
-  /** Hours until the next; several may be of one moment. */
+  /** Hours before this step; 0 for a step at the same moment. */
   hours: fc.constantFrom(0, 0, 1, 9, 30),
 })
 
-/** All pages one after the other, by the place where each ends. */
+/** All pages in sequence, each read from the end of the one before. */
 async function allPages(
   movements: Movements,
   accountId: string,
@@ -55,7 +55,7 @@ async function checkHistory(t: Test, open: OpenStore, runs: number): Promise<voi
               await store.accounts.debit({ accountId, amountMicros, reason: 'test' })
               expected.unshift((balance -= amountMicros))
             } else {
-              // A charge is of its own moment, so that the balance right before it is not in doubt.
+              // A charge has a moment of its own, so that the balance before it is unambiguous.
               clock.at += 1
               await store.ledger.charge(await holdOf(store, accountId, rub), chargeOf({ input: rub }))
               balance -= amountMicros
@@ -74,16 +74,16 @@ async function checkHistory(t: Test, open: OpenStore, runs: number): Promise<voi
   )
 }
 
-await t.test('the balance after each movement is what it was then, page after page', async t => {
+await t.test('each movement shows the balance after it, on every page, on SQLite', async t => {
   await checkHistory(t, openNew, 60)
 })
 
-await t.test('and so it is on PostgreSQL', async t => {
+await t.test('each movement shows the balance after it, on every page, on PostgreSQL', async t => {
   const server = await startPostgres(t)
   await checkHistory(t, async (t, options) => openNode(t, await server.createDatabase(), options), 15)
 })
 
-await t.test('movements of one moment are in one order, and none is lost between two pages', async t => {
+await t.test('movements of one moment have a stable order, and none is lost between pages', async t => {
   const clock = { at: Date.UTC(2026, 10, 1), now: () => clock.at }
   const store = await openNew(t, { clock })
   const movements = new Movements(await store.records())
@@ -107,7 +107,7 @@ await t.test('movements of one moment are in one order, and none is lost between
   }
 })
 
-await t.test('a debt that a top-up repays is a movement of its own', async t => {
+await t.test('the repayment of a debt by a top-up is a movement of its own', async t => {
   const clock = { at: Date.UTC(2026, 10, 1), now: () => clock.at }
   const store = await openNew(t, { clock })
   const movements = new Movements(await store.records())

@@ -6,8 +6,8 @@ import { openShopAccount } from '../../fixtures/shop-account.ts'
 import type { ShopAccount } from '../../fixtures/shop-account.ts'
 import { openNode } from '../stores/postgres/open-postgres.ts'
 
-/** Receipts of use as the shop has them: amounts in roubles, in the order in which they were made. */
-function usesAtShop({ sandbox }: ShopAccount): string[] {
+/** The amounts in roubles of the offset receipts at the provider, in the order of their creation. */
+function offsetsAtProvider({ sandbox }: ShopAccount): string[] {
   return [...sandbox.shop.receipts.values()]
     .flatMap(({ body }) => body.settlements)
     .filter(({ type }) => type === 'prepayment')
@@ -20,26 +20,26 @@ async function closeMonth(shop: ShopAccount): Promise<number> {
   return made
 }
 
-/** The next month has begun some hours ago. */
+/** Moves the clock to four hours after the start of the next month in Moscow. */
 function nextMonth(shop: ShopAccount): void {
   const now = new Date(shop.clock.now() + 3 * 3_600_000)
   const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 4) - 3 * 3_600_000
   shop.until(new Date(first).toISOString())
 }
 
-await t.test('what was paid before and is used now has a receipt a month and payment', async t => {
+await t.test('used prepayments have one offset receipt for each month and payment', async t => {
   const shop = await openShopAccount(t)
   nextMonth(shop)
   const first = await shop.pay(100)
   const second = await shop.pay(100)
   await shop.spend(130)
-  t.equal(await closeMonth(shop), 0, 'the month is not over')
+  t.equal(await closeMonth(shop), 0, 'the month has not ended')
   nextMonth(shop)
 
   t.equal(await closeMonth(shop), 2)
   t.equal(await closeMonth(shop), 0, 'once')
 
-  t.strictSame(usesAtShop(shop), ['100.00', '30.00'])
+  t.strictSame(offsetsAtProvider(shop), ['100.00', '30.00'])
   t.match(await shop.read(first), { offset_micros: roubles(100) })
   t.match(await shop.read(second), { offset_micros: roubles(30) })
   const receipts = await shop.service.rows.receipts(shop.accountId, 9)
@@ -47,38 +47,35 @@ await t.test('what was paid before and is used now has a receipt a month and pay
   await shop.spend(70)
   nextMonth(shop)
   t.equal(await closeMonth(shop), 1)
-  t.strictSame(usesAtShop(shop), ['100.00', '30.00', '70.00'])
+  t.strictSame(offsetsAtProvider(shop), ['100.00', '30.00', '70.00'])
   t.strictSame(shop.alarms, [])
 })
 
-await t.test(
-  'what was paid ahead has its receipt of use when receipts have become ones of full payment',
-  async t => {
-    const shop = await openShopAccount(t)
-    nextMonth(shop)
-    await shop.pay(100)
-    nextMonth(shop)
-    const { receipts } = shopSettings
-    t.teardown(() => Object.assign(shopSettings, { receipts }))
-    const changed = { from: shop.clock.now(), vatCode: 11, paymentMode: 'full_payment', subject: 'service' }
-    Object.assign(shopSettings, { receipts: [...receipts, changed] })
-    await shop.pay(50)
-    await shop.spend(130)
-    nextMonth(shop)
+await t.test('prepayments still have offset receipts after receipts change to full payment', async t => {
+  const shop = await openShopAccount(t)
+  nextMonth(shop)
+  await shop.pay(100)
+  nextMonth(shop)
+  const { receipts } = shopSettings
+  t.teardown(() => Object.assign(shopSettings, { receipts }))
+  const changed = { from: shop.clock.now(), vatCode: 11, paymentMode: 'full_payment', subject: 'service' }
+  Object.assign(shopSettings, { receipts: [...receipts, changed] })
+  await shop.pay(50)
+  await shop.spend(130)
+  nextMonth(shop)
 
-    t.equal(await closeMonth(shop), 1)
+  t.equal(await closeMonth(shop), 1)
 
-    t.strictSame(usesAtShop(shop), ['100.00'], 'what was paid in full has had its only receipt')
-    const [use] = await shop.service.rows.receipts(shop.accountId, 1)
-    t.match(
-      JSON.parse(use?.request ?? '{}'),
-      { items: [{ amount: { value: '100.00' }, vat_code: 11, payment_mode: 'full_payment' }] },
-      'the rate is of the month of use',
-    )
-  },
-)
+  t.strictSame(offsetsAtProvider(shop), ['100.00'], 'the full payment has no offset receipt')
+  const [use] = await shop.service.rows.receipts(shop.accountId, 1)
+  t.match(
+    JSON.parse(use?.request ?? '{}'),
+    { items: [{ amount: { value: '100.00' }, vat_code: 11, payment_mode: 'full_payment' }] },
+    'the tax rate is that of the month of use',
+  )
+})
 
-await t.test('on PostgreSQL nodes that close a month at once make one receipt', async t => {
+await t.test('nodes that close a month at once create one receipt, on PostgreSQL', async t => {
   const server = await startPostgres(t)
   const url = await server.createDatabase()
   const shop = await openShopAccount(t, (t, options) => openNode(t, url, options))
@@ -92,10 +89,10 @@ await t.test('on PostgreSQL nodes that close a month at once make one receipt', 
   await Promise.all([shop.service.pollDue(), other.pollDue()])
 
   t.equal(made[0] + made[1], 1)
-  t.strictSame(usesAtShop(shop), ['40.00'])
+  t.strictSame(offsetsAtProvider(shop), ['40.00'])
 })
 
-await t.test('a part of a kopeck waits for the next month, so that sums do not drift', async t => {
+await t.test('a fraction of a kopeck is carried to the next month, so that sums do not drift', async t => {
   const shop = await openShopAccount(t)
   await shop.pay(100)
   for (const [spent, expected] of [
@@ -108,11 +105,11 @@ await t.test('a part of a kopeck waits for the next month, so that sums do not d
     await shop.spend(spent)
     nextMonth(shop)
     await closeMonth(shop)
-    t.strictSame(usesAtShop(shop), expected)
+    t.strictSame(offsetsAtProvider(shop), expected)
   }
 })
 
-await t.test('what a receipt says is used is not returned, and the other way round', async t => {
+await t.test('money is never both refunded and on an offset receipt', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.pay(100)
   await shop.spend(40)
@@ -129,11 +126,11 @@ await t.test('what a receipt says is used is not returned, and the other way rou
   t.ok(refunded + offset <= amount)
   await t.rejects(shop.refund(payment, 61), { code: 'refund_amount' })
   await shop.service.pollDue()
-  t.ok(usesAtShop(shop).length <= 1)
+  t.ok(offsetsAtProvider(shop).length <= 1)
   t.strictSame(await shop.store.verify(), [])
 })
 
-await t.test('a receipt of use whose answer is lost is made once', async t => {
+await t.test('an offset receipt whose response is lost is created once', async t => {
   for (const fault of ['applied-500', 'applied-cut', '500', 'cut'] as const) {
     const shop = await openShopAccount(t)
     await shop.pay(100)
@@ -146,7 +143,7 @@ await t.test('a receipt of use whose answer is lost is made once', async t => {
       shop.clock.aheadMs += 3_600_000
       await shop.service.pollDue()
     }
-    t.strictSame(usesAtShop(shop), ['40.00'], fault)
+    t.strictSame(offsetsAtProvider(shop), ['40.00'], fault)
     const receipts = await shop.service.rows.receipts(shop.accountId, 9)
     t.strictSame(
       receipts.map(({ state }) => state),
@@ -156,7 +153,7 @@ await t.test('a receipt of use whose answer is lost is made once', async t => {
   }
 })
 
-await t.test('one that was never answered is looked for after its key is forgotten', async t => {
+await t.test('an offset receipt without a response is searched for once its key has expired', async t => {
   for (const [fault, made] of [
     ['applied-cut', 1],
     ['cut', 1],
@@ -172,11 +169,11 @@ await t.test('one that was never answered is looked for after its key is forgott
     await shop.service.pollDue()
     shop.clock.aheadMs += 3_600_000
     await shop.service.pollDue()
-    t.equal(usesAtShop(shop).length, made, fault)
+    t.equal(offsetsAtProvider(shop).length, made, fault)
   }
 })
 
-await t.test('one that fails is alarmed and made again, at first soon and then every day', async t => {
+await t.test('a failed offset receipt raises an alarm and is created again every day', async t => {
   const shop = await openShopAccount(t)
   await shop.pay(100)
   await shop.service.pollDue()

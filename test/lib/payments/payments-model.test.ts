@@ -5,7 +5,7 @@ import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openNode } from '../stores/postgres/open-postgres.ts'
 import { openNew } from '../stores/open-store.ts'
 
-/** `npm run test:payments` makes thousands. */
+/** `npm run test:payments` sets thousands. */
 const runs = Number(process.env['PAYMENT_RUNS'] ?? 15)
 
 function newClock() {
@@ -13,7 +13,7 @@ function newClock() {
   return clock
 }
 
-await t.test('on SQLite, whatever happens in whatever order, each rouble paid is credited once', async t => {
+await t.test('each paid rouble is credited once, in any order, on SQLite', async t => {
   const clock = newClock()
   const store = await openNew(t, { clock })
   const sandbox = await openSandbox(t, clock)
@@ -23,7 +23,7 @@ await t.test('on SQLite, whatever happens in whatever order, each rouble paid is
   await paymentModel(t, { store, sandbox, services, openAnew, clock }, runs)
 })
 
-await t.test('on PostgreSQL with two nodes, each rouble paid is credited once', async t => {
+await t.test('each paid rouble is credited once, in any order, with two nodes on PostgreSQL', async t => {
   const clock = newClock()
   const server = await startPostgres(t)
   const url = await server.createDatabase()

@@ -3,7 +3,7 @@ import { newId } from '../../../lib/platform/new-id.ts'
 import { roubles } from '../../contracts/store-under-test.ts'
 import { openShopAccount } from '../../fixtures/shop-account.ts'
 
-await t.test('a paid payment is credited once, however often and by whomever it is told', async t => {
+await t.test('a paid payment is credited once, however often it is reported and checked', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.create()
   t.equal(payment.state, 'pending')
@@ -22,7 +22,7 @@ await t.test('a paid payment is credited once, however often and by whomever it 
   t.strictSame(await shop.store.verify(), [])
 })
 
-await t.test('a forged notification changes nothing, whatever it says', async t => {
+await t.test('a forged notification changes nothing', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.create()
 
@@ -38,7 +38,7 @@ await t.test('a forged notification changes nothing, whatever it says', async t 
   t.equal(await shop.balance(), 0)
 })
 
-await t.test('a creation whose answer is lost is made once, and found', async t => {
+await t.test('a payment whose creation has no response is created once and found', async t => {
   for (const fault of ['applied-500', 'applied-202', 'applied-cut', '500', '429', 'cut'] as const) {
     const shop = await openShopAccount(t)
     shop.sandbox.faults.push(fault)
@@ -53,26 +53,23 @@ await t.test('a creation whose answer is lost is made once, and found', async t 
   }
 })
 
-await t.test(
-  'a creation that was never answered is looked for after the key is forgotten, not sent again',
-  async t => {
-    const shop = await openShopAccount(t)
-    shop.sandbox.faults.push('applied-cut')
-    const lost = await shop.create()
-    shop.sandbox.faults.push('cut')
-    const never = await shop.create()
-    const [made] = [...shop.sandbox.shop.payments.values()]
-    if (made !== undefined) shop.sandbox.shop.pay(made, 'bank_card')
+await t.test('once its key has expired, a creation without a response is not repeated', async t => {
+  const shop = await openShopAccount(t)
+  shop.sandbox.faults.push('applied-cut')
+  const lost = await shop.create()
+  shop.sandbox.faults.push('cut')
+  const never = await shop.create()
+  const [made] = [...shop.sandbox.shop.payments.values()]
+  if (made !== undefined) shop.sandbox.shop.pay(made, 'bank_card')
 
-    shop.clock.aheadMs += 25 * 3_600_000
-    await shop.service.pollDue()
+  shop.clock.aheadMs += 25 * 3_600_000
+  await shop.service.pollDue()
 
-    t.equal(await shop.state(lost), 'succeeded')
-    t.equal(await shop.state(never), 'canceled')
-    t.equal(shop.sandbox.shop.payments.size, 1)
-    t.equal(await shop.balance(), roubles(500))
-  },
-)
+  t.equal(await shop.state(lost), 'succeeded')
+  t.equal(await shop.state(never), 'canceled')
+  t.equal(shop.sandbox.shop.payments.size, 1)
+  t.equal(await shop.balance(), roubles(500))
+})
 
 await t.test('a payment that expires is canceled with the reason', async t => {
   const shop = await openShopAccount(t)
@@ -87,7 +84,7 @@ await t.test('a payment that expires is canceled with the reason', async t => {
   })
 })
 
-await t.test('what the provider says differently is alarmed and credits nothing', async t => {
+await t.test('a payment that differs at the provider is reported and not credited', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.create()
   const paid = shop.shopPayment(payment)
@@ -105,7 +102,7 @@ await t.test('what the provider says differently is alarmed and credits nothing'
   t.equal(await shop.balance(), 0)
 })
 
-await t.test('while the provider is down nothing is lost, and all is settled when it is back', async t => {
+await t.test('payments during an outage of the provider are settled when it is back', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.create()
   shop.sandbox.shop.pay(shop.shopPayment(payment), 'sbp')
@@ -127,7 +124,7 @@ await t.test('while the provider is down nothing is lost, and all is settled whe
   t.equal(await shop.balance(), roubles(500))
 })
 
-await t.test('a receipt is asked after until it is registered, and made anew when it failed', async t => {
+await t.test('a receipt is polled until it is registered, and created again after a failure', async t => {
   const shop = await openShopAccount(t)
   shop.sandbox.shop.temper.receipts = 'canceled'
   const payment = await shop.create()
@@ -145,7 +142,7 @@ await t.test('a receipt is asked after until it is registered, and made anew whe
   ])
 })
 
-await t.test('amounts that no provider takes are refused before anything is saved', async t => {
+await t.test('amounts that no provider accepts are refused before anything is saved', async t => {
   const shop = await openShopAccount(t)
 
   for (const amount of [0.5, 0.001, 350_001, 1.005])

@@ -2,7 +2,7 @@ import t from 'tap'
 import { roubles } from '../../contracts/store-under-test.ts'
 import { openShopAccount } from '../../fixtures/shop-account.ts'
 
-await t.test('a refund leaves the balance and the provider once, whole or in parts', async t => {
+await t.test('a refund is deducted once from balance and payment, in full or in parts', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
   await shop.spend(100)
@@ -17,7 +17,7 @@ await t.test('a refund leaves the balance and the provider once, whole or in par
   t.strictSame(await shop.store.verify(), [])
 })
 
-await t.test('what was paid first is spent first', async t => {
+await t.test('the oldest payment is spent first', async t => {
   const shop = await openShopAccount(t)
   const first = await shop.pay(100)
   const second = await shop.pay(100)
@@ -30,15 +30,15 @@ await t.test('what was paid first is spent first', async t => {
   t.equal(await shop.balance(), 0)
 })
 
-await t.test('a refund that the provider cancels comes back to the balance', async t => {
+await t.test('a refund that the provider cancels is credited back', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
   shop.sandbox.shop.temper.refunds = 'pending'
   const refund = await shop.refund(payment, 200)
   t.equal(refund.state, 'pending')
   t.equal(await shop.balance(), roubles(300))
-  const there = shop.sandbox.shop.refunds.get(refund.provider_id ?? '')
-  if (there !== undefined) shop.sandbox.shop.endRefund(there, 'canceled')
+  const atProvider = shop.sandbox.shop.refunds.get(refund.provider_id ?? '')
+  if (atProvider !== undefined) shop.sandbox.shop.endRefund(atProvider, 'canceled')
 
   shop.clock.aheadMs += 600_000
   await Promise.all([shop.service.pollDue(), shop.service.pollDue()])
@@ -49,7 +49,7 @@ await t.test('a refund that the provider cancels comes back to the balance', asy
   t.strictSame(await shop.store.verify(), [])
 })
 
-await t.test('a refund whose answer is lost is made once', async t => {
+await t.test('a refund whose response is lost is made once', async t => {
   for (const fault of ['applied-500', 'applied-cut', '500', 'cut'] as const) {
     const shop = await openShopAccount(t)
     const payment = await shop.pay(500)
@@ -67,7 +67,7 @@ await t.test('a refund whose answer is lost is made once', async t => {
   }
 })
 
-await t.test('refunds that race with each other and with spending never take more than there is', async t => {
+await t.test('concurrent refunds and charges never deduct more than the balance', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
 
@@ -82,7 +82,7 @@ await t.test('refunds that race with each other and with spending never take mor
   t.strictSame(await shop.store.verify(), [])
 })
 
-await t.test('an old payment is not refunded by its provider, and the message says what to do', async t => {
+await t.test('a refund of an old payment is refused, and the message suggests a bank transfer', async t => {
   const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
   shop.clock.aheadMs += 3 * 366 * 86_400_000

@@ -5,7 +5,7 @@ import { accountWith, roubles } from '../../contracts/store-under-test.ts'
 import { silentLog } from '../../fixtures/payment-shop.ts'
 import { openNew } from '../stores/open-store.ts'
 
-await t.test('spellings of one mailbox are one person', async t => {
+await t.test('spellings of one mailbox are one address', async t => {
   for (const [one, other] of [
     ['Ivan.Petrov+ai@gmail.com', 'ivanpetrov@googlemail.com'],
     ['ivan-petrov@ya.ru', 'Ivan.Petrov@yandex.ru'],
@@ -18,7 +18,7 @@ await t.test('spellings of one mailbox are one person', async t => {
 })
 
 await t.test(
-  'a starting credit is given once a person, and to so many a day, also when many come at once',
+  'a starting credit is granted once for each mailbox and to a limited number a day, also concurrently',
   async t => {
     const clock = { at: Date.UTC(2026, 10, 22), now: () => clock.at }
     const store = await openNew(t, { clock })
@@ -31,7 +31,7 @@ await t.test(
       credits.grant(first, 'a+1@gmail.com'),
       credits.grant(second, 'a@gmail.com'),
     ])
-    t.not(one, another, 'one of two')
+    t.not(one, another, 'one of the two is granted')
     const others = await Promise.all(
       accounts.slice(2).map((id, index) => credits.grant(id, `${index}@example.org`)),
     )
@@ -48,7 +48,7 @@ await t.test(
   },
 )
 
-await t.test('whoever comes among many at once has it too, while there is some for today', async t => {
+await t.test('concurrent grants all succeed while the limit of the day allows', async t => {
   const clock = { now: () => Date.UTC(2026, 10, 22) }
   const store = await openNew(t, { clock })
   const settings = () => ({ amountMicros: roubles(50), accountsPerDay: 20 })

@@ -20,14 +20,20 @@ interface PaymentChoice {
   readonly withReceipt?: boolean
 }
 
-/** A body as payments are created with, of an account of its own. */
+/** The request that creates a payment, with an id of its own. */
 function payment({ rub = 150.5, method = 'bank_card', withReceipt = true }: PaymentChoice = {}): {
   readonly id: string
   readonly request: CreateRequest
 } {
   const id = `p-${randomUUID()}`
-  const way = { method, returnUrl: 'https://shop.example/balance', language: 'ru' } as const
-  const of = { id, accountId: 'contract-test', amountMicros: roubles(rub), email: 'a@example.org', way }
+  const confirmation = { method, returnUrl: 'https://shop.example/balance', language: 'ru' } as const
+  const of = {
+    id,
+    accountId: 'contract-test',
+    amountMicros: roubles(rub),
+    email: 'a@example.org',
+    way: confirmation,
+  }
   return {
     id,
     request: { body: paymentBody(of, withReceipt ? settings : undefined), idempotenceKey: randomUUID() },
@@ -36,14 +42,14 @@ function payment({ rub = 150.5, method = 'bank_card', withReceipt = true }: Paym
 
 async function failureOf(call: Promise<unknown>): Promise<Partial<ProviderError>> {
   return call.then(
-    () => ({ message: 'it was answered' }),
+    () => ({ message: 'the call succeeded' }),
     (error: ProviderError) => ({ failure: error.failure, parameter: error.parameter }),
   )
 }
 
-/** What holds of the shop's API, and so of the sandbox that stands for it. Nobody pays in it. */
-async function keepsContract(t: Test, client: PaymentProvider, strange: PaymentProvider): Promise<void> {
-  await t.test('a payment is created once under its key, and is found by its id and its time', async t => {
+/** The contract of the shop's API and of the sandbox that replaces it. No payment is made. */
+async function keepsContract(t: Test, client: PaymentProvider, unauthorised: PaymentProvider): Promise<void> {
+  await t.test('a payment is created once for its key, and is found by its id and its time', async t => {
     const { id, request } = payment()
     const from = Date.now() - 300_000
     const made = await client.createPayment(request)
@@ -56,18 +62,18 @@ async function keepsContract(t: Test, client: PaymentProvider, strange: PaymentP
       accountId: 'contract-test',
       confirmationUrl: /^https?:/,
     })
-    t.equal((await client.createPayment(request)).id, made.id, 'the same again is the same')
+    t.equal((await client.createPayment(request)).id, made.id, 'a repeated creation returns the same payment')
     t.match(await client.payment(made.id), { id: made.id, state: 'pending', paymentId: id })
     const listed = await Array.fromAsync(client.payments(from, Date.now() + 300_000))
     t.equal(listed.filter(found => found.id === made.id).length, 1, 'the list has it once')
   })
 
-  await t.test('by SBP the text of a QR code comes', async t => {
+  await t.test('a payment by SBP has the text of a QR code', async t => {
     const made = await client.createPayment(payment({ method: 'sbp' }).request)
     t.match(made, { state: 'pending', confirmationUrl: /^https?:/ })
   })
 
-  await t.test('a key with another body does nothing, and has to be looked into', async t => {
+  await t.test('an idempotence key with another body has an unknown outcome', async t => {
     const { request } = payment()
     await client.createPayment(request)
     const other = { ...payment({ rub: 200 }).request, idempotenceKey: request.idempotenceKey }
@@ -77,7 +83,7 @@ async function keepsContract(t: Test, client: PaymentProvider, strange: PaymentP
     })
   })
 
-  await t.test('what cannot be is refused, and the member is named', async t => {
+  await t.test('an invalid request is refused, and the member is named', async t => {
     const { request } = payment()
     const changed = (change: object): CreateRequest => ({
       idempotenceKey: randomUUID(),
@@ -93,7 +99,7 @@ async function keepsContract(t: Test, client: PaymentProvider, strange: PaymentP
     }
   })
 
-  await t.test('a payment that is not paid is not refunded', async t => {
+  await t.test('an unpaid payment cannot be refunded', async t => {
     const made = await client.createPayment(payment().request)
     const of = {
       id: randomUUID(),
@@ -104,47 +110,47 @@ async function keepsContract(t: Test, client: PaymentProvider, strange: PaymentP
     const refund = { body: refundBody(of, settings), idempotenceKey: randomUUID() }
     t.match(await failureOf(client.createRefund(refund)), { failure: 'refused' })
     t.same(await client.refundsOf(made.id), [])
-    t.same(await client.receiptsOf({ payment: made.id }), [], 'and has no receipt')
+    t.same(await client.receiptsOf({ payment: made.id }), [], 'it has no receipt')
   })
 
-  await t.test('what is not there is not found', async t => {
+  await t.test('an unknown id is not found', async t => {
     const id = randomUUID()
     for (const call of [client.payment(id), client.refund(id)]) {
       t.match(await failureOf(call), { failure: 'not_found' })
     }
   })
 
-  await t.test('a wrong key is told from everything else', async t => {
-    t.match(await failureOf(strange.payment(randomUUID())), { failure: 'credentials' })
-    t.match(await failureOf(strange.createPayment(payment().request)), { failure: 'credentials' })
+  await t.test('a wrong secret key is a failure of the credentials', async t => {
+    t.match(await failureOf(unauthorised.payment(randomUUID())), { failure: 'credentials' })
+    t.match(await failureOf(unauthorised.createPayment(payment().request)), { failure: 'credentials' })
   })
 }
 
-await t.test('the sandbox', async t => {
+await t.test('the sandbox keeps the contract', async t => {
   const sandbox = await openSandbox(t)
   const client = clientOf(sandbox)
-  const strange = yookassaClient({
+  const unauthorised = yookassaClient({
     name: 'yookassa',
     clock: systemClock,
     baseUrl: new URL(`${sandbox.origin}/v3`),
     shopId: '100500',
     secretKey: 'live_secret',
   })
-  t.teardown(() => Promise.all([client.close(), strange.close()]))
-  await keepsContract(t, client, strange)
+  t.teardown(() => Promise.all([client.close(), unauthorised.close()]))
+  await keepsContract(t, client, unauthorised)
 })
 
 const { YOOKASSA_SHOP_ID: shopId = '', YOOKASSA_SECRET_KEY: secretKey = '' } = process.env
 const isTestShop = shopId !== '' && secretKey.startsWith('test_')
 
 await t.test(
-  'the API of YooKassa',
+  'the API of YooKassa keeps the contract',
   { skip: isTestShop ? false : 'YOOKASSA_SHOP_ID and YOOKASSA_SECRET_KEY of a test shop are not set' },
   async t => {
     const shop = { name: 'yookassa', clock: systemClock, baseUrl: new URL('https://api.yookassa.ru/v3') }
     const client = yookassaClient({ ...shop, shopId, secretKey })
-    const strange = yookassaClient({ ...shop, shopId, secretKey: 'test_wrong' })
-    t.teardown(() => Promise.all([client.close(), strange.close()]))
-    await keepsContract(t, client, strange)
+    const unauthorised = yookassaClient({ ...shop, shopId, secretKey: 'test_wrong' })
+    t.teardown(() => Promise.all([client.close(), unauthorised.close()]))
+    await keepsContract(t, client, unauthorised)
   },
 )

@@ -10,7 +10,7 @@ import {
 } from '../../fixtures/serve-pipeline.ts'
 import { until } from '../../fixtures/until.ts'
 
-/** A ledger's place in the pipeline: what the answer and its end wait for. */
+/** A plugin in place of the ledger: the response waits for the hold, its end for the charge. */
 function gate(hold: Controlled, charge: Controlled): Plugin {
   return {
     name: 'ledger',
@@ -24,7 +24,7 @@ for (const [framing, length] of [
   ['chunks', undefined],
 ] as const) {
   await t.test(
-    `with ${framing}, no byte leaves before the hold is durable, no end before the charge is`,
+    `with ${framing}, bytes wait until the hold is durable, and the end for the charge`,
     async t => {
       const [hold, charge] = [controlled(), controlled()]
       const { upstream, client, ends } = await servePipeline(t, [gate(hold, charge)])
@@ -53,7 +53,7 @@ for (const [framing, length] of [
     },
   )
 
-  await t.test(`with ${framing}, an answer whose charge cannot be written is cut`, async t => {
+  await t.test(`with ${framing}, a response whose charge cannot be written is cut`, async t => {
     const [hold, charge] = [controlled(), controlled()]
     const { upstream, client, ends, failures } = await servePipeline(t, [gate(hold, charge)])
     hold.resolve()
@@ -73,7 +73,7 @@ for (const [framing, length] of [
   })
 }
 
-await t.test('an answer that was withheld whole and whose charge cannot be written is refused', async t => {
+await t.test('a response withheld completely whose charge cannot be written is refused', async t => {
   const [hold, charge] = [controlled(), controlled()]
   const { upstream, client, ends } = await servePipeline(t, [gate(hold, charge)])
   hold.resolve()
@@ -91,7 +91,7 @@ await t.test('an answer that was withheld whole and whose charge cannot be writt
   t.match(ends, [{ kind: 'refused' }])
 })
 
-await t.test('an answer whose hold cannot be written is refused, and its upstream stopped', async t => {
+await t.test('a response whose hold cannot be written is refused, and its upstream stopped', async t => {
   const [hold, charge] = [controlled(), controlled()]
   const { upstream, client, ends } = await servePipeline(t, [gate(hold, charge)])
   charge.resolve()
@@ -109,7 +109,7 @@ await t.test('an answer whose hold cannot be written is refused, and its upstrea
   t.match(ends, [{ kind: 'refused' }], 'once')
 })
 
-await t.test('what a tap finds holds back the bytes that told it', async t => {
+await t.test('a tap can hold back the chunk that it has read', async t => {
   const recorded = controlled()
   const { upstream, client } = await servePipeline(t, [
     {
@@ -134,7 +134,7 @@ await t.test('what a tap finds holds back the bytes that told it', async t => {
   t.equal(parseAnswers(client.received())[0]?.body.toString(), 'first id-1 last')
 })
 
-await t.test('an informational response waits for the hold as the others do', async t => {
+await t.test('informational responses wait for the hold too', async t => {
   const [hold, charge] = [controlled(), controlled()]
   const { upstream, client } = await servePipeline(t, [gate(hold, charge)])
   await forwardedTo(upstream)
@@ -153,7 +153,7 @@ await t.test('an informational response waits for the hold as the others do', as
   )
 })
 
-await t.test('one whose exchange is refused meanwhile is not sent', async t => {
+await t.test('a waiting informational response is not sent after the exchange is refused', async t => {
   const [hold, charge] = [controlled(), controlled()]
   charge.resolve()
   const { upstream, client } = await servePipeline(t, [gate(hold, charge)])

@@ -13,7 +13,7 @@ const forwarding: Plugin = {
 }
 const plugin = (name: string, needs: Fact[], provides: Fact[] = []): Plugin => ({ name, needs, provides })
 
-await t.test('hooks are called in order, gates of all plugins before the forwarding', async t => {
+await t.test('hooks are called in order, and all gates before forwarding', async t => {
   const calls: string[] = []
   const watching = (name: string): Plugin => ({
     name,
@@ -56,12 +56,12 @@ await t.test('hooks are called in order, gates of all plugins before the forward
   t.same(failures, [])
 })
 
-await t.test('a tap that throws is dropped, the others and the client never notice', async t => {
-  const seen: string[] = []
+await t.test('a tap that throws is dropped, and other taps and the client are unaffected', async t => {
+  const received: string[] = []
   let thrown = 0
   const { upstream, client, ends, failures } = await servePipeline(t, [
     {
-      name: 'bad',
+      name: 'broken',
       onResponse: () => ({
         onData() {
           thrown += 1
@@ -69,9 +69,9 @@ await t.test('a tap that throws is dropped, the others and the client never noti
         },
       }),
     },
-    { name: 'good', onResponse: () => ({ onData: chunk => void seen.push(chunk.toString()) }) },
+    { name: 'working', onResponse: () => ({ onData: chunk => void received.push(chunk.toString()) }) },
     {
-      name: 'worse',
+      name: 'throwing',
       onResponse() {
         throw new Error('another mistake')
       },
@@ -87,13 +87,13 @@ await t.test('a tap that throws is dropped, the others and the client never noti
 
   t.equal(parseAnswers(client.received())[0]?.body.toString(), '123')
   t.equal(thrown, 1)
-  t.same(seen, ['1', '2', '3'])
+  t.same(received, ['1', '2', '3'])
   t.match(ends, [{ kind: 'completed' }])
-  t.same(failures, ['worse.onResponse', 'tap.onData', 'worse.onEnd'])
+  t.same(failures, ['throwing.onResponse', 'tap.onData', 'throwing.onEnd'])
 })
 
 await t.test(
-  'a gate that refuses stops the gates behind it, and every plugin hears of the end once',
+  'a gate that refuses stops the gates behind it, and onEnd of every plugin is called once',
   async t => {
     const ended: string[] = []
     let late = 0
@@ -121,7 +121,7 @@ await t.test(
   },
 )
 
-await t.test('a client that leaves while a gate is at work is not forwarded', async t => {
+await t.test('a request is not forwarded if its client leaves during a gate', async t => {
   const entered: string[] = []
   const { client, ends, upstream } = await servePipeline(t, [
     {
@@ -141,7 +141,7 @@ await t.test('a client that leaves while a gate is at work is not forwarded', as
   t.equal(upstream.sink, undefined)
 })
 
-await t.test('reading on after the client left is bounded in bytes and in time', async t => {
+await t.test('a drain after the client left is bounded in bytes and in time', async t => {
   for (const isLong of [true, false]) {
     const { client, ends, upstream, failures } = await servePipeline(t, [
       { name: 'policy', onRequest: exchange => void (exchange.onClientLeft = 'drain') },
@@ -164,7 +164,7 @@ await t.test('reading on after the client left is bounded in bytes and in time',
   }
 })
 
-await t.test('what is read on for without any answer is bounded in time, and so many at once', async t => {
+await t.test('drains without a response are bounded in time and in number', async t => {
   const exchanges: Exchange[] = []
   const { client, ends, upstream, ask } = await servePipeline(t, [
     {
@@ -191,7 +191,7 @@ await t.test('what is read on for without any answer is bounded in time, and so 
   )
 })
 
-await t.test('an answer that never ends is cut, by its time and by its size', async t => {
+await t.test('a response that never ends is cut by its time or its size', async t => {
   const slow = await servePipeline(t, [])
   await forwardedTo(slow.upstream)
   slow.upstream.answer(undefined, 'once ')
@@ -216,7 +216,7 @@ await t.test('an answer that never ends is cut, by its time and by its size', as
   t.notMatch(large.client.received().toString(), /\r\n0\r\n\r\n$/, 'no clean end')
 })
 
-await t.test('a client that takes nothing for too long counts as gone', async t => {
+await t.test('a client that reads nothing for too long counts as gone', async t => {
   const { client, ends, upstream } = await servePipeline(t, [])
   await forwardedTo(upstream)
   client.socket.pause()
@@ -230,7 +230,7 @@ await t.test('a client that takes nothing for too long counts as gone', async t 
   t.equal(upstream.calls.at(-1), 'abort')
 })
 
-await t.test('a pipeline stops when its last exchange has ended, and can cut what is left', async t => {
+await t.test('a pipeline stops when its last exchange has ended, and can cut the remaining ones', async t => {
   const { pipeline, client, ends, upstream } = await servePipeline(t, [])
   await forwardedTo(upstream)
   upstream.answer(undefined, 'one')
@@ -248,7 +248,7 @@ await t.test('a pipeline stops when its last exchange has ended, and can cut wha
   t.match(ends, [{ kind: 'broken' }])
 })
 
-await t.test('the error event of a cut stream follows a whole event and nothing else', async t => {
+await t.test('the error event of a cut stream is sent only after a complete event', async t => {
   const cases: [string[], boolean][] = [
     [['data: 1\n', '\n'], true],
     [['data: 1', '\r', '\n\r', '\n'], true],
@@ -281,7 +281,7 @@ await t.test('the error event of a cut stream follows a whole event and nothing 
 })
 
 await t.test(
-  'an answer that is cut in the middle of an event which does not end is cut for its reason',
+  'a response cut within an event that never ends is broken with the reason of the cut',
   async t => {
     const spent = new Error('The money is spent.')
     for (const rest of ['', 'x'.repeat(1_048_576)]) {
@@ -311,7 +311,7 @@ await t.test(
   },
 )
 
-await t.test('plugins in a wrong order are refused with what to do about it', t => {
+await t.test('the error of a wrong order of plugins says what to change', t => {
   const given: Fact[] = ['route']
   const order = (...plugins: Plugin[]) => checkOrder(plugins, given)
 
@@ -331,7 +331,7 @@ await t.test('plugins in a wrong order are refused with what to do about it', t 
   t.end()
 })
 
-await t.test('a fact that nobody has set is missing by its name', t => {
+await t.test('the error of an unset fact names it', t => {
   const exchange = new Exchange('x', undefined as never, undefined as never, 0)
   t.equal(exchange.find('key'), undefined)
   t.throws(() => exchange.get('key'), { message: /"key"/ })

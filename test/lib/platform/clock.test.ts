@@ -3,7 +3,7 @@ import { isTimeZone, zonedParse, zonedTime } from '../../../lib/platform/clock.t
 
 const at = (iso: string): number => Date.parse(iso)
 
-await t.test('a time is shown as the clocks of the zone show it, with its distance from UTC', async t => {
+await t.test('a time is shown in the zone, with its offset from UTC', async t => {
   for (const [zone, shown] of [
     ['Europe/Moscow', '2027-01-01 00:30:00+03:00'],
     ['UTC', '2026-12-31 21:30:00Z'],
@@ -14,7 +14,7 @@ await t.test('a time is shown as the clocks of the zone show it, with its distan
   }
 })
 
-await t.test('a date begins at midnight in the zone, also where the clocks change that night', async t => {
+await t.test('a date begins at midnight in the zone, also when the clocks change that day', async t => {
   for (const [zone, day, begins] of [
     ['Europe/Moscow', '2026-11-22', '2026-11-21T21:00:00Z'],
     ['UTC', '2026-11-22', '2026-11-22T00:00:00Z'],
@@ -28,12 +28,12 @@ await t.test('a date begins at midnight in the zone, also where the clocks chang
   }
 })
 
-await t.test('a time says its own zone, and what is no time is none', async t => {
+await t.test('a time with an offset ignores the zone, and an invalid time is NaN', async t => {
   t.equal(zonedParse('2026-11-22T12:00:00+05:00', 'Europe/Moscow'), at('2026-11-22T07:00:00Z'))
   t.same(zonedParse('2026-13-45', 'Europe/Moscow'), Number.NaN)
   t.same(zonedParse('yesterday', 'Europe/Moscow'), Number.NaN)
 })
 
-await t.test('only what is a zone is one', async t => {
+await t.test('only names of the time zone database are zones', async t => {
   t.strictSame(['Europe/Moscow', 'UTC', 'Europe/Moskow', ''].map(isTimeZone), [true, true, false, false])
 })

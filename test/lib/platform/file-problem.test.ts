@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readProblem } from '../../../lib/platform/file-problem.ts'
 
-await t.test('a file that is missing is told from one that may not be reached', async t => {
+await t.test('a missing file and an unreadable one are different problems', async t => {
   const folder = t.testdir({ here: '', loop: t.fixture('symlink', 'loop') })
   const at = (name: string) => readProblem(join(folder, name))
 

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { errorWords } from '../../../lib/platform/log.ts'
 
-t.test('an error says what it says', t => {
+t.test('the words of an error are its message', t => {
   t.equal(errorWords(new Error('the disk is full')), 'the disk is full')
   t.equal(errorWords('no error at all'), 'no error at all')
   t.equal(errorWords(undefined), 'undefined')
   t.end()
 })
 
-t.test('what it quotes of the data in hand is not said', t => {
+t.test('data that an error quotes is left out', t => {
   const database = Object.assign(new Error('invalid input syntax for type bigint: "a \'secret\' b"'), {
     severity: 'ERROR',
   })
@@ -24,7 +24,7 @@ t.test('what it quotes of the data in hand is not said', t => {
   t.end()
 })
 
-t.test('it is not long', t => {
+t.test('the words are cut at 1,000 characters', t => {
   t.equal(errorWords(new Error('x'.repeat(5000))).length, 1000)
   t.equal(errorWords('x'.repeat(5000)).length, 1000)
   t.end()

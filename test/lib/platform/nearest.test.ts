@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { editDistance, nearest } from '../../../lib/platform/nearest.ts'
 
-await t.test('a distance is that of the fewest edits, a swap of neighbours being one', async t => {
+await t.test('the distance is the fewest edits, and a swap of neighbours is one edit', async t => {
   t.equal(editDistance('', ''), 0)
   t.equal(editDistance('listen', 'litsen'), 1)
   t.equal(editDistance('kitten', 'sitting'), 3)
   t.equal(editDistance('', 'abc'), 3)
 })
 
-await t.test('a distance is the same both ways, and zero only for the same word', async t => {
+await t.test('the distance is the same both ways, and zero only for the same word', async t => {
   const word = fc.string({ maxLength: 12 })
   fc.assert(
     fc.property(word, word, (one, other) => {
@@ -25,8 +25,8 @@ await t.test('a distance is the same both ways, and zero only for the same word'
   t.pass()
 })
 
-await t.test('the nearest name is suggested, and none when nothing is like it', async t => {
-  t.equal(nearest('on', ['strict', 'off']), undefined, 'no letter of it stays')
+await t.test('the nearest name is suggested, and none if all are too different', async t => {
+  t.equal(nearest('on', ['strict', 'off']), undefined, 'no letter is left')
 
   const names = ['listen', 'limits', 'log', 'providers']
 

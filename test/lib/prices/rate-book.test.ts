@@ -3,7 +3,7 @@ import t from 'tap'
 import { readCbrRate, RateError } from '../../../lib/prices/rate-book.ts'
 import { ratesXml } from '../../fixtures/central-bank.ts'
 
-await t.test("the dollar's rate is read out of the Central Bank's daily list", async t => {
+await t.test("the dollar's rate is read from the Central Bank's daily list", async t => {
   t.same(readCbrRate(ratesXml('2026-11-24', '92,5034')), { day: '2026-11-24', usdRub: '92.5034' })
   t.same(readCbrRate(ratesXml('2026-12-01', '925,0340', '10')).usdRub, '92.5034', 'for ten dollars')
   t.same(readCbrRate(ratesXml('2026-12-01', '92')).usdRub, '92')
@@ -29,14 +29,14 @@ for (const [name, body, message] of [
   ['half a document', ratesXml('2026-11-24', '92,5').subarray(0, 300), /no XML|no rate|no list/],
   ['no document', Buffer.from('Bad Gateway'), /no XML|no list/],
   ['nothing', Buffer.alloc(0), /no XML|no list/],
-  ['an encoding that there is not', Buffer.from('<?xml version="1.0" encoding="x-y"?><ValCurs/>'), /no XML/],
+  ['an unknown encoding', Buffer.from('<?xml version="1.0" encoding="x-y"?><ValCurs/>'), /no XML/],
 ] as const) {
-  await t.test(`${name} is refused with a sentence`, async t => {
+  await t.test(`${name} is refused with the reason`, async t => {
     t.throws(() => readCbrRate(body), { name: 'RateError', message })
   })
 }
 
-await t.test('whatever comes is a rate above 0 or refused', async t => {
+await t.test('any text is a rate above 0 or refused', async t => {
   const whole = ratesXml('2026-11-24', '92,5034').toString('latin1')
   const mutated = fc
     .tuple(fc.nat(whole.length), fc.nat(20), fc.string({ unit: 'binary', maxLength: 8 }))

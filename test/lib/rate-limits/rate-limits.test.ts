@@ -9,7 +9,7 @@ import {
   type Limits,
 } from '../../../lib/rate-limits/rate-limits.ts'
 
-/** Real time, and as much more as a test lets pass. */
+/** The real time plus the time that a test adds. */
 function steppedClock(): { now(): number; aheadMs: number } {
   const clock = { aheadMs: 0, now: () => systemClock.now() + clock.aheadMs }
   return clock
@@ -21,10 +21,10 @@ async function refusal(attempt: Promise<Admission>): Promise<GatewayError> {
     (reason: unknown) => reason,
   )
   if (error instanceof GatewayError) return error
-  throw new Error('the request was let in', { cause: error })
+  throw new Error('the request was admitted', { cause: error })
 }
 
-await t.test('a burst lets in as many as the limit says, and says when the rest may come', async t => {
+await t.test('a burst is admitted up to the limit, and the refusal has the time to retry', async t => {
   const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const attempts = await Promise.allSettled(
     Array.from({ length: 15 }, () => limits.admit('k', { requestsPerMinute: 10 }, 0)),
@@ -35,10 +35,10 @@ await t.test('a burst lets in as many as the limit says, and says when the rest 
   t.match(error.message, /^The key's limit is 10 requests a minute, .* It frees in \d+ s, at \d{4}-.*Z\.$/)
   t.ok((error.retryAfterSeconds ?? 0) >= 59 && (error.retryAfterSeconds ?? 0) <= 60)
   await t.resolves(limits.admit('other', { requestsPerMinute: 10 }, 0), 'keys do not share a limit')
-  t.equal(limits.openRequests('k'), 10, 'the refused hold no slot')
+  t.equal(limits.openRequests('k'), 10, 'refused requests hold no slot')
 })
 
-await t.test('tokens are set aside, and what was not used is given back', async t => {
+await t.test('tokens are reserved, and unused ones are released', async t => {
   const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const most: Limits = { tokensPerMinute: 1000 }
   const first = await limits.admit('k', most, 700)
@@ -55,20 +55,20 @@ await t.test('tokens are set aside, and what was not used is given back', async 
   await refusal(limits.admit('k', most, 1))
 })
 
-await t.test('a request for more than the limit is let in when nothing else was', async t => {
+await t.test('a request for more than the limit is admitted if it is the only one', async t => {
   const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const most: Limits = { tokensPerMinute: 1000 }
   await (await limits.admit('k', most, 64_000)).end(200)
   t.match((await refusal(limits.admit('k', most, 64_000))).message, 'of which 800 are left')
 })
 
-await t.test('a refused request gives back what it took of other limits', async t => {
+await t.test('a refused request releases its share of the other limits', async t => {
   const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const most: Limits = { requestsPerMinute: 2, tokensPerMinute: 100, concurrentRequests: 5 }
   await limits.admit('k', most, 90)
   for (let count = 0; count < 5; count += 1) await refusal(limits.admit('k', most, 50))
   t.equal(limits.openRequests('k'), 1)
-  await t.resolves(limits.admit('k', most, 10), 'neither request nor tokens are gone')
+  await t.resolves(limits.admit('k', most, 10), 'no request and no tokens were counted')
 })
 
 await t.test('slots are free when requests end', async t => {
@@ -83,7 +83,7 @@ await t.test('slots are free when requests end', async t => {
   await t.resolves(limits.admit('k', { concurrentRequests: 2 }, 0))
 })
 
-await t.test('tokens of a minute that is over are not given to the next', async t => {
+await t.test('tokens released after their minute are not added to the next one', async t => {
   const clock = steppedClock()
   const { tokens: counter } = memoryCounters(clock)
   const minute = await counter.add('k', 500)
@@ -93,7 +93,7 @@ await t.test('tokens of a minute that is over are not given to the next', async 
   t.equal((await counter.add('k', 1)).points, 501)
 })
 
-await t.test('whatever comes and goes, no slot is lost and no limit passed', async () => {
+await t.test('no slot is lost and no limit exceeded in any order of requests', async () => {
   const step = fc.record({
     key: fc.constantFrom('a', 'b'),
     tokens: fc.integer({ min: 0, max: 150 }),

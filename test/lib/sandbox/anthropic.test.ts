@@ -21,7 +21,7 @@ await t.test('a message echoes the last user text, with usage', async t => {
   t.ok(answer.usage.output_tokens > 5)
 })
 
-await t.test('a stream accumulates to the whole answer and to its usage', async t => {
+await t.test('a stream accumulates to the same message and usage', async t => {
   const whole = await client.messages.create(request)
   const streamed = await client.messages.stream(request).finalMessage()
 
@@ -34,7 +34,7 @@ await t.test('the events come in the order of the provider', async t => {
   const stream = await client.messages.create({ ...request, max_tokens: 2, stream: true })
   const events = await Array.fromAsync(stream)
 
-  // The SDK keeps pings to itself.
+  // The SDK does not pass pings on.
   t.same(
     events.map(event => event.type).filter((type: string) => type !== 'ping'),
     [
@@ -50,7 +50,7 @@ await t.test('the events come in the order of the provider', async t => {
   t.match(events.at(-2), { delta: { stop_reason: 'max_tokens' }, usage: { output_tokens: 2 } })
 })
 
-await t.test('every event is named like its type', async t => {
+await t.test('the name of every event is its type', async t => {
   const response = await fetch(`${sandbox.origin}/v1/messages?beta=true`, {
     method: 'POST',
     headers: { 'anthropic-version': '2023-06-01' },
@@ -73,7 +73,7 @@ await t.test('tokens are counted as a message counts them', async t => {
   t.equal(count.input_tokens, answer.usage.input_tokens)
 })
 
-await t.test('an image counts as a fixed number of tokens, whatever its size', async t => {
+await t.test('an image counts as a fixed number of tokens, at any size', async t => {
   const image = (data: string) => ({
     type: 'image' as const,
     source: { type: 'base64' as const, media_type: 'image/png' as const, data },

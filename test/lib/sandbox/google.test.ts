@@ -27,14 +27,14 @@ await t.test('content echoes the last user text, and its usage adds up', async t
   t.equal(usage?.totalTokenCount, (usage?.promptTokenCount ?? 0) + (usage?.candidatesTokenCount ?? 0))
 })
 
-await t.test('the SDK finds it under the stable path too, its default', async t => {
+await t.test('the SDK also works with the stable path, its default', async t => {
   const stable = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.origin } })
   const answer = await stable.models.generateContent(request)
 
   t.match(answer.text, /You said: hello$/)
 })
 
-await t.test('a stream counts its usage up to that of the whole answer', async t => {
+await t.test('the usage of a stream grows to that of the whole response', async t => {
   const whole = await client.models.generateContent(request)
   const chunks = await Array.fromAsync(await client.models.generateContentStream(request))
 
@@ -47,7 +47,7 @@ await t.test('a stream counts its usage up to that of the whole answer', async t
   )
 })
 
-await t.test('an event stream ends its lines with CRLF and has no [DONE]', async t => {
+await t.test('the lines of an event stream end in CRLF, and there is no [DONE]', async t => {
   const response = await post('streamGenerateContent?alt=sse', { contents: [{ parts: [{ text: 'hello' }] }] })
   const text = await response.text()
 
@@ -80,14 +80,14 @@ await t.test('both spellings of the settings are read', async t => {
   }
 })
 
-await t.test('tokens are counted as an answer counts them', async t => {
+await t.test('countTokens returns the prompt tokens of a response', async t => {
   const count = await client.models.countTokens(request)
   const answer = await client.models.generateContent(request)
 
   t.equal(count.totalTokens, answer.usageMetadata?.promptTokenCount)
 })
 
-await t.test('an embedding has the size that was asked for, and the same text the same one', async t => {
+await t.test('an embedding has the requested size, and the same text has the same one', async t => {
   const embed = async (text: string) => {
     const answer = await client.models.embedContent({
       model: 'sandbox-embedding',
@@ -102,7 +102,7 @@ await t.test('an embedding has the size that was asked for, and the same text th
   t.notSame(await embed('one'), await embed('two'))
 })
 
-await t.test('one content embeds with its usage', async t => {
+await t.test('one content is embedded with its usage', async t => {
   const response = await post('embedContent', { content: { parts: [{ text: 'hello' }] } })
 
   t.match(await response.json(), { embedding: { values: Array }, usageMetadata: { promptTokenCount: 2 } })

@@ -19,7 +19,7 @@ await t.test('a chat completion echoes the last user text, and its usage adds up
   t.equal(usage?.total_tokens, (usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0))
 })
 
-await t.test('the streamed text and usage are those of the whole answer', async t => {
+await t.test('the streamed text and usage are those of the whole response', async t => {
   const whole = await client.chat.completions.create({ model: 'sandbox-chat', messages })
 
   const stream = await client.chat.completions.create({
@@ -39,7 +39,7 @@ await t.test('the streamed text and usage are those of the whole answer', async 
   t.ok(chunks.slice(0, -1).every(chunk => chunk.usage === null))
 })
 
-await t.test('a stream that does not ask for usage has none, and ends with [DONE]', async t => {
+await t.test('a stream without include_usage has no usage, and ends with [DONE]', async t => {
   const response = await fetch(`${sandbox.origin}/v1/chat/completions`, {
     method: 'POST',
     body: JSON.stringify({ model: 'sandbox-chat', messages, stream: true }),
@@ -51,7 +51,7 @@ await t.test('a stream that does not ask for usage has none, and ends with [DONE
   t.ok(text.endsWith('data: [DONE]\n\n'))
 })
 
-await t.test('max_tokens cuts the answer and n multiplies the output', async t => {
+await t.test('max_tokens cuts the response and n multiplies the output', async t => {
   const answer = await client.chat.completions.create({
     model: 'sandbox-chat',
     messages,
@@ -69,7 +69,7 @@ await t.test('max_tokens cuts the answer and n multiplies the output', async t =
   t.equal(answer.usage?.completion_tokens, 6)
 })
 
-await t.test('a legacy completion answers whole and streamed', async t => {
+await t.test('a legacy completion is returned whole and streamed', async t => {
   const request = { model: 'sandbox-text', prompt: 'hello', max_tokens: 100 }
   const whole = await client.completions.create(request)
   const chunks = await Array.fromAsync(await client.completions.create({ ...request, stream: true }))
@@ -78,7 +78,7 @@ await t.test('a legacy completion answers whole and streamed', async t => {
   t.equal(chunks.map(chunk => chunk.choices[0]?.text).join(''), whole.choices[0]?.text)
 })
 
-await t.test('a response answers whole, with usage and output text', async t => {
+await t.test('a response is returned whole, with usage and output text', async t => {
   const answer = await client.responses.create({ model: 'sandbox-chat', input: 'hello' })
 
   t.equal(answer.status, 'completed')
@@ -184,7 +184,7 @@ await t.test('faults are the typed errors of the SDK', async t => {
   t.type(await client.responses.retrieve('resp_unheard_of').catch((error: unknown) => error), NotFoundError)
 })
 
-await t.test('the slow model sends its answer frame by frame, the same bytes as the others', async t => {
+await t.test('the slow model sends its response frame by frame, with the same bytes', async t => {
   const request = { messages, stream: true as const }
   const chunks: string[] = []
   const started = performance.now()
@@ -212,7 +212,7 @@ await t.test('a client that leaves a slow stream stops it, and the sandbox can s
   await t.resolves(slow.close())
 })
 
-await t.test('bodies may come compressed', async t => {
+await t.test('compressed request bodies are accepted', async t => {
   const body = Buffer.from(JSON.stringify({ model: 'sandbox-chat', input: 'squeezed' }))
   const packed = {
     zstd: zstdCompressSync(body),

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { countTokens, makeReply, readPrompt, vector } from '../../../lib/sandbox/sandbox-response.ts'
 
-await t.test('the pieces are the text, whatever was said, and no cap is exceeded', async t => {
+await t.test('pieces join to the text for any prompt, and no cap is exceeded', async t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.option(fc.integer({ min: 1, max: 50 })), (text, cap) => {
       const reply = makeReply(text, cap ?? undefined)
@@ -16,7 +16,7 @@ await t.test('the pieces are the text, whatever was said, and no cap is exceeded
       )
     }),
   )
-  t.pass('held for every text')
+  t.pass('for every text')
 })
 
 await t.test('the echo is bounded', async t => {
@@ -40,7 +40,7 @@ await t.test('the last text of the user is found in every form of message', asyn
   t.equal(readPrompt(7).lastText, '')
 })
 
-await t.test('a prompt is never more expensive than a token for every three of its bytes', async t => {
+await t.test('a prompt has at most one token for every three bytes', async t => {
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), text => {
       const body = JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: text }] })
@@ -50,7 +50,7 @@ await t.test('a prompt is never more expensive than a token for every three of i
   t.equal(countTokens('four'), 1)
 })
 
-await t.test('a vector has unit length and the size asked for', async t => {
+await t.test('a vector has unit length and the requested size', async t => {
   for (const dimensions of [1, 8, 9, 768]) {
     const values = vector('text', dimensions)
     t.equal(values.length, dimensions)
