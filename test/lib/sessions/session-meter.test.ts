@@ -14,7 +14,7 @@ import { openNew } from '../stores/open-store.ts'
 
 type Context = ConstructorParameters<typeof SessionLedger>
 
-/** A meter over a store of the test's own; its holds can be looked at. */
+/** A meter on a store of its own, with the holds that it placed. */
 async function openMeter(t: Test) {
   const store = await openNew(t)
   const accountId = await accountWith(store, 1000)
@@ -69,17 +69,17 @@ async function openMeter(t: Test) {
     tools: [],
     checkKey: () => undefined,
   })
-  const say = (event: unknown) => meter.onProviderMessage(Buffer.from(JSON.stringify(event)))
-  /** Begins a response that says something. */
+  const sendProviderEvent = (event: unknown) => meter.onProviderMessage(Buffer.from(JSON.stringify(event)))
+  /** Begins a response with some text. */
   const begin = async (id: string): Promise<void> => {
     await meter.onClientMessage(Buffer.from('{"type":"response.create"}'))
-    await say({ type: 'response.created', response: { id } })
-    await say({ type: 'response.output_text.delta', response_id: id, delta: 'hello' })
+    await sendProviderEvent({ type: 'response.created', response: { id } })
+    await sendProviderEvent({ type: 'response.output_text.delta', response_id: id, delta: 'hello' })
   }
-  return { meter, holds, store, accountId, say, begin }
+  return { meter, holds, store, accountId, sendProviderEvent, begin }
 }
 
-await t.test('a turn that cannot be settled keeps no other one open', async t => {
+await t.test('a turn that cannot be settled does not keep other turns open', async t => {
   const { meter, holds, store, accountId, begin } = await openMeter(t)
   await begin('first')
   await begin('second')
@@ -89,12 +89,12 @@ await t.test('a turn that cannot be settled keeps no other one open', async t =>
   t.match(await store.charges(accountId), [{ outcome: 'aborted', usageSource: 'estimated' }])
 })
 
-await t.test('a session is busy until the charge of its turn is on the disk', async t => {
-  const { meter, store, accountId, begin, say } = await openMeter(t)
+await t.test('a session is busy until the charge of its turn is durable', async t => {
+  const { meter, store, accountId, begin, sendProviderEvent } = await openMeter(t)
   await begin('r')
   const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
-  const passed = say({ type: 'response.done', response: { id: 'r', usage } })
-  t.ok(meter.isBusy, 'its last message has not been passed on')
+  const passed = sendProviderEvent({ type: 'response.done', response: { id: 'r', usage } })
+  t.ok(meter.isBusy, 'the last message has not been passed on')
   await passed
   t.notOk(meter.isBusy)
   t.equal((await store.charges(accountId)).length, 1)

@@ -13,80 +13,76 @@ import {
 
 type Read = NonNullable<Ending['reading']>
 
-const told: Read = {
+const metered: Read = {
   lines: [{ meters: { input: 9, output: 4 } }],
   isTerminal: true,
   hasError: false,
   hasOutput: true,
 }
-const cutWithText: Read = { ...told, lines: [], isTerminal: false }
+const cutWithText: Read = { ...metered, lines: [], isTerminal: false }
 const cutWithNothing: Read = { ...cutWithText, hasOutput: false }
 const failed: Read = { lines: [], isTerminal: true, hasError: true, hasOutput: false }
 
-const whole: Ending = { outcome: 'completed', wasSent: true, drain: 'none', reading: told }
+const whole: Ending = { outcome: 'completed', wasSent: true, drain: 'none', reading: metered }
 const refused: Ending = { outcome: 'refused', wasSent: true, drain: 'none' }
 const left: Ending = { outcome: 'aborted', wasSent: true, drain: 'none' }
 const broken: Ending = { outcome: 'broken', wasSent: true, drain: 'none' }
 
 const zero = (...flags: string[]): Owed => ({ basis: 'zero', flags })
 const reported: Owed = { basis: 'reported', source: 'provider', flags: [] }
-const seen = (...flags: string[]): Owed => ({ basis: 'estimated', flags, hasUnseen: false })
+const visible = (...flags: string[]): Owed => ({ basis: 'estimated', flags, hasUnseen: false })
 const unseen = (...flags: string[]): Owed => ({ basis: 'estimated', flags, hasUnseen: true })
 
 const endings: readonly (readonly [what: string, ending: Ending, owed: Owed])[] = [
   ['a request that was never sent', { ...refused, wasSent: false }, { basis: 'nothing' }],
   ['a client that left before it was sent', { ...left, wasSent: false }, { basis: 'nothing' }],
-  [
-    'the end of something that nobody saw and nobody sent',
-    { ...broken, wasSent: false },
-    { basis: 'nothing' },
-  ],
+  ['a broken exchange whose request was never sent', { ...broken, wasSent: false }, { basis: 'nothing' }],
   ['a refusal of the provider', { ...refused, endedBy: 'provider' }, zero('provider_refused')],
   ['a request that was sent and has no response', refused, zero('ambiguous')],
   ['a job that may go on under an unknown name', { ...left, mayGoOn: true }, zero('ambiguous')],
   ['a client that left before the response', left, unseen('ambiguous')],
   [
-    'a client that left, whose response was read for too long',
+    'a client that left, whose drain exceeded its limit',
     { ...left, drain: 'limited' },
     unseen('ambiguous', 'drain_limited'),
   ],
   [
-    'a client that left while too many others were read on for',
+    'a client that left while too many others were drained',
     { ...left, drain: 'refused' },
     unseen('ambiguous', 'drain_refused'),
   ],
-  ['a response that is whole and tells its usage', whole, reported],
+  ['a complete response with a usage', whole, reported],
   [
-    'one that was read on for behind its client',
+    'a response that was drained after its client left',
     { ...whole, outcome: 'aborted', drain: 'reading' },
     { basis: 'reported', source: 'drained', flags: [] },
   ],
-  ['a broken one whose last event was read', { ...whole, outcome: 'broken' }, reported],
+  ['a broken response whose last event was read', { ...whole, outcome: 'broken' }, reported],
   [
-    'a refusal behind a whole response that could not be settled',
+    'a refusal after a complete response that could not be settled',
     { ...whole, outcome: 'refused', endedBy: 'gateway' },
     reported,
   ],
   [
-    'a whole response with an error and a usage',
-    { ...whole, reading: { ...told, hasError: true, isTerminal: false } },
+    'a complete response with an error and a usage',
+    { ...whole, reading: { ...metered, hasError: true, isTerminal: false } },
     reported,
   ],
-  ['an error in a success, and nothing else', { ...whole, reading: failed }, zero('provider_error')],
+  ['an error with a success status and no usage', { ...whole, reading: failed }, zero('provider_error')],
   [
-    'an error that has a usage of its input alone',
+    'an error with a usage of input only',
     { ...whole, reading: { ...failed, lines: [{ meters: { input: 9 } }] } },
     zero('provider_error'),
   ],
   [
-    'an error behind thoughts that its usage counts',
+    'an error after reasoning that its usage counts',
     { ...whole, reading: { ...failed, lines: [{ meters: { input: 9, output: 4 } }] } },
     reported,
   ],
   ['text that its provider has not counted', { ...whole, isUncounted: true }, unseen()],
-  ['a text whose input its provider has not counted', { ...whole, isReadUncounted: true }, seen()],
+  ['a text whose input its provider has not counted', { ...whole, isReadUncounted: true }, visible()],
   [
-    'a success in bytes that nobody can read',
+    'a success in an unreadable encoding',
     { ...whole, reading: undefined, isUnreadable: true },
     unseen('usage_unreadable'),
   ],
@@ -95,47 +91,47 @@ const endings: readonly (readonly [what: string, ending: Ending, owed: Owed])[] 
     { ...whole, reading: cutWithText, isUnreadable: true },
     unseen('usage_unreadable'),
   ],
-  ['a broken success of which nothing was read', broken, zero('ambiguous')],
-  ['a whole response without a usage', { ...whole, reading: { ...told, lines: [] } }, seen('usage_missing')],
+  ['a broken success without a byte read', broken, zero('ambiguous')],
   [
-    'a whole response with neither usage nor output',
-    { ...whole, reading: { ...told, lines: [], hasOutput: false } },
+    'a complete response without a usage',
+    { ...whole, reading: { ...metered, lines: [] } },
+    visible('usage_missing'),
+  ],
+  [
+    'a complete response with neither usage nor output',
+    { ...whole, reading: { ...metered, lines: [], hasOutput: false } },
     zero('usage_missing'),
   ],
   [
-    'a whole response whose usage came before its end',
-    { ...whole, reading: { ...told, isTerminal: false } },
-    seen(),
+    'a response whose usage came before an incomplete end',
+    { ...whole, reading: { ...metered, isTerminal: false } },
+    visible(),
   ],
+  ['a response that broke before any output', { ...broken, reading: cutWithNothing }, zero('ambiguous')],
+  ['a response that broke after some text', { ...broken, reading: cutWithText }, visible()],
+  ['a response whose client left after some text', { ...left, reading: cutWithText }, unseen()],
   [
-    'a response that broke before it said anything',
-    { ...broken, reading: cutWithNothing },
-    zero('ambiguous'),
-  ],
-  ['a response that broke behind some text', { ...broken, reading: cutWithText }, seen()],
-  ['a response whose client left behind some text', { ...left, reading: cutWithText }, unseen()],
-  [
-    'a response whose client left before any of it',
+    'a response whose client left before any output',
     { ...left, reading: cutWithNothing },
     unseen('ambiguous'),
   ],
   [
-    'a response whose client left, and that was read for too long',
+    'a response whose client left, and whose drain exceeded its limit',
     { ...left, reading: cutWithText, drain: 'limited' },
     unseen('drain_limited'),
   ],
   [
-    'a response that was cut since no money was left',
+    'a response that was cut for lack of money',
     { ...broken, endedBy: 'gateway', reading: cutWithText },
     unseen(),
   ],
   [
-    'one that was cut for money while its tools were at work',
+    'a response that was cut for lack of money while its tools ran',
     { ...broken, endedBy: 'gateway', reading: cutWithNothing },
     unseen('ambiguous'),
   ],
   [
-    'one that was refused for money before its head had left',
+    'a response that was refused for lack of money before its head was sent',
     { ...refused, endedBy: 'gateway', reading: cutWithText },
     unseen(),
   ],
@@ -170,7 +166,7 @@ const ending = fc.record(
   { requiredKeys: ['outcome', 'wasSent', 'drain'] },
 )
 
-await t.test('whatever was sent leaves a charge, and text that was relayed is never free', async t => {
+await t.test('every sent request leaves a charge, and relayed text is never free', async t => {
   fc.assert(
     fc.property(ending, ({ endedBy, ...rest }) => {
       const one: Ending = endedBy === undefined ? rest : { ...rest, endedBy }
@@ -198,18 +194,15 @@ function readingOf(meters: Meters | undefined, more: Partial<UsageReading> = {})
   }
 }
 
-await t.test(
-  'a usage that nothing can be charged by is set aside, and the text counts in its place',
-  async t => {
-    const zeros = readingOf({ input: 0, output: 0 })
-    const spoken = readingOf({ output: 5 })
+await t.test('a usage that cannot be charged is dropped, and the text is estimated instead', async t => {
+  const zeros = readingOf({ input: 0, output: 0 })
+  const spoken = readingOf({ output: 5 })
 
-    t.match(chargeableReading(zeros, 'output', price), { lines: [], unmeteredTextBytes: 40 })
-    t.match(chargeableReading(spoken, 'characters', speechPrice), { lines: [], unmeteredTextBytes: 40 })
-  },
-)
+  t.match(chargeableReading(zeros, 'output', price), { lines: [], unmeteredTextBytes: 40 })
+  t.match(chargeableReading(spoken, 'characters', speechPrice), { lines: [], unmeteredTextBytes: 40 })
+})
 
-await t.test('any other usage is charged by', async t => {
+await t.test('any other usage is charged', async t => {
   const kept = [
     readingOf({ input: 9, output: 4 }),
     readingOf({ input: 0, output: 0 }, { hasOutput: false }),
@@ -223,22 +216,22 @@ await t.test('any other usage is charged by', async t => {
 })
 
 const counts: readonly (readonly [what: string, reading: UsageReading, isUncounted: boolean])[] = [
-  ['counts what it wrote', readingOf({ input: 9, output: 4 }), false],
-  ['wrote nothing', readingOf({ input: 9, output: 0 }, { outputTextBytes: 0 }), false],
-  ['counts nothing of its text', readingOf({ input: 9, output: 0 }), true],
+  ['counts its output', readingOf({ input: 9, output: 4 }), false],
+  ['has no text', readingOf({ input: 9, output: 0 }, { outputTextBytes: 0 }), false],
+  ['counts none of its text', readingOf({ input: 9, output: 0 }), true],
   ['counts audio in place of text', readingOf({ input: 9, audioOutput: 4 }), false],
   [
-    'told its usage only when it began',
+    'reported its usage only at its start',
     readingOf({ input: 9, output: 1 }, { unmeteredTextBytes: 40, flags: ['usage_partial'] }),
     true,
   ],
   [
-    'told its usage when it began, and was cut there',
+    'reported its usage at its start, and was cut',
     readingOf({ input: 9, output: 1 }, { isTerminal: false, flags: ['usage_partial'] }),
     false,
   ],
-  ['tells no number for its text', readingOf({ input: 9 }, { flags: ['usage_invalid'] }), true],
-  ['tells a wrong number beside its own', readingOf({ output: 4 }, { flags: ['usage_invalid'] }), false],
+  ['has no valid count of its text', readingOf({ input: 9 }, { flags: ['usage_invalid'] }), true],
+  ['has an invalid count beside a valid one', readingOf({ output: 4 }, { flags: ['usage_invalid'] }), false],
 ]
 for (const [what, one, expected] of counts) {
   await t.test(`a response that ${what} is ${expected ? 'not counted' : 'counted'}`, async t => {
@@ -246,10 +239,18 @@ for (const [what, one, expected] of counts) {
   })
 }
 
-await t.test('a whole text whose usage names no input has that estimated', async t => {
+await t.test('the input of a complete response is estimated if its usage has none', async t => {
   t.equal(isReadUncounted(readingOf({ output: 4 }), 'output'), true)
-  t.equal(isReadUncounted(readingOf({ input: 0, output: 4 }), 'output'), false, 'nothing was read')
-  t.equal(isReadUncounted(readingOf({ output: 4 }, { isTerminal: false }), 'output'), false, 'it was cut')
-  t.equal(isReadUncounted(readingOf({ characters: 4 }), 'characters'), false, 'speech reads characters')
-  t.equal(isReadUncounted(readingOf(undefined), 'output'), false, 'there is no usage')
+  t.equal(isReadUncounted(readingOf({ input: 0, output: 4 }), 'output'), false, 'a reported zero counts')
+  t.equal(
+    isReadUncounted(readingOf({ output: 4 }, { isTerminal: false }), 'output'),
+    false,
+    'a cut response does not count',
+  )
+  t.equal(
+    isReadUncounted(readingOf({ characters: 4 }), 'characters'),
+    false,
+    'speech is measured by characters',
+  )
+  t.equal(isReadUncounted(readingOf(undefined), 'output'), false, 'without usage nothing is uncounted')
 })

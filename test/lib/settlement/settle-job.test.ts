@@ -47,7 +47,7 @@ function outcomeOf({ outcome, usageSource, flags, lines }: ChargeRequest): objec
   return { outcome, usageSource, flags, micros }
 }
 
-/** How a job ended, of whose usage what is known, and what it owes. */
+/** How a job ended, the known reading of its response, the job, and what it owes. */
 const rows: readonly (readonly [ends: string, Partial<UsageReading> | undefined, Job, owes: object])[] = [
   [
     'done, with its usage',
@@ -56,7 +56,7 @@ const rows: readonly (readonly [ends: string, Partial<UsageReading> | undefined,
     { outcome: 'completed', usageSource: 'provider', flags: [], micros: 500_000 },
   ],
   [
-    'done, with a text and no usage: four bytes of it are a token',
+    'done, with text and no usage: a token is charged for every four bytes',
     { hasOutput: true, outputTextBytes: 4001 },
     job,
     {
@@ -67,7 +67,7 @@ const rows: readonly (readonly [ends: string, Partial<UsageReading> | undefined,
     },
   ],
   [
-    'with a text and no usage: what it was asked counts too',
+    'with text and no usage: its input is charged too',
     { hasOutput: true, outputTextBytes: 4001 },
     { ...job, facts: { ...job.facts, read: { input: 10_000 } } },
     {
@@ -78,31 +78,31 @@ const rows: readonly (readonly [ends: string, Partial<UsageReading> | undefined,
     },
   ],
   [
-    'done, and another model has drawn for it: at the price that this had when it was submitted',
+    'done, with an image of another model: at the price of that model when the job was submitted',
     { lines: [...used, { model: 'gpt-image-1-2025-04-23', meters: { output: 100 } }], hasOutput: true },
     job,
     { outcome: 'completed', usageSource: 'provider', flags: [], micros: 900_000 },
   ],
   [
-    'done, and a model has worked for it that has no price of its own: at the price of what was asked for',
+    'done, with usage of a model without a price: at the price of the requested model',
     { lines: [...used, { model: 'o9', meters: { output: 100 } }], hasOutput: true },
     job,
     { outcome: 'completed', usageSource: 'provider', flags: [], micros: 600_000 },
   ],
   [
-    'done, at a price that the store does not know: nothing, and it is listed',
+    'done, at a price unknown to the store: nothing is charged, and it is flagged',
     { lines: used, hasOutput: true },
     { ...job, facts: { upstreamModel: 'gpt-5', priceVersions: { '': 'lost' } } },
     { outcome: 'completed', usageSource: 'provider', flags: ['model_unpriced'], micros: 0 },
   ],
   [
-    'done, without a price when it was submitted: nothing, and it is listed',
+    'done, without a price when it was submitted: nothing is charged, and it is flagged',
     { lines: used, hasOutput: true },
     { ...job, facts: { upstreamModel: '', priceVersions: {} } },
     { outcome: 'completed', usageSource: 'provider', flags: ['model_unpriced'], micros: 0 },
   ],
   [
-    'in a way that nobody saw: nothing, and it is listed',
+    'with an unknown outcome: nothing is charged, and it is flagged',
     undefined,
     job,
     { outcome: 'broken', usageSource: 'provider', flags: ['ambiguous'], micros: 0 },

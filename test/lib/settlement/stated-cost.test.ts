@@ -13,16 +13,16 @@ const price = buildPrice({
   rubPerUnit: { statedUsd: String(rubPerUsd) },
 })
 const lines = [{ usage: { meters: { input: 1_000_000, output: 100_000 } }, price }]
-/** Of the lines: 120 and 60 roubles. */
+/** The cost of the lines: 120 and 60 roubles. */
 const meteredUsd = 1.5
 
-await t.test('what a provider states beyond its meters is one line more', async t => {
+await t.test('a stated cost beyond the meters adds a line for the difference', async t => {
   t.same(statedBeyond(lines, 2, price), { usage: { meters: { statedUsd: 0.5 } }, price })
   t.same(statedBeyond([], 0.25, price), { usage: { meters: { statedUsd: 0.25 } }, price })
 })
 
 await t.test(
-  "Perplexity's research comes to what it states, and its other models to their meters",
+  "Perplexity's research costs what it states, and its other models cost their meters",
   async t => {
     const research = buildPrice({
       model: 'sonar-deep-research',
@@ -44,21 +44,21 @@ await t.test(
     }
 
     t.equal(charged({ input: 33, output: 7163, searches: 18 }, research, 0.409), 40_900_000)
-    t.equal(charged({ input: 7, output: 1, requests: 1 }, pro, 0.00604), 1_403_600, 'a fee that is lower')
-    t.equal(charged({ input: 7, output: 1, requests: 1 }, pro, 0.018036), 1_803_600, 'a search in steps')
+    t.equal(charged({ input: 7, output: 1, requests: 1 }, pro, 0.00604), 1_403_600, 'a lower fee')
+    t.equal(charged({ input: 7, output: 1, requests: 1 }, pro, 0.018036), 1_803_600, 'a multi-step search')
   },
 )
 
-await t.test('what is covered, not told or no amount adds nothing', async t => {
+await t.test('a stated cost that is covered, absent or no amount adds nothing', async t => {
   for (const costUsd of [meteredUsd, meteredUsd * 1.01, 0.1, 0, -5, NaN, undefined]) {
     t.equal(statedBeyond(lines, costUsd, price), undefined, String(costUsd))
   }
   const inRoubles = buildPrice({ model: 'm', rubPerMillion: { input: '120', output: '600' } })
-  t.equal(statedBeyond(lines, 2, inRoubles), undefined, 'a price that knows no dollar')
+  t.equal(statedBeyond(lines, 2, inRoubles), undefined, 'a price without a dollar rate')
   t.equal(statedBeyond(lines, 2, undefined), undefined)
 })
 
-await t.test('both together come to what is stated, whatever that is', async t => {
+await t.test('the meters and the added line together cost the stated amount', async t => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 10_000_000 }),
@@ -79,5 +79,5 @@ await t.test('both together come to what is stated, whatever that is', async t =
     ),
     { numRuns: 5000 },
   )
-  t.pass('in 5,000 runs')
+  t.pass('for 5,000 usages')
 })

@@ -15,7 +15,7 @@ const facts: RequestFacts = {
   objects: [],
 }
 
-await t.test('uses of tools that a response told of count as they were held for', async t => {
+await t.test('tool uses that a response shows count as much as their hold', async t => {
   const target = costTarget({ price: testPrice, kind: 'anthropic', model: 'm', contextTokensMax: 200_000 })
   const fetching = { ...facts, showsTools: true as const, tools: [{ type: 'webfetch20250910' }] }
   const searching = { ...facts, showsTools: true as const, tools: [{ type: 'websearch20250305' }] }
@@ -25,8 +25,12 @@ await t.test('uses of tools that a response told of count as they were held for'
   t.same(usedByTools(target, searching, { ...nothingRead, toolUses: 1 }), { input: 200_000, searches: 1 })
 })
 
-await t.test('a response that the gateway cut before any text was worked on until then', async t => {
+await t.test('a response that the gateway cut before any text is estimated as worked on', async t => {
   const broken = { outcome: 'broken', wasSent: true, drain: 'none', reading: nothingRead } as const
   t.match(decideOwed({ ...broken, endedBy: 'gateway' }), { basis: 'estimated', hasUnseen: true })
-  t.match(decideOwed(broken), { basis: 'zero', flags: ['ambiguous'] }, 'its provider broke it off')
+  t.match(
+    decideOwed(broken),
+    { basis: 'zero', flags: ['ambiguous'] },
+    'a response that its provider broke off costs nothing',
+  )
 })

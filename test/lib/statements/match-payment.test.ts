@@ -83,7 +83,7 @@ function payableOf(...invoices: readonly PayableInvoice[]): Payable {
 const purpose = 'Оплата по счету № 1234 от 20.11.2026'
 const payment = { amount: 1_000_000, payerInn: mine.inn, purpose }
 
-await t.test('the four rules', async t => {
+await t.test('a payment is credited to its invoice, or queued with the reason', async t => {
   const payable = payableOf(mine)
 
   t.match(matchPayment(payment, payable), {
@@ -118,7 +118,7 @@ await t.test('the four rules', async t => {
   })
 })
 
-await t.test('numbers that begin again each year are told apart by day, then by sum', async t => {
+await t.test('invoices with the same number are distinguished by date, then by sum', async t => {
   const older = { ...mine, id: 'i-0', date: '2025-03-01', amount: 500_000, open: 500_000 }
   const payable = payableOf(older, mine)
 
@@ -139,11 +139,11 @@ await t.test('numbers that begin again each year are told apart by day, then by 
   t.match(
     matchPayment({ ...payment, amount: 7, purpose: 'счет 1234' }, payableOf(paid, mine)),
     { rule: 2, parts: [{ invoice: { id: 'i-1' }, amount: 7 }] },
-    'what is paid already is not paid once more, whatever the sum',
+    'a paid invoice is not paid again, even with its exact sum',
   )
 })
 
-await t.test('several invoices that one payment names are paid by it, in their order', async t => {
+await t.test('a payment that names several invoices pays them in order', async t => {
   const one = { ...mine, id: 'i-1', number: '1', open: 700_000 }
   const two = { ...mine, id: 'i-2', number: '2', date: '2026-11-21' }
   const payable = payableOf(one, two)
@@ -159,7 +159,7 @@ await t.test('several invoices that one payment names are paid by it, in their o
   t.equal(paid(900_000), '2, i-1 700000, i-2 200000')
   t.equal(paid(500_000), '2, i-1 500000')
   t.equal(paid(2_000_000), '2, i-1 700000, i-2 1300000')
-  t.equal(paid(1_000_000), '1, i-2 1000000', 'the sum of one of them pays that one')
+  t.equal(paid(1_000_000), '1, i-2 1000000', 'the exact sum of one of them pays that one')
   t.equal(paid(1_700_000, 'счета 1 и 2'), '1, i-1 700000, i-2 1000000')
   t.equal(paid(1_700_000, 'сч. 1 от 20.11.2026, сч. 1 от 20.11.2026'), '2, i-1 1700000')
   t.equal(paid(1_700_000, both, payableOf(one, { ...two, open: 0 })), '2, i-1 1700000')
@@ -168,7 +168,7 @@ await t.test('several invoices that one payment names are paid by it, in their o
   t.equal(paid(1_700_000, both, payableOf(one, { ...two, accountId: 'a-2' })), 'ambiguous')
 })
 
-await t.test('a cancelled invoice, and one INN with two accounts, are for a person', async t => {
+await t.test('a cancelled invoice, and one INN with two accounts, are queued for a person', async t => {
   const cancelled = { ...mine, isCancelled: true }
   const other = { ...mine, id: 'i-2', accountId: 'a-2' }
 

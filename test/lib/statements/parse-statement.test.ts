@@ -22,7 +22,7 @@ function read(lines: readonly string[], of = account) {
   return incomingPayments(parseStatement(lines.join('\r\n')), of)
 }
 
-/** The same file with one line changed. */
+/** The lines of the statement with one line replaced; an empty replacement deletes it. */
 function changed(find: string, replace: string): string[] {
   const lines = statementLines({ account, payments, opening: 50_000 })
   const index = lines.indexOf(find)
@@ -30,7 +30,7 @@ function changed(find: string, replace: string): string[] {
   return lines.toSpliced(index, 1, ...(replace === '' ? [] : [replace]))
 }
 
-await t.test('what came in is read from a statement of the format, in every version', async t => {
+await t.test('incoming payments are read from a statement in every version of the format', async t => {
   for (const version of ['1.01', '1.02', '1.03']) {
     const found = read(statementLines({ account, payments, version }))
 
@@ -55,7 +55,7 @@ await t.test('what came in is read from a statement of the format, in every vers
 })
 
 await t.test(
-  'older files have the number in the name, the account by another key, the purpose in parts',
+  'older files are read: INN in the name, another key of the account, purpose in parts',
   async t => {
     const lines = changed('ПлательщикИНН=500100732259', 'ПлательщикРасчСчет=40702810500000000002')
       .filter(
@@ -77,21 +77,23 @@ await t.test(
   },
 )
 
-await t.test('every charset that banks use is told by its bytes, whatever the head says', async t => {
+await t.test('the charset is detected from the bytes, whatever the head declares', async t => {
   for (const encoding of ['utf-8', 'utf-8-bom', 'windows-1251', 'ibm866'] as const) {
-    for (const said of ['Windows', 'DOS']) {
-      const text = statementLines({ account, payments: [{ amount: 5, name: 'Ёлка' }], encoding: said }).join(
-        '\r\n',
-      )
+    for (const declared of ['Windows', 'DOS']) {
+      const text = statementLines({
+        account,
+        payments: [{ amount: 5, name: 'Ёлка' }],
+        encoding: declared,
+      }).join('\r\n')
 
       const decoded = decodeStatement(encodeStatement(text, encoding))
 
-      t.equal(read(decoded.split('\r\n'))[0]?.payer.name, 'Ёлка', `${encoding} that says ${said}`)
+      t.equal(read(decoded.split('\r\n'))[0]?.payer.name, 'Ёлка', `${encoding} that declares ${declared}`)
     }
   }
 })
 
-await t.test('a file that is none, or in another charset, is refused', async t => {
+await t.test('a file that is no statement, or is in another charset, is refused', async t => {
   t.throws(() => decodeStatement(Buffer.from('%PDF-1.7')), /line 1: is no bank statement/)
   t.throws(() => decodeStatement(Buffer.alloc(0)), /line 1: is no bank statement/)
   t.throws(() => decodeStatement(Buffer.from('\ufeff1CClient', 'utf16le')), /UTF-16/)
@@ -108,7 +110,7 @@ await t.test('a file that is none, or in another charset, is refused', async t =
   t.throws(() => decodeStatement(Buffer.alloc(statementBytesMax + 1)), /at most 32 MB .* shorter period/)
 })
 
-await t.test('what is wrong is said with its line', async t => {
+await t.test('the error of a wrong statement names the line', async t => {
   const cases: readonly (readonly [string, string, RegExp])[] = [
     ['КонецФайла', '', /line 62: КонецФайла is missing: the file is cut off/],
     ['КонецРасчСчет', '', /line 17: begins a section within the one of line 9/],
@@ -145,7 +147,7 @@ await t.test('what is wrong is said with its line', async t => {
   )
 })
 
-await t.test('a doubled document is refused by the total, or is two payments by the total', async t => {
+await t.test('the total decides whether a repeated document is an error or two payments', async t => {
   const twice = [payments[0]!, payments[0]!]
   const lines = statementLines({ account, payments: twice })
 
@@ -179,7 +181,7 @@ const encodings = fc.constantFrom(
   'ibm866' as const,
 )
 
-await t.test('any payments are read as they were written, to the kopeck and in order', async t => {
+await t.test('any payments are read exactly as written, in order', async t => {
   fc.assert(
     fc.property(anyPayments, encodings, (made, encoding) => {
       const bytes = encodeStatement(statementLines({ account, payments: made }).join('\r\n'), encoding)
@@ -209,7 +211,7 @@ await t.test('a file that is cut anywhere is refused', async t => {
   )
 })
 
-await t.test('files that overlap have the same keys for the same payments', async t => {
+await t.test('overlapping files give the same payments the same keys', async t => {
   fc.assert(
     fc.property(anyPayments, day, day, (made, first, last) => {
       const within = made.filter(one => one.date >= first && one.date <= last)
@@ -225,7 +227,7 @@ await t.test('files that overlap have the same keys for the same payments', asyn
   t.pass()
 })
 
-await t.test('no bytes make anything but a statement or a StatementError', async t => {
+await t.test('any bytes are a statement or throw a StatementError', async t => {
   const bytes = Buffer.from(statementLines({ account, payments }).join('\r\n'))
 
   fc.assert(

@@ -15,7 +15,7 @@ export interface OpenedStore extends StoreUnderTest {
 
 type OpenOptions = Partial<Omit<SqliteStoreOptions, 'file'>>
 
-/** Opens a SQLite store in a file, closed when the test ends. */
+/** Opens a SQLite store in a file. It is closed when the test ends. */
 export async function openFile(t: Test, file: string, options: OpenOptions = {}): Promise<OpenedStore> {
   const store: Store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, ...options })
   t.teardown(() => store.close())
@@ -30,7 +30,7 @@ export async function openFile(t: Test, file: string, options: OpenOptions = {})
   }
 }
 
-/** Opens a new store in a folder of the test's own. */
+/** Opens a new SQLite store in the test's own folder. It is closed when the test ends. */
 export function openNew(t: Test, options: OpenOptions = {}): Promise<OpenedStore> {
   return openFile(t, `${t.testdir()}/data/gateway.db`, options)
 }

@@ -7,14 +7,14 @@ import { openPostgresStore } from '../../../../lib/stores/postgres/postgres.ts'
 import type { PostgresStoreOptions } from '../../../../lib/stores/postgres/postgres.ts'
 import type { StoreUnderTest } from '../../../contracts/store-under-test.ts'
 
-/** Opens a node on a database, closed when the test ends. */
+/** Opens a node on a database. It is closed when the test ends. */
 export async function openNode(
   t: Test,
   url: string,
   options: Partial<PostgresStoreOptions> = {},
 ): Promise<StoreUnderTest> {
   const store = await openPostgresStore({ url, durability: 'strict', clock: systemClock, ...options })
-  // One connection reads as long as the node is open: a model reads the whole store after each of its steps.
+  // All reads share one connection while the node is open: a model reads the whole store after each of its steps.
   let opened: Promise<Reports> | undefined
   const open = async (): Promise<Reports> =>
     storeReports(await openPostgresQueries(url), { clock: options.clock ?? systemClock })

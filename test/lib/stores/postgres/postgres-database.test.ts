@@ -13,7 +13,7 @@ import { openNode } from './open-postgres.ts'
 
 const server = await startPostgres(t)
 
-await t.test('a database of another program’s time is refused', async t => {
+await t.test('a database with a newer or too old schema is refused', async t => {
   const url = await server.createDatabase()
   await (await openNode(t, url)).close()
   for (const [version, reason] of [
@@ -26,65 +26,59 @@ await t.test('a database of another program’s time is refused', async t => {
   }
 })
 
-await t.test(
-  'a database of the version before this baseline is brought to it, and keeps what it has',
-  async t => {
-    const url = await server.createDatabase()
-    const first = await openNode(t, url)
-    const account = await accountWith(first, 10)
-    const payer = await paidInvoice(first)
-    await recordFiles(first, account)
-    await first.close()
-    const before = postgresSchema.baseline.version - 1
-    await inDatabase(url, async client => {
-      await client.query('ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id)')
-      await client.query('ALTER TABLE accounts ADD COLUMN price_list TEXT')
-      // What steps after the baseline added.
-      await client.query(
-        'DROP TABLE error_counts, invoice_parts, stored_uploads, upload_sums; DROP FUNCTION sum_uploads',
-      )
-      await client.query('UPDATE gateway_schema SET version = $1', [before])
-    })
-    await t.rejects(openPostgresQueries(url), { name: 'StoreError', message: /older release/ })
+await t.test('a database of the version before the baseline is migrated and keeps its data', async t => {
+  const url = await server.createDatabase()
+  const first = await openNode(t, url)
+  const account = await accountWith(first, 10)
+  const payer = await paidInvoice(first)
+  await recordFiles(first, account)
+  await first.close()
+  const before = postgresSchema.baseline.version - 1
+  await inDatabase(url, async client => {
+    await client.query('ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id)')
+    await client.query('ALTER TABLE accounts ADD COLUMN price_list TEXT')
+    // Steps after the baseline added these.
+    await client.query(
+      'DROP TABLE error_counts, invoice_parts, stored_uploads, upload_sums; DROP FUNCTION sum_uploads',
+    )
+    await client.query('UPDATE gateway_schema SET version = $1', [before])
+  })
+  await t.rejects(openPostgresQueries(url), { name: 'StoreError', message: /older release/ })
 
-    const second = await openNode(t, url)
+  const second = await openNode(t, url)
 
-    t.equal(second.isNew, false)
-    t.match(await second.ledger.balance(account), { balanceMicros: 10_000_000 })
-    const invoices = await listInvoices(await second.records(), '2026-11-24', { accountId: payer })
-    t.match(invoices, [{ state: 'paid', paid: 100 }])
-    t.strictSame(await uploadsOf(second, account), filesRecorded)
-    await second.ledger.charge(await holdOf(second, account, 4), chargeOf({ input: 3 }))
-    t.strictSame(await second.verify(), [])
-    await inDatabase(url, async client => {
-      const { rows } = await client.query(
-        `SELECT 1 FROM information_schema.columns WHERE table_name = 'accounts' AND column_name = 'price_list'`,
-      )
-      t.strictSame(rows, [])
-    })
-  },
-)
+  t.equal(second.isNew, false)
+  t.match(await second.ledger.balance(account), { balanceMicros: 10_000_000 })
+  const invoices = await listInvoices(await second.records(), '2026-11-24', { accountId: payer })
+  t.match(invoices, [{ state: 'paid', paid: 100 }])
+  t.strictSame(await uploadsOf(second, account), filesRecorded)
+  await second.ledger.charge(await holdOf(second, account, 4), chargeOf({ input: 3 }))
+  t.strictSame(await second.verify(), [])
+  await inDatabase(url, async client => {
+    const { rows } = await client.query(
+      `SELECT 1 FROM information_schema.columns WHERE table_name = 'accounts' AND column_name = 'price_list'`,
+    )
+    t.strictSame(rows, [])
+  })
+})
 
-await t.test(
-  'no timeout of the database ends a reader that reads everything, also while it pauses',
-  async t => {
-    const url = await server.createDatabase()
-    await (await openNode(t, url)).close()
-    const queries = await openPostgresQueries(url)
-    t.teardown(() => queries.close())
-    const timeouts = `SELECT name, setting FROM pg_settings
+await t.test('no timeout of the database ends a full read, even while it pauses', async t => {
+  const url = await server.createDatabase()
+  await (await openNode(t, url)).close()
+  const queries = await openPostgresQueries(url)
+  t.teardown(() => queries.close())
+  const timeouts = `SELECT name, setting FROM pg_settings
     WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout') ORDER BY name`
-    const settings = (ms: string) => [
-      { name: 'idle_in_transaction_session_timeout', setting: ms },
-      { name: 'statement_timeout', setting: ms },
-    ]
+  const settings = (ms: string) => [
+    { name: 'idle_in_transaction_session_timeout', setting: ms },
+    { name: 'statement_timeout', setting: ms },
+  ]
 
-    t.strictSame(await queries.withoutHurry(async own => own.all(timeouts)), settings('0'))
-    t.strictSame(await queries.all(timeouts), settings('10000'), 'other readers keep theirs')
-  },
-)
+  t.strictSame(await queries.withoutHurry(async own => own.all(timeouts)), settings('0'))
+  t.strictSame(await queries.all(timeouts), settings('10000'), 'other readers keep their timeouts')
+})
 
-await t.test('a database without a store, or none, is an error that says so', async t => {
+await t.test('a missing database, and one without a store, are errors that say so', async t => {
   const url = await server.createDatabase()
   await t.rejects(openPostgresQueries(url), {
     name: 'StoreError',
@@ -118,7 +112,7 @@ await t.test('charges, entries and holds cannot be changed or deleted', async t 
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('a hold that was given up before it arrived cannot arrive any more', async t => {
+await t.test('a hold that was abandoned before it reached the database is refused there', async t => {
   const url = await server.createDatabase()
   const store = await openNode(t, url)
   const account = await accountWith(store, 10)
@@ -137,7 +131,7 @@ await t.test('a hold that was given up before it arrived cannot arrive any more'
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('text that the database cannot hold is stored without what it cannot hold', async t => {
+await t.test('characters that the database cannot store are replaced', async t => {
   const store = await openNode(t, await server.createDatabase())
   const account = await accountWith(store, 10)
   const odd = 'a\0b\ud800c'
@@ -148,34 +142,31 @@ await t.test('text that the database cannot hold is stored without what it canno
   t.match(await store.charges(account), [{ model: 'a\ufffdb\ufffdc', amount: '3.000000' }])
 })
 
-await t.test(
-  'what a database is set to do without its disk, it does with it for a strict gateway',
-  async t => {
-    const url = await server.createDatabase()
+await t.test('a strict gateway turns synchronous_commit on even where the database has it off', async t => {
+  const url = await server.createDatabase()
+  await inDatabase(url, client =>
+    client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`),
+  )
+  for (const [durability, expected] of [
+    ['strict', 'on'],
+    ['relaxed', 'off'],
+  ] as const) {
+    const store = await openNode(t, url, { durability })
+    const account = await accountWith(store, 10)
     await inDatabase(url, client =>
-      client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`),
-    )
-    for (const [durability, expected] of [
-      ['strict', 'on'],
-      ['relaxed', 'off'],
-    ] as const) {
-      const store = await openNode(t, url, { durability })
-      const account = await accountWith(store, 10)
-      await inDatabase(url, client =>
-        client.query(`CREATE OR REPLACE FUNCTION tell_commit() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+      client.query(`CREATE OR REPLACE FUNCTION tell_commit() RETURNS TRIGGER LANGUAGE plpgsql AS $$
         BEGIN NEW.model := current_setting('synchronous_commit'); RETURN NEW; END $$;
         CREATE OR REPLACE TRIGGER tell BEFORE INSERT ON charges FOR EACH ROW EXECUTE FUNCTION tell_commit()`),
-      )
-      await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 1 }))
-      t.match(await store.charges(account), [{ model: expected }], durability)
-    }
-  },
-)
+    )
+    await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 1 }))
+    t.match(await store.charges(account), [{ model: expected }], durability)
+  }
+})
 
-await t.test('a charge that the database refuses for good gives its hold back', async t => {
+await t.test('the hold of a charge that the database refuses for good is released', async t => {
   const store = await openNode(t, await server.createDatabase())
   const account = await accountWith(store, 10)
-  // Longer than what an index takes, and not to be compressed.
+  // Longer than an index allows, and random, so that compression cannot shorten it.
   const model = randomBytes(4000).toString('hex')
   await t.rejects(store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }, { model })), {
     code: 'operation_failed',
@@ -200,6 +191,6 @@ await t.test('thousands of exchanges share commits', async t => {
     }),
   )
   const seconds = (performance.now() - began) / 1000
-  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges a second`)
+  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges per second`)
   t.strictSame(await store.verify(), [])
 })

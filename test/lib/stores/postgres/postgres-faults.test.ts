@@ -17,7 +17,7 @@ type Test = Parameters<typeof openNode>[0]
 
 const server = await startPostgres(t)
 
-/** A node that reaches its database through a proxy. */
+/** A node that connects to its database through a cutting proxy. */
 async function openBehind(
   t: Test,
 ): Promise<{ readonly store: StoreUnderTest; readonly proxy: CuttingProxy }> {
@@ -37,7 +37,7 @@ async function tryHold(store: StoreUnderTest, account: string): Promise<Hold | u
   }
 }
 
-/** Exchanges of one rouble in a row, by several clients, while something goes wrong; what they were told. */
+/** Runs exchanges of one rouble by 16 clients during a disturbance; returns the ids of those reported as charged. */
 async function spendWhile(
   store: StoreUnderTest,
   account: string,
@@ -46,7 +46,7 @@ async function spendWhile(
   const exchanges: string[] = []
   let isOver = false
   const client = async (_: unknown, index: number): Promise<void> => {
-    // Out of step, so that some hold while others charge.
+    // Staggered, so that some clients hold while others charge.
     await delay(index % 5)
     while (!isOver) {
       const hold = await tryHold(store, account)
@@ -62,14 +62,14 @@ async function spendWhile(
   const clients = Array.from({ length: 16 }, client)
   await disturb()
   const served = exchanges.length
-  // It goes on by itself.
+  // The node recovers by itself.
   await until(() => exchanges.length > served + 50, 15_000)
   isOver = true
   await Promise.all(clients)
   return exchanges
 }
 
-/** Every exchange that was told it is charged has one charge, and nothing else was paid. */
+/** Checks that each exchange reported as charged has one charge, and that nothing else was paid. */
 async function checkSpent(
   t: Test,
   store: StoreUnderTest,
@@ -78,13 +78,13 @@ async function checkSpent(
 ): Promise<void> {
   await until(async () => (await store.ledger.balance(account)).heldMicros === 0)
   const charged = (await store.charges(account)).map(charge => charge.requestId)
-  t.strictSame(charged.toSorted(), spent.toSorted(), 'nothing lost, nothing doubled')
+  t.strictSame(charged.toSorted(), spent.toSorted(), 'no charge is lost or doubled')
   const { balanceMicros } = await store.ledger.balance(account)
   t.equal(balanceMicros, roubles(100_000 - charged.length))
   t.strictSame(await store.verify(), [])
 }
 
-await t.test('a charge whose commit was not answered is found, and not done again', async t => {
+await t.test('a charge whose commit has no response is found, and not repeated', async t => {
   const { store, proxy } = await openBehind(t)
   const account = await accountWith(store, 10)
   const hold = await holdOf(store, account, 5)
@@ -97,7 +97,7 @@ await t.test('a charge whose commit was not answered is found, and not done agai
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('a hold whose commit was not answered is refused, and holds nothing', async t => {
+await t.test('a hold whose commit has no response is refused, and holds nothing', async t => {
   const { store, proxy } = await openBehind(t)
   const account = await accountWith(store, 10)
   const cut = proxy.cutAnswerTo('"hold"')
@@ -106,11 +106,11 @@ await t.test('a hold whose commit was not answered is refused, and holds nothing
   await cut
   await t.rejects(held, LedgerUnavailableError)
   await until(async () => (await tryHold(store, account)) !== undefined)
-  t.equal((await store.ledger.balance(account)).heldMicros, roubles(1), 'only the one after it')
+  t.equal((await store.ledger.balance(account)).heldMicros, roubles(1), 'only the later hold')
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('a change of accounts whose commit was not answered is done once', async t => {
+await t.test('a change of accounts whose commit has no response is made once', async t => {
   const { store, proxy } = await openBehind(t)
   const account = await accountWith(store, 10)
   const change = async <T>(run: () => Promise<T>): Promise<T> => {
@@ -129,7 +129,7 @@ await t.test('a change of accounts whose commit was not answered is done once', 
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('connections that break at any moment lose nothing and double nothing', async t => {
+await t.test('connections that break at any moment lose and double no charge', async t => {
   const { store, proxy } = await openBehind(t)
   const account = await accountWith(store, 100_000)
   const spent = await spendWhile(store, account, async () => {
@@ -142,7 +142,7 @@ await t.test('connections that break at any moment lose nothing and double nothi
   await checkSpent(t, store, account, spent)
 })
 
-await t.test('a database that restarts under load is come back to; the error meanwhile is clear', async t => {
+await t.test('a node recovers from a restart of its database under load, with a clear error', async t => {
   const { store } = await openBehind(t)
   const account = await accountWith(store, 100_000)
   const messages = new Set<string>()
@@ -158,7 +158,7 @@ await t.test('a database that restarts under load is come back to; the error mea
   await checkSpent(t, store, account, spent)
 })
 
-await t.test('what a database in disorder refuses is owed until it is in order', async t => {
+await t.test('a charge that a broken schema refuses is retried until the schema is repaired', async t => {
   const url = await server.createDatabase()
   const store = await openNode(t, url)
   const account = await accountWith(store, 10)
@@ -176,7 +176,7 @@ await t.test('what a database in disorder refuses is owed until it is in order',
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('what is owed when a node closes without its database is said', async t => {
+await t.test('closing a node without its database reports the unwritten charge', async t => {
   const proxy = await startCuttingProxy(t, server.port)
   const url = (await server.createDatabase()).replace(`:${server.port}/`, `:${proxy.port}/`)
   const store = await openPostgresStore({ url, durability: 'strict', clock: systemClock })

@@ -24,7 +24,7 @@ function batch(): NewJob {
   }
 }
 
-await t.test('of nodes that see the end of a job at once, one charges it', async t => {
+await t.test('of several nodes that find the end of a job at once, one charges it', async t => {
   const url = await server.createDatabase()
   const nodes = [await openNode(t, url), await openNode(t, url), await openNode(t, url)]
   const [first] = nodes
@@ -50,7 +50,7 @@ await t.test('of nodes that see the end of a job at once, one charges it', async
   t.strictSame(await first.verify(), [])
 })
 
-await t.test('jobs that are due are shared by the nodes that ask', async t => {
+await t.test('due jobs are divided among the nodes that poll', async t => {
   const url = await server.createDatabase()
   const nodes = [await openNode(t, url), await openNode(t, url), await openNode(t, url)]
   const [first] = nodes
@@ -58,17 +58,17 @@ await t.test('jobs that are due are shared by the nodes that ask', async t => {
   const account = await accountWith(first, 100)
   const jobs = Array.from({ length: 30 }, batch)
   await Promise.all(jobs.map(async job => first.ledger.openJob(await holdOf(first, account, 1), job)))
-  const asked = await Promise.all(
+  const polls = await Promise.all(
     [...nodes, ...nodes, ...nodes, ...nodes].map(({ ledger }) => ledger.dueJobs(5, 60_000)),
   )
-  const lent = asked.flat().map(({ id }) => id)
-  t.equal(new Set(lent).size, lent.length, 'nobody is lent what another has')
-  // Those that were locked by another at the moment were passed over, and come with the next look.
+  const acquired = polls.flat().map(({ id }) => id)
+  t.equal(new Set(acquired).size, acquired.length, 'no job is acquired twice')
+  // Jobs locked by another node were skipped, and are returned by the next poll.
   const rest = await first.ledger.dueJobs(30, 60_000)
-  t.same(new Set([...lent, ...rest.map(({ id }) => id)]), new Set(jobs.map(({ id }) => id)))
+  t.same(new Set([...acquired, ...rest.map(({ id }) => id)]), new Set(jobs.map(({ id }) => id)))
 })
 
-await t.test('what is sent again after its answer was lost is answered as it was done', async t => {
+await t.test('an operation sent again after a lost response is not done twice', async t => {
   const url = await server.createDatabase()
   const node = await openNode(t, url)
   const account = await accountWith(node, 100)
@@ -122,7 +122,7 @@ await t.test('what is sent again after its answer was lost is answered as it was
       ['charged', 4],
     ],
   )
-  t.strictSame(await apply({ ...charge, ended_by: 'b' }), ['job_ended', null], 'another who comes later')
+  t.strictSame(await apply({ ...charge, ended_by: 'b' }), ['job_ended', null], 'a later end by another node')
   t.strictSame(await apply({ ...end, kind: 'release', state: 'released', ended_by: 'c' }), [
     'job_ended',
     null,
@@ -131,12 +131,12 @@ await t.test('what is sent again after its answer was lost is answered as it was
   t.equal((await node.ledger.balance(account)).heldMicros, 0)
 })
 
-await t.test('a job whose hold was taken for abandoned holds again what there is', async t => {
+await t.test('a job whose hold was expired by mistake holds the available money again', async t => {
   const url = await server.createDatabase()
   const node = await openNode(t, url)
   const account = await accountWith(node, 100)
   const hold = await holdOf(node, account, 60)
-  // As another node does it, which thought that this one was gone.
+  // As another node expires them that considers this one gone.
   await inDatabase(url, async client => {
     await client.query(`UPDATE holds SET state = 'expired', resolved_at = 5`)
     await client.query(`UPDATE accounts SET held_micros = 0, worst_micros = 0 WHERE kind = 'customer'`)

@@ -25,12 +25,12 @@ async function openNodes(
   return Promise.all([openNode(t, url), openNode(t, url), openNode(t, url)])
 }
 
-await t.test('nodes may start on an empty database at once; one of them makes the store', async t => {
+await t.test('nodes can start on an empty database at once, and one creates the store', async t => {
   const nodes = await openNodes(t, await server.createDatabase())
   t.equal(nodes.filter(node => node.isNew).length, 1)
 })
 
-await t.test('of 500 holds at once on three nodes, money for 7 admits exactly 7', async t => {
+await t.test('of 500 concurrent holds on three nodes, money for 7 admits exactly 7', async t => {
   const nodes = await openNodes(t, await server.createDatabase())
   const account = await accountWith(nodes[0], 7.5)
   const results = await Promise.allSettled(
@@ -51,15 +51,15 @@ await t.test('three nodes that spend from the same accounts never overspend and 
   const accounts = await Promise.all([30, 30, 30, 30].map(amount => accountWith(nodes[0], amount)))
   let cost = 0
   let refused = 0
-  const spend = async (node: StoreUnderTest, turn: number): Promise<void> => {
-    const account = accounts[turn % accounts.length] ?? ''
+  const spend = async (node: StoreUnderTest, index: number): Promise<void> => {
+    const account = accounts[index % accounts.length] ?? ''
     try {
       const hold = await holdOf(node, account, 1)
-      if (turn % 7 === 0) await node.ledger.release(hold)
+      if (index % 7 === 0) await node.ledger.release(hold)
       // Some cost more than they hold.
       else {
-        await node.ledger.charge(hold, chargeOf({ input: turn % 3 }))
-        cost += roubles(turn % 3)
+        await node.ledger.charge(hold, chargeOf({ input: index % 3 }))
+        cost += roubles(index % 3)
       }
     } catch (error) {
       if (!(error instanceof BalanceInsufficientError)) throw error
@@ -73,7 +73,7 @@ await t.test('three nodes that spend from the same accounts never overspend and 
       }
     }),
   )
-  // Each node's last releases are on their way.
+  // Waits for the last releases of each node.
   for (const node of nodes) await node.ledger.balance(accounts[0] ?? '')
   const left = await Promise.all(accounts.map(account => nodes[1].ledger.balance(account)))
   t.equal(
@@ -89,7 +89,7 @@ await t.test('three nodes that spend from the same accounts never overspend and 
   t.strictSame(await nodes[2].verify(), [])
 })
 
-await t.test('a new key, its revocation and money are known to other nodes within a second', async t => {
+await t.test('new keys, revocations and credits reach other nodes within a second', async t => {
   const [here, there] = await openNodes(t, await server.createDatabase())
   const account = await accountWith(here, 0)
   await t.rejects(holdOf(there, account, 1), BalanceInsufficientError)
@@ -104,7 +104,7 @@ await t.test('a new key, its revocation and money are known to other nodes withi
   t.type(here.keys.findByDigest(keyDigest(key))?.revokedAt, 'number')
 })
 
-await t.test('a block and its end are known to other nodes when they are done', async t => {
+await t.test('a block and its end have reached other nodes when the calls return', async t => {
   const [here, there] = await openNodes(t, await server.createDatabase())
   const accountId = await accountWith(here, 0)
   const keys = await Promise.all([1, 2, 3].map(() => here.accounts.createKey({ accountId })))
@@ -118,7 +118,7 @@ await t.test('a block and its end are known to other nodes when they are done', 
   t.strictSame(known(), [undefined, undefined, undefined])
 })
 
-await t.test('a change that is never announced is noticed within a second', async t => {
+await t.test('a change without a notification is found within a second', async t => {
   const url = await server.createDatabase()
   const [here, there] = await openNodes(t, url)
   const account = await accountWith(here, 0)
@@ -133,7 +133,7 @@ await t.test('a change that is never announced is noticed within a second', asyn
   await until(() => there.keys.findByDigest(keyDigest(key))?.revokedAt === 5, 1000)
 })
 
-await t.test('the holds of a node that is gone are given back, not those of one that lives', async t => {
+await t.test('holds of a node that is gone are released, and those of a live node are not', async t => {
   const url = await server.createDatabase()
   const proxy = await startCuttingProxy(t, server.port)
   const through = url.replace(`:${server.port}/`, `:${proxy.port}/`)
@@ -143,7 +143,7 @@ await t.test('the holds of a node that is gone are given back, not those of one 
   await holdOf(here, account, 1)
   const cutOff = await holdOf(there, account, 3)
   await delay(900)
-  t.equal((await here.ledger.balance(account)).heldMicros, roubles(4), 'both live')
+  t.equal((await here.ledger.balance(account)).heldMicros, roubles(4), 'both nodes live')
   proxy.block(true)
   await until(async () => (await here.ledger.balance(account)).heldMicros === roubles(1))
   t.strictSame(await here.verify(), [])
@@ -151,32 +151,32 @@ await t.test('the holds of a node that is gone are given back, not those of one 
   t.match(
     await there.ledger.charge(cutOff, chargeOf({ input: 2 })),
     { amountMicros: roubles(2), overrunMicros: 0 },
-    'it was not gone after all, and what it used is owed',
+    'a node that comes back still charges its usage',
   )
   t.equal((await here.ledger.balance(account)).balanceMicros, roubles(8))
   t.strictSame(await here.verify(), [])
 })
 
-await t.test('kill -9 of a node loses nothing that was promised, and its holds are given back', async t => {
+await t.test('kill -9 of a node loses no acknowledged charge, and its holds are released', async t => {
   const url = await server.createDatabase()
   const here = await openNode(t, url, { leaseMs: 400 })
   const account = await accountWith(here, 10)
-  const said = `${t.testdir()}/said`
-  const output = openSync(said, 'w')
+  const outputFile = `${t.testdir()}/output`
+  const output = openSync(outputFile, 'w')
   const child = spawn('env', [...plainNode, chargeForever, url, account], {
     stdio: ['ignore', output, 'inherit'],
   })
   const closed = once(child, 'close')
-  await until(() => readFileSync(said, 'utf8').split('\n').length > 1500)
+  await until(() => readFileSync(outputFile, 'utf8').split('\n').length > 1500)
   child.kill('SIGKILL')
   await closed
   closeSync(output)
   const charged = (await here.charges(account)).map(charge => charge.requestId)
-  const promised = readFileSync(said, 'utf8')
+  const acknowledged = readFileSync(outputFile, 'utf8')
     .split('\n')
     .flatMap(line => (line.startsWith('charged ') ? [line.slice('charged '.length)] : []))
   t.strictSame(
-    promised.filter(id => !charged.includes(id)),
+    acknowledged.filter(id => !charged.includes(id)),
     [],
   )
   t.equal(new Set(charged).size, charged.length)
@@ -185,7 +185,7 @@ await t.test('kill -9 of a node loses nothing that was promised, and its holds a
 })
 
 await t.test(
-  'holds are given back a day after nobody has resolved them, whatever the time is at any node, and what is owed stays owed',
+  'unresolved holds expire after 24 elapsed hours on any clock, and can still be charged',
   async t => {
     const hourMs = 3_600_000
     const url = await server.createDatabase()
@@ -199,12 +199,12 @@ await t.test(
     await holdOf(there, account, 1)
     for (const jumpMs of [hourMs, 48 * hourMs, 365 * 24 * hourMs, -ahead]) {
       ahead += jumpMs
-      t.equal(await there.expireHolds(), 0, 'the clock was set, no time has passed')
+      t.equal(await there.expireHolds(), 0, 'the clock was set, but no time has passed')
     }
 
     elapsedMs += 23 * hourMs
-    const isHeard = () => holdOf(here, account, 1).then(Boolean, () => false)
-    await until(isHeard)
+    const isReconnected = () => holdOf(here, account, 1).then(Boolean, () => false)
+    await until(isReconnected)
     t.equal(await here.expireHolds(), 0)
     elapsedMs += hourMs
     t.equal(await here.expireHolds(), 1)

@@ -11,7 +11,7 @@ import { openNode } from './open-postgres.ts'
 
 const server = await startPostgres(t)
 
-await t.test('a server that shuts down while it lets somebody in ends no node', async t => {
+await t.test('a node survives a server that shuts down while it accepts a connection', async t => {
   const url = await server.createDatabase()
   const proxy = await startCuttingProxy(t, server.port)
   const store = await openNode(t, url.replace(`:${server.port}/`, `:${proxy.port}/`))
@@ -26,7 +26,7 @@ await t.test('a server that shuts down while it lets somebody in ends no node', 
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('a node that the others do not hear of admits nothing until they do', async t => {
+await t.test('a node that cannot renew its lease places no holds until it can', async t => {
   const url = await server.createDatabase()
   const proxy = await startCuttingProxy(t, server.port)
   const through = url.replace(`:${server.port}/`, `:${proxy.port}/`)
@@ -35,7 +35,7 @@ await t.test('a node that the others do not hear of admits nothing until they do
   const account = await accountWith(here, 5)
   const early = await holdOf(there, account, 1)
   await there.ledger.release(early)
-  // The connection that listens is gone, no other is to be had, and the one that writes is still there.
+  // The listening connection is closed, no new one can be opened, and the writing one stays.
   proxy.shut(true)
   await inDatabase(url, client =>
     client.query(
@@ -58,7 +58,7 @@ await t.test('a node that the others do not hear of admits nothing until they do
   t.strictSame(await here.verify(), [])
 })
 
-await t.test('a revocation that many younger changes overtook is heard of', async t => {
+await t.test('a revocation committed after many later changes reaches other nodes', async t => {
   const url = await server.createDatabase()
   const here = await openNode(t, url)
   const there = await openNode(t, url)
@@ -78,10 +78,10 @@ await t.test('a revocation that many younger changes overtook is heard of', asyn
     await client.query('COMMIT')
   })
   await until(() => there.keys.findByDigest(keyDigest(key))?.revokedAt === 5, 3000)
-  t.pass('it is revoked')
+  t.pass('the key is revoked')
 })
 
-await t.test('a charge is booked also where a database that failed has lost its hold', async t => {
+await t.test('a charge is booked even if the database has lost its hold', async t => {
   const url = await server.createDatabase()
   const store = await openNode(t, url)
   const account = await accountWith(store, 10)
@@ -98,7 +98,7 @@ await t.test('a charge is booked also where a database that failed has lost its 
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('a database that isolates by snapshots refuses nobody for it', async t => {
+await t.test('serializable isolation of the database causes no refusals', async t => {
   const url = await server.createDatabase()
   await inDatabase(url, client =>
     client.query(
@@ -123,7 +123,7 @@ await t.test('a database that isolates by snapshots refuses nobody for it', asyn
   t.strictSame(await nodes[1].verify(), [])
 })
 
-await t.test('a node ends also when its database does not answer any more', async t => {
+await t.test('a node closes even if its database no longer responds', async t => {
   const url = await server.createDatabase()
   const proxy = await startCuttingProxy(t, server.port)
   const store = await openNode(t, url.replace(`:${server.port}/`, `:${proxy.port}/`))

@@ -9,10 +9,10 @@ const server = await startPostgres(t)
 
 await ledgerContract(t, async (t, options) => openNode(t, await server.createDatabase(), options))
 
-/** A run takes about 0.4 seconds here, five times as long as on SQLite: `npm run test:model` has 10,000. */
+/** A run takes about 0.4 seconds, five times as long as on SQLite. `npm run test:model` sets 10,000. */
 const runs = Number(process.env['POSTGRES_MODEL_RUNS'] ?? 8)
 
-await t.test('whatever happens in whatever order, the ledger agrees with arithmetic', async t => {
+await t.test('the ledger agrees with arithmetic after any sequence of operations', async t => {
   const open = async (): ReturnType<typeof openNode> =>
     openNode(t, await server.createDatabase(), { durability: 'relaxed', riskRule: () => riskRule })
   const seed = process.env['MODEL_SEED'] === undefined ? undefined : Number(process.env['MODEL_SEED'])

@@ -23,15 +23,15 @@ const { id: otherId } = await store.accounts.createAccount({ email: 'b@example.o
 
 /** A few minutes before midnight in Moscow. */
 const begin = Date.parse('2026-05-05T20:50:00Z')
-/** More than one page looks through. */
+/** More rows than one page reads. */
 const count = 45_000
 const session = newId(begin)
 const charges = Array.from({ length: count }, (_, index): StoredCharge & { readonly requestId: string } => ({
-  // A session is charged turn by turn, with the charges of others between its own.
+  // A session is charged turn by turn, with charges of other exchanges in between.
   requestId: index % 5_000 === 2 ? session : newId(begin + index),
   sequence: index % 5_000 === 2 ? index / 5_000 - (index % 5_000) / 5_000 : 0,
   accountId: index % 9 === 4 ? otherId : accountId,
-  // Nodes write beside each other: times do not go up with the ids, not even around midnight.
+  // Nodes write concurrently, so times do not rise with the ids, not even around midnight.
   at: begin + index * 2_000 + ((index * 7919) % 11) * 60_000,
   keyId: index % 44_000 === 11 ? 'rare' : index % 3 === 0 ? 'k1' : 'k2',
   amountMicros: index % 1000,
@@ -40,7 +40,7 @@ storeCharges(file, charges)
 
 type Found = readonly [requestId: string, sequence: number]
 
-/** All pages, one after another. */
+/** The charges of all pages, in order. */
 async function walk(which: ChargesAfter, limit: number, pagesMax = 1000): Promise<readonly Found[]> {
   const found: Found[] = []
   let after: string | undefined
@@ -70,8 +70,8 @@ const walks: Readonly<Record<string, ChargesAfter>> = {
   'a rare key': { keyId: 'rare' },
   'a key from a moment on': { keyId: 'k1', since: middle },
   'a rare key from a moment on': { keyId: 'rare', since: middle },
-  'a key that nobody has': { keyId: 'none' },
-  'times to come': { keyId: 'k1', since: begin + 10 ** 12 },
+  'an unknown key': { keyId: 'none' },
+  'times in the future': { keyId: 'k1', since: begin + 10 ** 12 },
 }
 
 for (const [name, which] of Object.entries(walks)) {
@@ -81,24 +81,27 @@ for (const [name, which] of Object.entries(walks)) {
   })
 }
 
-await t.test('a page may end between two charges of one exchange, and goes on there', async t => {
-  const own = charges.filter(charge => charge.accountId === accountId)
-  const place = own.findIndex(({ requestId, sequence }) => requestId === session && sequence === 2)
+await t.test(
+  'a page can end between two charges of one exchange, and the next one continues there',
+  async t => {
+    const own = charges.filter(charge => charge.accountId === accountId)
+    const place = own.findIndex(({ requestId, sequence }) => requestId === session && sequence === 2)
 
-  const page = await store.reports.chargesPage(accountId, { keyId: 'k2', after: `${session}.2` }, 3)
+    const page = await store.reports.chargesPage(accountId, { keyId: 'k2', after: `${session}.2` }, 3)
 
-  t.ok(place > 0)
-  t.strictSame(
-    page.charges.map(({ requestId }) => requestId),
-    own
-      .slice(place + 1)
-      .filter(({ keyId }) => keyId === 'k2')
-      .slice(0, 3)
-      .map(({ requestId }) => requestId),
-  )
-})
+    t.ok(place > 0)
+    t.strictSame(
+      page.charges.map(({ requestId }) => requestId),
+      own
+        .slice(place + 1)
+        .filter(({ keyId }) => keyId === 'k2')
+        .slice(0, 3)
+        .map(({ requestId }) => requestId),
+    )
+  },
+)
 
-await t.test('a page after what is not of the account, or not at all, is empty', async t => {
+await t.test('a page after an unknown charge or one of another account is empty', async t => {
   const foreign = charges.find(charge => charge.accountId === otherId)?.requestId ?? ''
   for (const after of [foreign, `${foreign}.0`, newId(begin), '']) {
     const page = await store.reports.chargesPage(accountId, { keyId: 'k1', after }, 10)
@@ -106,33 +109,30 @@ await t.test('a page after what is not of the account, or not at all, is empty',
   }
 })
 
-await t.test(
-  'a query that looks through 1.5 million rows keeps the event loop for less than half its time',
-  async t => {
-    const many = 1_500_000
-    const database = openForWriting(file)
-    database.exec(`INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
+await t.test('a query of 1.5 million rows blocks the event loop for less than half its time', async t => {
+  const many = 1_500_000
+  const database = openForWriting(file)
+  database.exec(`INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
       outcome, usage_source, lines, flags, amount_micros, overrun_micros)
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${many})
     SELECT 'many-' || i, 0, '${otherId}', 'many', ${begin}, 'p', 'm', 'openai', 'chat', 'completed', 'provider',
       '[]', '[]', 1, 0 FROM n`)
-    database.close()
-    await store.reports.charges(otherId, { keyId: 'many' })[Symbol.asyncIterator]().next()
-    const delay = monitorEventLoopDelay({ resolution: 1 })
-    delay.enable()
-    const began = performance.now()
+  database.close()
+  await store.reports.charges(otherId, { keyId: 'many' })[Symbol.asyncIterator]().next()
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  const began = performance.now()
 
-    // Nothing is found, so all of them are looked through by one query.
-    const none = await Array.fromAsync(store.reports.charges(otherId, { keyId: 'many', since: begin + 1 }))
+  // No row matches, so one query reads all of them.
+  const none = await Array.fromAsync(store.reports.charges(otherId, { keyId: 'many', since: begin + 1 }))
 
-    const tookMs = performance.now() - began
-    delay.disable()
-    const blockedMs = delay.max / 1e6
-    t.strictSame(none, [])
-    t.ok(tookMs > 100, `it takes long: ${Math.round(tookMs)} ms`)
-    t.ok(
-      blockedMs < tookMs / 2,
-      `the event loop was kept for ${Math.round(blockedMs)} ms of ${Math.round(tookMs)}`,
-    )
-  },
-)
+  const tookMs = performance.now() - began
+  delay.disable()
+  const blockedMs = delay.max / 1e6
+  t.strictSame(none, [])
+  t.ok(tookMs > 100, `the query takes ${Math.round(tookMs)} ms`)
+  t.ok(
+    blockedMs < tookMs / 2,
+    `the event loop was blocked for ${Math.round(blockedMs)} ms of ${Math.round(tookMs)}`,
+  )
+})

@@ -22,12 +22,12 @@ const { id: otherId } = await store.accounts.createAccount({ email: 'b@example.o
 /** A few minutes before midnight in Moscow. */
 const begin = Date.parse('2026-05-05T20:50:00Z')
 const day = budgetDay(begin)
-/** More than one query looks through, and more than one page does. */
+/** More rows than one query and one page read. */
 const count = 36_000
 const charges = Array.from({ length: count }, (_, index): StoredCharge & { readonly requestId: string } => ({
   requestId: `request-${index}`,
   accountId: index % 9 === 4 ? otherId : accountId,
-  // Nodes write beside each other: times do not go up with the ids, not even around midnight.
+  // Nodes write concurrently, so times do not rise with the ids, not even around midnight.
   at: begin + index * 7_000 + ((index * 7919) % 11) * 60_000,
   keyId: index % 35_000 === 10 ? 'rare' : index % 3 === 0 ? 'k1' : 'k2',
   model: index % 17 === 1 ? 'm1' : 'm2',
@@ -52,15 +52,15 @@ function expected(search: ChargeSearch): readonly (typeof charges)[number][] {
 }
 
 const searches: Readonly<Record<string, ChargeSearch>> = {
-  'all of them': {},
+  'all charges': {},
   'the first day': { untilDay: day },
   'a day in the middle': { fromDay: day + 1, untilDay: day + 1 },
   'a key': { keyId: 'k1' },
   'a rare key': { keyId: 'rare' },
   'a rare outcome': { outcome: 'broken' },
   'a key, a model and days': { keyId: 'k2', model: 'm1', fromDay: day + 1 },
-  'a key and an outcome that never meet': { keyId: 'rare', outcome: 'broken' },
-  'days before all': { untilDay: day - 1 },
+  'a key and an outcome without a common charge': { keyId: 'rare', outcome: 'broken' },
+  'days before the first charge': { untilDay: day - 1 },
   'an unknown model': { model: 'nothing' },
 }
 
@@ -95,7 +95,7 @@ for (const [name, search] of Object.entries(searches)) {
   })
 }
 
-await t.test('models are told by name, those of the account only', async t => {
+await t.test('the names of charged models are those of the account', async t => {
   t.strictSame(await store.reports.chargedModels(accountId, 10), ['m1', 'm2'])
   t.strictSame(await store.reports.chargedModels(accountId, 1), ['m1'])
   t.strictSame(await store.reports.chargedModels('nobody', 10), [])

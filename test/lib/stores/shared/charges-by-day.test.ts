@@ -13,7 +13,7 @@ const stores: Readonly<Record<string, OpenStore>> = {
 }
 
 for (const [name, open] of Object.entries(stores)) {
-  await t.test(`what was charged is summed by the days of any zone on ${name}`, async t => {
+  await t.test(`charges are summed by the days of any time zone on ${name}`, async t => {
     let now = 0
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -45,7 +45,7 @@ for (const [name, open] of Object.entries(stores)) {
     t.same(await found({}), [8, 4, 2, 1])
     t.same(await found({ isDescending: false }), [1, 2, 4, 8])
     t.same(await found({ from }), [8, 4, 2])
-    t.same(await found({ from, until }), [4, 2], 'before a moment, that not included')
+    t.same(await found({ from, until }), [4, 2], 'until is exclusive')
     t.same(await found({ until: from, isDescending: false }), [1])
     t.same(await found({ from: now + 86_400_000 }), [])
     t.same(await found({ until: from - 86_400_000 }), [])

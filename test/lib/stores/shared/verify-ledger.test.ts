@@ -5,7 +5,7 @@ import { accountWith, chargeOf, holdOf } from '../../../contracts/store-under-te
 import { openNew } from '../open-store.ts'
 import type { OpenedStore } from '../open-store.ts'
 
-/** Does by force what the program never does. */
+/** Changes rows in ways that the program never does, and verifies the ledger. */
 function tamper(store: OpenedStore, sql: string): Promise<readonly string[]> {
   const database = new Database(store.file)
   database.exec(
@@ -17,7 +17,7 @@ function tamper(store: OpenedStore, sql: string): Promise<readonly string[]> {
   return store.verify()
 }
 
-/** Rows can be doubled only where the table's own constraints are gone. */
+/** Rows can be duplicated only without the constraints of the table. */
 const chargesWithoutKeys = `ALTER TABLE charges RENAME TO strict_charges;
   CREATE TABLE charges AS SELECT * FROM strict_charges;`
 
@@ -120,10 +120,10 @@ await t.test('verify finds every kind of breach', async t => {
     })
   }
   const missed = invariants.filter(([sentence]) => !found.some(breach => breach.startsWith(sentence)))
-  t.strictSame(missed, [], 'every invariant was broken by one of them')
+  t.strictSame(missed, [], 'every invariant is broken by some row')
 })
 
-await t.test('only so many breaches of a kind are told one by one', async t => {
+await t.test('the breaches of one kind are limited in number', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 1000)
   for (let index = 0; index < 30; index += 1) {
@@ -135,7 +135,7 @@ await t.test('only so many breaches of a kind are told one by one', async t => {
   t.ok(sentences.length < 70)
 })
 
-await t.test('a ledger that was used is in order at the end of its day', async t => {
+await t.test('a ledger with charges around midnight has no breach', async t => {
   let now = Date.parse('2026-05-05T20:59:59.999Z')
   const store = await openNew(t, { clock: { now: () => now } })
   const account = await accountWith(store, 1000)
@@ -147,7 +147,7 @@ await t.test('a ledger that was used is in order at the end of its day', async t
   t.strictSame(await store.verify(), [])
 })
 
-await t.test('a clock that is set while an exchange is open is no breach', async t => {
+await t.test('setting the clock during an exchange causes no breach', async t => {
   const hourMs = 3_600_000
   let now = Date.parse('2026-05-05T20:00:00Z')
   const store = await openNew(t, { clock: { now: () => now } })

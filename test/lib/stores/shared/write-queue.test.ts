@@ -10,7 +10,7 @@ const full: BatchReport = { ...committed, error: { code: 'SQLITE_FULL', message:
 const kept = { isKept: true }
 const dropped = { isKept: false }
 
-/** A queue whose writer is the test: what it was sent, and whether the store is said to take writes. */
+/** A queue whose writer is the test, with the sent batches and the reported states of the store (true: writable). */
 function openQueue(retryMs = 5, waitingMax = 1000) {
   const sent: string[] = []
   const states: boolean[] = []
@@ -23,29 +23,29 @@ function openQueue(retryMs = 5, waitingMax = 1000) {
   return { queue, sent, states }
 }
 
-/** A batch leaves in the turn of the event loop after that in which it began. */
-async function turn(): Promise<void> {
+/** Waits for two iterations of the event loop: a batch is sent in the iteration after its first operation. */
+async function nextBatch(): Promise<void> {
   await setImmediate()
   await setImmediate()
 }
 
 const named = (hash: string): StoreOperation => ({ kind: 'price', hash, model: 'm', body: '{}', at: 0 })
 
-await t.test('what is asked in one moment goes together, and what comes meanwhile goes next', async t => {
+await t.test('operations of one moment form a batch, and later ones form the next', async t => {
   const { queue, sent } = openQueue()
   const first = queue.add(named('a'), kept)
   queue.add(named('b'), kept)
-  await turn()
+  await nextBatch()
   t.strictSame(sent, ['a,b'])
   const second = queue.add(named('c'), kept)
   queue.add(named('d'), kept)
-  await turn()
+  await nextBatch()
   t.strictSame(sent, ['a,b'], 'one batch at a time')
   t.equal(first.batch.isCommitted, false)
   queue.onReport({ ...committed, answers: [[1, 'yes']], refusals: [[0, 'no', 'not that']] })
   queue.add(named('e'), kept)
-  await turn()
-  t.strictSame(sent, ['a,b', 'c,d,e'], 'the next one takes along what the end of the first brought about')
+  await nextBatch()
+  t.strictSame(sent, ['a,b', 'c,d,e'], 'the next batch includes operations added at the end of the first')
   t.equal(first.batch.isCommitted, true)
   t.match(first.batch.refusalAt(0), { code: 'no', message: 'not that' })
   t.equal(first.batch.answerAt(1), 'yes')
@@ -53,7 +53,7 @@ await t.test('what is asked in one moment goes together, and what comes meanwhil
   t.equal(second.batch.isCommitted, false)
 })
 
-await t.test('after a failure what is kept is sent again, before everything else', async t => {
+await t.test('after a failure kept operations are sent again before all others', async t => {
   const { queue, sent, states } = openQueue()
   const refused: string[] = []
   const owner = (name: string) => ({
@@ -63,7 +63,7 @@ await t.test('after a failure what is kept is sent again, before everything else
   const failed = queue.add(named('a'), owner('a'))
   queue.add(named('b'), dropped)
   queue.add(named('c'), owner('c'))
-  await turn()
+  await nextBatch()
   const next = queue.add(named('d'), owner('d'))
   queue.onReport(full)
   t.type(await failed.batch.ended, LedgerUnavailableError)
@@ -78,10 +78,10 @@ await t.test('after a failure what is kept is sent again, before everything else
   t.strictSame(states, [false, true])
 })
 
-await t.test('it tries again for as long as it takes, and tells each change of state once', async t => {
+await t.test('the queue retries until it succeeds, and reports each change of state once', async t => {
   const { queue, sent, states } = openQueue()
   queue.add(named('a'), kept)
-  await turn()
+  await nextBatch()
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     queue.onReport(full)
     await delay(20)
@@ -92,20 +92,20 @@ await t.test('it tries again for as long as it takes, and tells each change of s
   await queue.flush()
 })
 
-await t.test('who waits for what is kept waits through failed attempts', async t => {
+await t.test('waiting for a kept operation continues through failed attempts', async t => {
   const { queue } = openQueue()
   const charge = queue.add(named('a'), kept)
   const refused = queue.add(named('b'), kept)
-  await turn()
+  await nextBatch()
   const waiting = writtenWithin(charge.batch, 10_000)
   queue.onReport(full)
   t.match(await charge.batch.ended, { message: /disk is full/ })
   t.match(
     await writtenWithin(charge.batch, 0),
     { message: /disk is full/ },
-    'without patience, the first time',
+    'without patience the first failure is returned',
   )
-  t.match(await writtenWithin(charge.batch, 2), { message: /disk is full/ }, 'not longer than it may')
+  t.match(await writtenWithin(charge.batch, 2), { message: /disk is full/ }, 'no longer than the patience')
   await delay(20)
   queue.onReport(full)
   await delay(20)
@@ -117,51 +117,51 @@ await t.test('who waits for what is kept waits through failed attempts', async t
   t.match(refused.batch.refusalAt(refused.index), { code: 'no' })
 })
 
-await t.test('a queue that the writer does not keep up with is full, and takes what comes', async t => {
+await t.test('a queue faster than its writer is full, and still accepts operations', async t => {
   const { queue, sent } = openQueue(5, 3)
   queue.add(named('a'), kept)
-  await turn()
+  await nextBatch()
   queue.add(named('b'), kept)
   queue.add(named('c'), kept)
-  t.equal(queue.isFull, false, 'what is on its way does not wait')
+  t.equal(queue.isFull, false, 'sent operations do not count as waiting')
   queue.add(named('d'), kept)
   t.equal(queue.isFull, true)
   queue.add(named('e'), kept)
   queue.onReport(full)
-  t.equal(queue.isFull, true, 'what is kept waits, too')
+  t.equal(queue.isFull, true, 'kept operations count as waiting too')
   await delay(20)
   queue.onReport(committed)
   t.equal(queue.isFull, false)
   t.strictSame(sent, ['a', 'a,b,c,d,e'])
 })
 
-await t.test('when the writer is gone, everything that waits and everything that comes fails', async t => {
+await t.test('when the writer is gone, all waiting and all new operations fail', async t => {
   const { queue, sent } = openQueue()
-  const onTheWay = queue.add(named('a'), kept)
-  await turn()
+  const sentOperation = queue.add(named('a'), kept)
+  await nextBatch()
   const waiting = queue.add(named('b'), dropped)
   queue.stop(new LedgerUnavailableError('the writer is gone'))
   const late = queue.add(named('c'), kept)
-  t.match(await writtenWithin(onTheWay.batch, 10_000), { message: 'the writer is gone' })
-  for (const ticket of [onTheWay, waiting, late]) {
+  t.match(await writtenWithin(sentOperation.batch, 10_000), { message: 'the writer is gone' })
+  for (const ticket of [sentOperation, waiting, late]) {
     t.match(await ticket.batch.ended, { message: 'the writer is gone' })
   }
   await t.rejects(queue.flush(), { message: 'the writer is gone' })
   t.strictSame(sent, ['a'])
 })
 
-await t.test('what nobody waits for goes with the next that somebody does, or after a while', async t => {
+await t.test('unhurried operations are sent with the next hurried one, or after a delay', async t => {
   const { queue, sent } = openQueue()
   queue.addUnhurried(named('a'), kept)
-  await turn()
+  await nextBatch()
   t.strictSame(sent, [])
   queue.add(named('b'), kept)
-  await turn()
+  await nextBatch()
   t.strictSame(sent, ['a,b'])
   queue.addUnhurried(named('c'), kept)
   queue.onReport(committed)
-  await turn()
-  t.strictSame(sent, ['a,b'], 'the end of a batch sends nothing that may wait')
+  await nextBatch()
+  t.strictSame(sent, ['a,b'], 'the end of a batch sends no unhurried operation')
 
   const beganMs = performance.now()
   while (sent.length === 1) await delay(5)
@@ -171,8 +171,8 @@ await t.test('what nobody waits for goes with the next that somebody does, or af
   queue.addUnhurried(named('d'), kept)
   const flushed = queue.flush()
   queue.onReport(committed)
-  await turn()
-  t.strictSame(sent, ['a,b', 'c', 'd'], 'a flush waits for nothing')
+  await nextBatch()
+  t.strictSame(sent, ['a,b', 'c', 'd'], 'a flush sends unhurried operations at once')
   queue.onReport(committed)
   await flushed
 })

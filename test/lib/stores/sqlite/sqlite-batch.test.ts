@@ -63,7 +63,7 @@ function charge(id: string, amountMicros: number, rawUsage: string | null = null
   }
 }
 
-await t.test('a batch is written whole', t => {
+await t.test('a batch writes all its operations', t => {
   const { batch, count } = openBatch(t)
   t.strictSame(batch.run([hold('x'), charge('x', 0), hold('y'), release('y')]), {
     answers: [],
@@ -74,7 +74,7 @@ await t.test('a batch is written whole', t => {
   t.end()
 })
 
-await t.test('one operation that cannot stand is refused by its place, and the others are written', t => {
+await t.test('an invalid operation is refused with its index, and the others are written', t => {
   const { database, batch, count } = openBatch(t)
   const report = batch.run([
     hold('x'),
@@ -102,7 +102,7 @@ await t.test('one operation that cannot stand is refused by its place, and the o
   t.end()
 })
 
-await t.test('statements and transactions find what stands before them in their batch', t => {
+await t.test('statements and transactions read the effects of earlier operations of their batch', t => {
   const { database, batch } = openBatch(t)
   const spent = {
     kind: 'statements',
@@ -131,7 +131,7 @@ await t.test('a charge that would make a balance negative is refused by the stor
   t.end()
 })
 
-await t.test('when the disk is full nothing of the batch is written, and it can be tried again', async t => {
+await t.test('when the disk is full, nothing of a batch is written, and it can be repeated', async t => {
   const { database, batch, count } = openBatch(t)
   const pages = Number(database.pragma('page_count', { simple: true }))
   database.pragma(`max_page_count = ${pages}`)
@@ -146,7 +146,7 @@ await t.test('when the disk is full nothing of the batch is written, and it can 
   t.strictSame(
     (await reports.verify()).filter(breach => !breach.startsWith('the lines')),
     [],
-    'sums of the failed batch were forgotten',
+    'the sums of the failed batch are discarded',
   )
 })
 

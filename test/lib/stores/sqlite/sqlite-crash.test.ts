@@ -15,11 +15,11 @@ import { openFile, openNew } from '../open-store.ts'
 const child = fileURLToPath(new URL('../../../fixtures/charge-forever.ts', import.meta.url))
 const cycles = 4
 
-/** Runs the child until it has said this much, kills it in the middle of its work; what it said. */
+/** Runs the child until it has written `linesMin` lines, and kills it at work; returns its lines. */
 async function killed(file: string, accountId: string, linesMin: number): Promise<string[]> {
-  // A file, since what was written to it outlives the child, and never makes the child wait.
-  const said = `${file}.said`
-  const output = openSync(said, 'w')
+  // A file, since its content outlives the child, and the child never waits for a reader.
+  const outputFile = `${file}.output`
+  const output = openSync(outputFile, 'w')
   const running = spawn('env', [...plainNode, child, file, accountId], {
     stdio: ['ignore', output, 'inherit'],
     env: processEnvironment,
@@ -29,7 +29,7 @@ async function killed(file: string, accountId: string, linesMin: number): Promis
   let lines: string[] = []
   while (lines.length < linesMin && running.exitCode === null) {
     await delay(10)
-    lines = readFileSync(said, 'utf8').split('\n')
+    lines = readFileSync(outputFile, 'utf8').split('\n')
   }
   const intruder = openSqliteStore({ file, durability: 'strict', clock: systemClock })
   const [intrusion] = await Promise.allSettled([intruder])
@@ -38,7 +38,7 @@ async function killed(file: string, accountId: string, linesMin: number): Promis
   if (signal !== 'SIGKILL') throw new Error(`the child ended by itself: ${code}, ${signal}`)
   if (intrusion.status === 'fulfilled') throw new Error('the store had two writers')
   if (!(intrusion.reason instanceof StoreLockedError)) throw intrusion.reason
-  return readFileSync(said, 'utf8').split('\n').slice(0, -1)
+  return readFileSync(outputFile, 'utf8').split('\n').slice(0, -1)
 }
 
 function idsOf(lines: readonly string[], word: string): string[] {
@@ -46,7 +46,7 @@ function idsOf(lines: readonly string[], word: string): string[] {
 }
 
 await t.test(
-  'one process writes a store; kill -9 of it loses nothing that was promised and leaves nothing held',
+  'only one process writes a store, and kill -9 of it loses no acknowledged operation and leaves no hold',
   async t => {
     const store = await openNew(t)
     const account = await accountWith(store, 10)
@@ -63,9 +63,9 @@ await t.test(
       database.close()
       for (const id of idsOf(lines, 'charged')) charged.add(id)
       const lost = idsOf(lines, 'held').filter(id => !states.has(id))
-      t.strictSame(lost, [], 'every hold that was called durable is there')
+      t.strictSame(lost, [], 'every hold reported as durable exists')
       const uncharged = [...charged].filter(id => states.get(id) !== 'charged' || !charges.includes(id))
-      t.strictSame(uncharged, [], 'every charge that was answered is there')
+      t.strictSame(uncharged, [], 'every acknowledged charge exists')
       t.equal(new Set(charges).size, charges.length, 'nothing is charged twice')
       for (const hold of again.recovery.releasedHolds) {
         if (charged.has(hold.exchangeId)) t.fail('a charged hold was released')

@@ -13,44 +13,44 @@ import { plainNode, processEnvironment } from '../../../fixtures/process-environ
 import { openFile, openNew } from '../open-store.ts'
 
 const program = fileURLToPath(new URL('../../../fixtures/store-jobs.ts', import.meta.url))
-/** `npm run test:crash` makes them more. */
+/** `npm run test:crash` sets more. */
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 2)
 
-/** Runs a job and kills it so long after it began; what it had said by then. */
+/** Runs a job and kills it `ms` after it began; returns its lines of output. */
 async function killedAfter(ms: number, job: string, ...files: string[]): Promise<string[]> {
-  // A file, since what was written to it outlives the child, and never makes the child wait.
-  const said = `${files[0]}.said`
-  const output = openSync(said, 'w')
+  // A file, since its content outlives the child, and the child never waits for a reader.
+  const outputFile = `${files[0]}.output`
+  const output = openSync(outputFile, 'w')
   const running = spawn('env', [...plainNode, program, job, ...files], {
     stdio: ['ignore', output, 'inherit'],
     env: processEnvironment,
   })
   const closed = once(running, 'close')
   closeSync(output)
-  while (running.exitCode === null && !readFileSync(said, 'utf8').includes('begun')) await delay(2)
+  while (running.exitCode === null && !readFileSync(outputFile, 'utf8').includes('begun')) await delay(2)
   await delay(ms)
   running.kill('SIGKILL')
   await closed
-  const lines = readFileSync(said, 'utf8').trim().split('\n')
-  rmSync(said)
+  const lines = readFileSync(outputFile, 'utf8').trim().split('\n')
+  rmSync(outputFile)
   return lines
 }
 
-function inspect<T>(file: string, look: (database: Database.Database) => T): T {
+function inspect<T>(file: string, read: (database: Database.Database) => T): T {
   const database = new Database(file)
   try {
     if (database.pragma('integrity_check', { simple: true }) !== 'ok') throw new Error('the file is damaged')
-    return look(database)
+    return read(database)
   } finally {
     database.close()
   }
 }
 
-/** Moments that lie evenly in a span, each with some chance in it. */
+/** Moments spread evenly over a span, each with a random offset. */
 const moments = (spanMs: number): number[] =>
   Array.from({ length: rounds }, (_, round) => (spanMs * (round + Math.random())) / rounds)
 
-await t.test('killed while it is made, a store is made by the next start', async t => {
+await t.test('a store killed during its creation is created by the next start', async t => {
   const folder = t.testdir()
   for (const [round, ms] of moments(60).entries()) {
     const file = `${folder}/new-${round}.db`
@@ -63,9 +63,9 @@ await t.test('killed while it is made, a store is made by the next start', async
   }
 })
 
-await t.test('killed in a migration, a store has taken the step whole or not at all', async t => {
+await t.test('a store killed during a migration has all of the step or none', async t => {
   const folder = t.testdir()
-  const seen = new Set<number>()
+  const found = new Set<number>()
   const newest = newestVersion(sqliteSchema)
   for (const [round, ms] of moments(500).entries()) {
     const file = `${folder}/old-${round}.db`
@@ -76,20 +76,24 @@ await t.test('killed in a migration, a store has taken the step whole or not at 
     inspect(file, database => {
       const version = Number(database.pragma('user_version', { simple: true }))
       const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name LIKE 'filled%'`).all()
-      seen.add(version)
+      found.add(version)
       if (version === newest) t.strictSame(tables, [])
       else {
         t.equal(version, newest + 1)
         t.equal(tables.length, 2)
         t.equal(database.prepare('SELECT count(*) FROM filled').pluck().get(), 150_000)
       }
-      t.equal(database.prepare(`SELECT count(*) FROM entries`).pluck().get(), 2, 'what was there is there')
+      t.equal(
+        database.prepare(`SELECT count(*) FROM entries`).pluck().get(),
+        2,
+        'the rows from before are kept',
+      )
     })
   }
-  t.comment(`versions that were found: ${[...seen].join(', ')}`)
+  t.comment(`versions found: ${[...found].join(', ')}`)
 })
 
-await t.test('killed in a checkpoint, a store has everything that was committed', async t => {
+await t.test('a store killed during a checkpoint has every committed row', async t => {
   const store = await openNew(t)
   await accountWith(store, 5)
   await store.close()
@@ -108,7 +112,7 @@ await t.test('killed in a checkpoint, a store has everything that was committed'
   t.strictSame(await again.verify(), [])
 })
 
-await t.test('killed in a backup, the store goes on, and no copy stands there that is not whole', async t => {
+await t.test('killing a backup leaves the store working and no incomplete copy', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 10_000)
   inspect(store.file, database =>
@@ -117,20 +121,20 @@ await t.test('killed in a backup, the store goes on, and no copy stands there th
       SELECT hex(randomblob(16)), hex(randomblob(400)), 0 FROM counter`),
   )
   const copy = `${store.file}.copy`
-  const seen = new Set<boolean>()
+  const found = new Set<boolean>()
   for (const ms of moments(300)) {
     const killed = killedAfter(ms, 'backup', store.file, copy)
     await store.ledger.charge(await holdOf(store, account, 2), chargeOf({ input: 1 }))
     await killed
-    seen.add(existsSync(copy))
+    found.add(existsSync(copy))
     if (existsSync(copy)) {
       inspect(copy, database => t.equal(database.prepare('SELECT count(*) FROM users').pluck().get(), 40_001))
     }
     rmSync(copy, { force: true })
   }
-  t.comment(`a whole copy stood there: ${[...seen].join(', ')}`)
+  t.comment(`complete copies found: ${[...found].join(', ')}`)
   await backupSqliteStore(store.file, copy)
-  t.notOk(existsSync(`${copy}.partial`), 'what was left of the others is gone')
+  t.notOk(existsSync(`${copy}.partial`), 'partial copies are deleted')
   const restored = await openFile(t, copy)
   t.equal((await restored.ledger.balance(account)).balanceMicros, roubles(10_000 - rounds))
   t.equal((await store.ledger.balance(account)).balanceMicros, roubles(10_000 - rounds))

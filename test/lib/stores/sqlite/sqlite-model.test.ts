@@ -7,25 +7,25 @@ import { riskRule } from '../../../contracts/ledger-model-state.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
 import { openNew } from '../open-store.ts'
 
-/** `npm run test:model` makes it 10,000. */
+/** `npm run test:model` sets 10,000. */
 const runs = Number(process.env['MODEL_RUNS'] ?? 40)
 const seed = process.env['MODEL_SEED'] === undefined ? undefined : Number(process.env['MODEL_SEED'])
 const amount = fc.integer({ min: 0, max: 30 })
 
 await t.test(
-  `whatever happens in whatever order, the ledger agrees with arithmetic: ${runs} runs`,
+  `the ledger agrees with arithmetic after any sequence of operations: ${runs} runs`,
   { timeout: 60_000 + runs * 1_000 },
   async t => {
     await ledgerModel(t, t => openNew(t, { durability: 'relaxed', riskRule: () => riskRule }), { runs, seed })
   },
 )
 
-await t.test('exchanges at the same time never spend money twice, nor lose any', async t => {
+await t.test('concurrent exchanges never spend money twice and lose none', async t => {
   const store = await openNew(t)
   const exchange = fc.record({
     hold: fc.integer({ min: 0, max: 20 }),
     cost: fc.option(amount),
-    turns: fc.nat(5),
+    ticks: fc.nat(5),
   })
   const concurrent = fc.asyncProperty(
     fc.array(exchange, { minLength: 20, maxLength: 60 }),
@@ -34,14 +34,14 @@ await t.test('exchanges at the same time never spend money twice, nor lose any',
       let paid = 0
       let cost = 0
       await Promise.all(
-        exchanges.map(async ({ hold: held, cost: used, turns }) => {
+        exchanges.map(async ({ hold: held, cost: used, ticks }) => {
           const placed = await holdOf(store, account, held).catch((error: unknown) => {
             if (error instanceof BalanceInsufficientError) return undefined
             throw error
           })
           if (placed === undefined) return
-          // Some wait for the disk, some are charged while their hold is still on its way there.
-          for (let turn = 0; turn < turns; turn += 1) await placed.durable
+          // Some wait for the disk, and some are charged before their hold is durable.
+          for (let tick = 0; tick < ticks; tick += 1) await placed.durable
           if (used === null) return store.ledger.release(placed)
           const result = await store.ledger.charge(placed, chargeOf({ input: used }))
           paid += result.amountMicros

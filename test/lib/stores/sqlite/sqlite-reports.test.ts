@@ -55,7 +55,7 @@ await t.test('a charge reads as its contract says', async t => {
   ])
 })
 
-await t.test('charges are read oldest first, of one account or all, and by their alarms', async t => {
+await t.test('charges are read oldest first, by account, by exchange and by alarms', async t => {
   const store = await openNew(t)
   const one = await accountWith(store, 100)
   const two = await accountWith(store, 100)
@@ -86,14 +86,14 @@ await t.test('charges are read oldest first, of one account or all, and by their
   const [first, second] = await read(one)
   const exchangeId = first?.requestId ?? ''
   t.strictSame(await read(one, { exchangeId }), [first])
-  t.strictSame(await read(two, { exchangeId }), [], 'not of another account')
+  t.strictSame(await read(two, { exchangeId }), [], 'another account does not see the charge')
   t.strictSame((await read(one, { after: exchangeId }))[0], second)
   t.strictSame(await read(one, { after: 'nothing' }), [])
   t.equal((await read(one, { keyId: 'key' })).length, 3)
   t.equal((await read(one, { keyId: 'other' })).length, 0)
 })
 
-await t.test('charges are read page by page, whole and from a moment on', async t => {
+await t.test('charges are read in pages, completely or from a moment on', async t => {
   let now = Date.parse('2026-05-05T00:00:00Z')
   const store = await openNew(t, { clock: { now: () => now++ } })
   const account = await accountWith(store, 2000)
@@ -105,7 +105,7 @@ await t.test('charges are read page by page, whole and from a moment on', async 
   t.strictSame(await Array.fromAsync(store.reports.charges(account, { since })), all.slice(1000))
 })
 
-await t.test('balances, accounts and keys are read beside the running store', async t => {
+await t.test('balances, accounts and keys are read while the store is open', async t => {
   const store = await openNew(t)
   const { reports } = store
   const { id } = await store.accounts.createAccount({ email: 'a@b.ru', name: 'Anna' })
@@ -120,10 +120,10 @@ await t.test('balances, accounts and keys are read beside the running store', as
   t.strictSame(await reports.accounts(), [await reports.account(id)])
   t.match(await reports.keys(id), [{ id: key, name: 'laptop', models: ['m'] }])
   t.equal(await reports.balance('nobody'), undefined)
-  t.equal(await reports.balance('house:cash'), undefined, 'the house is no account of anybody')
+  t.equal(await reports.balance('house:cash'), undefined, 'the house account has no balance report')
 })
 
-await t.test('a store that is missing is an error that says what to do', t => {
+await t.test('the error of a missing store says what to do', t => {
   t.throws(() => new SqliteQueries(`${t.testdirName}/none.db`), {
     name: 'StoreError',
     message: /no store at .*account create/,
@@ -131,11 +131,8 @@ await t.test('a store that is missing is an error that says what to do', t => {
   t.end()
 })
 
-await t.test(
-  'a file that a program has only begun to make into a store is an error that says what to do',
-  t => {
-    const file = `${t.testdir({ 'empty.db': '' })}/empty.db`
-    t.throws(() => new SqliteQueries(file), { name: 'StoreError', message: /older release/ })
-    t.end()
-  },
-)
+await t.test('the error of an incompletely created store says what to do', t => {
+  const file = `${t.testdir({ 'empty.db': '' })}/empty.db`
+  t.throws(() => new SqliteQueries(file), { name: 'StoreError', message: /older release/ })
+  t.end()
+})

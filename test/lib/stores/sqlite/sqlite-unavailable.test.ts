@@ -9,7 +9,7 @@ import { accountWith, bothSums, chargeOf, holdOf, roubles } from '../../../contr
 import type { StoreUnderTest } from '../../../contracts/store-under-test.ts'
 import { openFile, openNew } from '../open-store.ts'
 
-/** Keeps the store from being written until it is let go. */
+/** Blocks writes to the store; returns a function that unblocks them. */
 function block(file: string): () => void {
   const database = new Database(file)
   database.exec('BEGIN IMMEDIATE')
@@ -29,7 +29,7 @@ async function untilRefused(store: StoreUnderTest, account: string): Promise<voi
       throw error
     }
   }
-  throw new Error('the store went on placing holds')
+  throw new Error('the store kept placing holds')
 }
 
 async function untilHeld(store: StoreUnderTest, account: string): Promise<void> {
@@ -43,15 +43,15 @@ async function untilHeld(store: StoreUnderTest, account: string): Promise<void> 
       await delay(50)
     }
   }
-  throw new Error('the store did not come back')
+  throw new Error('the store did not recover')
 }
 
-await t.test('strict: exchanges wait for a short while, and go on as if nothing had been', async t => {
+await t.test('strict: exchanges wait during a short outage and then continue', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 10)
   const owed = await holdOf(store, account, 4)
   await owed.durable
-  const letGo = block(store.file)
+  const unblock = block(store.file)
   const late = await holdOf(store, account, 1)
   const waiting = Promise.all([
     late.durable,
@@ -69,7 +69,7 @@ await t.test('strict: exchanges wait for a short while, and go on as if nothing 
   const credit = store.accounts.credit({ accountId: account, amountMicros: 1, reason: 'nobody waits' })
   await t.rejects(credit, LedgerUnavailableError)
   t.equal(late.isDurable, false)
-  letGo()
+  unblock()
   await waiting
   t.equal(late.isDurable, true)
   await store.ledger.charge(late, chargeOf({ input: 1 }))
@@ -81,12 +81,12 @@ await t.test('strict: exchanges wait for a short while, and go on as if nothing 
   t.strictSame(await again.verify(), [])
 })
 
-await t.test('beyond what may wait no hold is placed, and what runs goes on', async t => {
+await t.test('beyond the limit of waiting operations only running exchanges continue', async t => {
   const store = await openNew(t, { waitingMax: 50 })
   const account = await accountWith(store, 1000)
   const running = await Promise.all(Array.from({ length: 20 }, () => holdOf(store, account, 1)))
   await Promise.all(running.map(hold => hold.durable))
-  const letGo = block(store.file)
+  const unblock = block(store.file)
   const placed: Hold[] = []
   let refusal: unknown
   while (refusal === undefined && placed.length < 1000) {
@@ -99,7 +99,7 @@ await t.test('beyond what may wait no hold is placed, and what runs goes on', as
   t.match(refusal, { name: 'LedgerUnavailableError', message: 'too many operations wait to be written' })
   t.ok(placed.length >= 50 && placed.length < 200, `${placed.length} were placed`)
   const charges = running.map(hold => store.ledger.charge(hold, chargeOf({ input: 1 })))
-  letGo()
+  unblock()
   t.equal((await Promise.all(charges)).length, 20)
   await Promise.all(placed.map(hold => hold.durable))
   await Promise.all(placed.map(hold => store.ledger.release(hold)))
@@ -108,58 +108,51 @@ await t.test('beyond what may wait no hold is placed, and what runs goes on', as
   t.strictSame(await again.verify(), [])
 })
 
-await t.test(
-  'strict: after a while what cannot be written is refused, and charges that were owed are written later',
-  async t => {
-    const store = await openNew(t, { patienceMs: 0 })
-    const account = await accountWith(store, 10)
-    const owed = await holdOf(store, account, 4)
-    await owed.durable
-    const letGo = block(store.file)
+await t.test('strict: after the patience writes are refused, and owed charges are written later', async t => {
+  const store = await openNew(t, { patienceMs: 0 })
+  const account = await accountWith(store, 10)
+  const owed = await holdOf(store, account, 4)
+  await owed.durable
+  const unblock = block(store.file)
 
-    const late = await holdOf(store, account, 1)
-    const outcomes = await Promise.allSettled([
-      late.durable,
-      store.ledger.charge(owed, chargeOf({ input: 3 })),
-      store.accounts.credit({ accountId: account, amountMicros: roubles(5), reason: 'late' }),
-    ])
-    for (const outcome of outcomes) {
-      t.equal(outcome.status === 'rejected' && outcome.reason instanceof LedgerUnavailableError, true)
-    }
-    t.equal(late.isDurable, false)
-    await t.rejects(holdOf(store, account, 1), LedgerUnavailableError, 'no hold is placed meanwhile')
-    await t.rejects(store.ledger.charge(late, chargeOf({ input: 1 })), LedgerUnavailableError)
-    await store.ledger.release(late)
+  const late = await holdOf(store, account, 1)
+  const outcomes = await Promise.allSettled([
+    late.durable,
+    store.ledger.charge(owed, chargeOf({ input: 3 })),
+    store.accounts.credit({ accountId: account, amountMicros: roubles(5), reason: 'late' }),
+  ])
+  for (const outcome of outcomes) {
+    t.equal(outcome.status === 'rejected' && outcome.reason instanceof LedgerUnavailableError, true)
+  }
+  t.equal(late.isDurable, false)
+  await t.rejects(holdOf(store, account, 1), LedgerUnavailableError, 'no hold is placed during the outage')
+  await t.rejects(store.ledger.charge(late, chargeOf({ input: 1 })), LedgerUnavailableError)
+  await store.ledger.release(late)
 
-    letGo()
-    await untilHeld(store, account)
-    t.match(await store.ledger.balance(account), {
-      balanceMicros: roubles(7),
-      heldMicros: 0,
-      availableMicros: roubles(7),
-    })
-    t.match(await store.charges(account), [{ requestId: owed.exchangeId, amount: '3.000000' }])
-    t.strictSame(await store.verify(), [])
-    const again = await store.restart()
-    t.equal(
-      (await again.ledger.balance(account)).balanceMicros,
-      roubles(7),
-      'the credit that failed is not there',
-    )
-    t.strictSame(again.recovery.releasedHolds, [])
-  },
-)
+  unblock()
+  await untilHeld(store, account)
+  t.match(await store.ledger.balance(account), {
+    balanceMicros: roubles(7),
+    heldMicros: 0,
+    availableMicros: roubles(7),
+  })
+  t.match(await store.charges(account), [{ requestId: owed.exchangeId, amount: '3.000000' }])
+  t.strictSame(await store.verify(), [])
+  const again = await store.restart()
+  t.equal((await again.ledger.balance(account)).balanceMicros, roubles(7), 'the failed credit is not booked')
+  t.strictSame(again.recovery.releasedHolds, [])
+})
 
-await t.test('relaxed: exchanges that run go on, and all of it is written later, in order', async t => {
+await t.test('relaxed: running exchanges continue, and are written later in order', async t => {
   const store = await openNew(t, { durability: 'relaxed' })
   const account = await accountWith(store, 10)
-  const letGo = block(store.file)
+  const unblock = block(store.file)
   const hold = await holdOf(store, account, 4)
   await t.rejects(store.accounts.createKey({ accountId: account }), LedgerUnavailableError)
   t.equal(hold.isDurable, true)
   await store.ledger.charge(hold, chargeOf({ input: 3 }))
   await t.rejects(holdOf(store, account, 1), LedgerUnavailableError)
-  letGo()
+  unblock()
   await untilHeld(store, account)
   const again = await store.restart()
   t.equal((await again.ledger.balance(account)).balanceMicros, roubles(7))
@@ -167,7 +160,7 @@ await t.test('relaxed: exchanges that run go on, and all of it is written later,
   t.strictSame(await again.verify(), [])
 })
 
-await t.test('a store that is closed while it cannot be written says so', async t => {
+await t.test('closing a store that cannot be written is an error', async t => {
   const file = `${t.testdir()}/gateway.db`
   const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, patienceMs: 0 })
   const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
@@ -180,12 +173,16 @@ await t.test('a store that is closed while it cannot be written says so', async 
     ...bothSums(roubles(4)),
   })
   await hold.durable
-  const letGo = block(file)
+  const unblock = block(file)
   await t.rejects(store.ledger.charge(hold, chargeOf({ input: 3 })), LedgerUnavailableError)
   await t.rejects(store.close(), LedgerUnavailableError)
-  letGo()
+  unblock()
   const again = await openFile(t, file)
-  t.match(again.recovery.releasedHolds, [{ exchangeId: 'x' }], 'it is listed as not known')
+  t.match(
+    again.recovery.releasedHolds,
+    [{ exchangeId: 'x' }],
+    'the exchange is listed with an unknown outcome',
+  )
   t.equal((await again.ledger.balance(id)).availableMicros, roubles(10))
   t.strictSame(await again.verify(), [])
 })

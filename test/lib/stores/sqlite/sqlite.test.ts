@@ -30,7 +30,7 @@ await ledgerContract(t, openNew)
 
 const open = (file: string) => openSqliteStore({ file, durability: 'strict', clock: systemClock })
 
-await t.test('a second opener is refused with the reason, and the first goes on', async t => {
+await t.test('a second open is refused with the reason, and the first store keeps working', async t => {
   const store = await openNew(t)
   await t.rejects(open(store.file), { name: 'StoreLockedError', message: /open in another process/ })
   const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
@@ -39,7 +39,7 @@ await t.test('a second opener is refused with the reason, and the first goes on'
   await (await open(store.file)).close()
 })
 
-await t.test('another path to the same store does not lead around its lock', async t => {
+await t.test('the lock also applies to other paths of the same store', async t => {
   const store = await openNew(t)
   symlinkSync(store.file, `${t.testdirName}/link.db`)
   symlinkSync(dirname(store.file), `${t.testdirName}/folder`)
@@ -47,11 +47,11 @@ await t.test('another path to the same store does not lead around its lock', asy
   await t.rejects(open(`${t.testdirName}/folder/${basename(store.file)}`), { name: 'StoreLockedError' })
 })
 
-await t.test('a store that cannot be made is an error that says where', async t => {
+await t.test('the error of a store that cannot be created names the path', async t => {
   const dir = t.testdir({ file: '' })
   await t.rejects(open(`${dir}/file/gateway.db`), { name: 'StoreError', message: /cannot be made/ })
   await t.rejects(open(dir), { name: 'StoreError', message: /cannot be opened/ })
-  // Where nobody may make a file, root neither.
+  // No user can create a file here, not even root.
   await t.rejects(open('/sys/kernel/gateway.db'), {
     name: 'StoreError',
     message:
@@ -59,7 +59,7 @@ await t.test('a store that cannot be made is an error that says where', async t 
   })
 })
 
-await t.test('a store of another program’s time is refused and left as it is', async t => {
+await t.test('a store with a newer or too old schema is refused and left unchanged', async t => {
   const newest = newestVersion(sqliteSchema)
   for (const [version, reason] of [
     [newest + 1, /schema version \d+ .* newer release/],
@@ -77,14 +77,14 @@ await t.test('a store of another program’s time is refused and left as it is',
   }
 })
 
-await t.test('a store of the version before this baseline is brought to it and keeps its money', async t => {
+await t.test('a store of the version before the baseline is migrated and keeps its money', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 5)
   const payer = await paidInvoice(store)
   await recordFiles(store, account)
   await store.close()
   const database = new Database(store.file)
-  // What the baseline and the steps after it changed.
+  // Reverses the changes of the baseline and of the steps after it.
   database.exec(`ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id);
     ALTER TABLE accounts ADD COLUMN price_list TEXT;
     DROP TABLE error_counts;
@@ -134,17 +134,17 @@ await t.test('a damaged store is refused with the reason', async t => {
   bytes.fill(0xa5, 20 * 4096, 24 * 4096)
   writeFileSync(store.file, bytes)
   await t.rejects(open(store.file), { name: 'StoreError', message: /damaged/ })
-  await t.rejects(open(store.file), { name: 'StoreError' }, 'the lock is free again')
+  await t.rejects(open(store.file), { name: 'StoreError' }, 'the lock was released')
 })
 
-await t.test('the store is for its owner only', async t => {
+await t.test('only the owner can read the files of the store', async t => {
   const store = await openNew(t)
   for (const suffix of ['', '-wal', '-shm', '.lock'])
     t.equal(statSync(store.file + suffix).mode & 0o777, 0o600, suffix)
   t.equal(statSync(dirname(store.file)).mode & 0o777, 0o700)
 })
 
-await t.test('a lock that an older release left for everybody is for its owner only', async t => {
+await t.test('the permissions of a lock file from an older release are restricted to its owner', async t => {
   const file = join(t.testdir({ 'gateway.db.lock': '' }), 'gateway.db')
   chmodSync(`${file}.lock`, 0o644)
 
@@ -153,16 +153,19 @@ await t.test('a lock that an older release left for everybody is for its owner o
   t.equal(statSync(`${file}.lock`).mode & 0o777, 0o600)
 })
 
-await t.test('a folder in which everybody may replace the store is refused with what to do', async t => {
+await t.test('a world-writable folder is refused with the remedy', async t => {
   const folder = t.testdir()
   chmodSync(folder, 0o777)
   await t.rejects(openFile(t, join(folder, 'gateway.db')), { name: 'StoreError', message: /chmod o-w/ })
 
   chmodSync(folder, 0o1777)
-  await t.resolves(openFile(t, join(folder, 'gateway.db')), 'as /tmp is, where files stay their owner\u2019s')
+  await t.resolves(
+    openFile(t, join(folder, 'gateway.db')),
+    'a sticky folder like /tmp is allowed, since only owners can replace files there',
+  )
 })
 
-await t.test('a store that an older release left for everybody is no longer theirs', async t => {
+await t.test('permissions for others are removed from a store of an older release', async t => {
   const store = await openNew(t)
   await store.close()
   const files = ['', '-wal', '-shm'].map(suffix => store.file + suffix)
@@ -174,10 +177,10 @@ await t.test('a store that an older release left for everybody is no longer thei
   await openFile(t, store.file)
 
   for (const file of files) t.equal(statSync(file).mode & 0o007, 0, file)
-  t.equal(statSync(store.file).mode & 0o777, 0o660, 'a group that the operator let in stays')
+  t.equal(statSync(store.file).mode & 0o777, 0o660, 'the permissions of the group stay')
 })
 
-await t.test('the folder that a link leads to is checked as well', async t => {
+await t.test('the target folder of a symbolic link is checked too', async t => {
   const folder = t.testdir({ shared: {}, own: {} })
   chmodSync(join(folder, 'own'), 0o700)
   const store = await openFile(t, join(folder, 'shared', 'gateway.db'))
@@ -191,7 +194,7 @@ await t.test('the folder that a link leads to is checked as well', async t => {
   })
 })
 
-await t.test('strict: a hold is not durable before it is on the disk, a charge not answered', async t => {
+await t.test('strict: a hold is durable, and a charge returns, only once it is on the disk', async t => {
   const store = await openNew(t)
   const reader = storeReports(new SqliteQueries(store.file), { clock: systemClock })
   t.teardown(() => reader.close())
@@ -199,7 +202,7 @@ await t.test('strict: a hold is not durable before it is on the disk, a charge n
   const hold = await holdOf(store, account, 4)
   t.equal(hold.isDurable, false)
   await hold.durable
-  t.equal((await reader.balance(account))?.heldMicros, roubles(4), 'another process sees it')
+  t.equal((await reader.balance(account))?.heldMicros, roubles(4), 'a separate reader finds it')
   await store.ledger.charge(hold, chargeOf({ input: 3 }))
   t.match(await reader.balance(account), {
     balanceMicros: roubles(7),
@@ -208,20 +211,20 @@ await t.test('strict: a hold is not durable before it is on the disk, a charge n
   })
 })
 
-await t.test('relaxed: neither is waited for, and both are written', async t => {
+await t.test('relaxed: holds and charges do not wait for the disk, and are written', async t => {
   const store = await openNew(t, { durability: 'relaxed' })
   const account = await accountWith(store, 10)
   const hold = await holdOf(store, account, 4)
   t.equal(hold.isDurable, true)
   await hold.durable
   await store.ledger.charge(hold, chargeOf({ input: 3 }))
-  t.equal((await store.charges(account)).length, 0, 'still on its way')
+  t.equal((await store.charges(account)).length, 0, 'the charge is not written yet')
   const again = await store.restart()
   t.equal((await again.charges(account)).length, 1)
   t.equal((await again.ledger.balance(account)).balanceMicros, roubles(7))
 })
 
-await t.test('holds that were left open are listed by the next start', async t => {
+await t.test('holds left open are released and listed by the next start', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 10)
   const hold = await holdOf(store, account, 4)
@@ -236,7 +239,7 @@ await t.test('holds that were left open are listed by the next start', async t =
 })
 
 await t.test(
-  'holds are given back a day after nobody has resolved them, whatever the time is, and what is owed stays owed',
+  'unresolved holds expire after 24 elapsed hours on any clock, and can still be charged',
   async t => {
     const hourMs = 3_600_000
     let now = Date.parse('2026-05-05T00:00:00Z')
@@ -246,7 +249,7 @@ await t.test(
     const old = await holdOf(store, account, 4)
     for (const jumpMs of [hourMs, 48 * hourMs, -hourMs, -365 * 24 * hourMs, -now]) {
       now += jumpMs
-      t.equal(await store.expireHolds(), 0, 'the clock was set, no time has passed')
+      t.equal(await store.expireHolds(), 0, 'the clock was set, but no time has passed')
     }
     elapsedMs += 23 * hourMs
     await holdOf(store, account, 1)
@@ -256,7 +259,7 @@ await t.test(
     t.equal((await store.ledger.balance(account)).heldMicros, roubles(1))
 
     now = Date.parse('2026-05-06T00:00:00Z')
-    // What came after it has first claim on the money.
+    // A later hold has first claim on the money.
     await holdOf(store, account, 7)
     const paid = await store.ledger.charge(old, chargeOf({ input: 3 }))
     t.match(paid, { amountMicros: roubles(2), overrunMicros: roubles(1) })
@@ -267,12 +270,12 @@ await t.test(
     elapsedMs += 24 * hourMs
     t.equal(await store.expireHolds(), 3)
     t.match(await store.ledger.balance(account), { heldMicros: 0 })
-    await t.resolves(store.ledger.release(unused), 'nothing is owed, and nothing held')
+    await t.resolves(store.ledger.release(unused), 'releasing an expired hold has no effect')
     t.strictSame(await (await store.restart()).verify(), [])
   },
 )
 
-await t.test('closing twice is closing once, and a closed store takes nothing', async t => {
+await t.test('closing twice is harmless, and a closed store accepts no operation', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 10)
   await Promise.all([store.close(), store.close()])
@@ -280,7 +283,7 @@ await t.test('closing twice is closing once, and a closed store takes nothing', 
   await t.rejects(store.accounts.createAccount({ email: 'b@b.ru' }), { name: 'LedgerUnavailableError' })
 })
 
-await t.test('a backup is a whole store of its own', async t => {
+await t.test('a backup is a complete, independent store', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 10)
   await store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }))
@@ -294,7 +297,7 @@ await t.test('a backup is a whole store of its own', async t => {
   t.strictSame(await restored.verify(), [])
 })
 
-await t.test('a job’s charge that the store refuses is taken off nothing', async t => {
+await t.test('a job’s charge that the store refuses changes neither balance nor budget', async t => {
   const store = await openNew(t)
   const account = await accountWith(store, 10)
   const { id: keyId } = await store.accounts.createKey({ accountId: account })
@@ -322,16 +325,16 @@ await t.test('a job’s charge that the store refuses is taken off nothing', asy
   })
   const job = await store.ledger.findJob(name)
   if (job === undefined) throw new Error('the job is not found')
-  const beside = new Database(store.file)
-  // A charge that stands there already, as only a hand can have written it.
-  beside
+  const foreign = new Database(store.file)
+  // A charge that exists already, as only a manual edit can create it.
+  foreign
     .prepare(
       `INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation, outcome,
          usage_source, lines, flags, amount_micros, overrun_micros)
        VALUES (?, 0, ?, ?, 0, 'p', 'm', 'd', 'o', 'completed', 'provider', '[]', '', 0, 0)`,
     )
     .run(held.exchangeId, account, keyId)
-  beside.close()
+  foreign.close()
 
   await t.rejects(store.ledger.chargeJob(job, chargeOf({ input: 5 })), /UNIQUE/)
 
@@ -340,7 +343,7 @@ await t.test('a job’s charge that the store refuses is taken off nothing', asy
   await store.ledger.release(await hold(10))
 })
 
-await t.test('a commit is on the disk, not in the system', async t => {
+await t.test('a commit is synchronised to the disk', async t => {
   const database = openForWriting(`${t.testdir()}/new.db`)
   t.equal(database.pragma('journal_mode', { simple: true }), 'wal')
   t.equal(database.pragma('synchronous', { simple: true }), 2, 'FULL')
@@ -364,7 +367,7 @@ await t.test('thousands of exchanges share commits', async t => {
     }),
   )
   const seconds = (performance.now() - began) / 1000
-  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges a second`)
+  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges per second`)
   t.equal((await store.ledger.balance(account)).balanceMicros, roubles(100_000 - clients * each))
   t.strictSame(await store.verify(), [])
 })
