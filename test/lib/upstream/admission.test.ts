@@ -8,7 +8,7 @@ function waiting(name: string, log: string[]): Waiting {
   }
 }
 
-await t.test('so many go, so many wait in order, and the rest is refused', async t => {
+await t.test('requests run up to a limit, then wait in order, and the rest are refused', async t => {
   const log: string[] = []
   const admission = new Admission({ connectionsMax: 2, waitingMax: 2, waitMs: 10_000 })
   const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map(name => waiting(name, log)) as [
@@ -29,7 +29,7 @@ await t.test('so many go, so many wait in order, and the rest is refused', async
   admission.leave()
   t.same(log, ['c goes'])
   t.ok(admission.giveUp(d))
-  t.notOk(admission.giveUp(d), 'it waits no more')
+  t.notOk(admission.giveUp(d), 'the request no longer waits')
   t.notOk(admission.giveUp(c))
   admission.leave()
   admission.leave()
@@ -37,7 +37,7 @@ await t.test('so many go, so many wait in order, and the rest is refused', async
   t.equal(admission.enter(e), 'now')
 })
 
-await t.test('nobody waits longer than told', async t => {
+await t.test('no request waits longer than the limit', async t => {
   const log: string[] = []
   const admission = new Admission({ connectionsMax: 1, waitingMax: 5, waitMs: 20 })
   admission.enter(waiting('a', log))
@@ -45,11 +45,11 @@ await t.test('nobody waits longer than told', async t => {
   await new Promise(resolve => setTimeout(resolve, 60))
   t.same(log, ['b gives up'])
   admission.leave()
-  t.same(log, ['b gives up'], 'its place is free again')
+  t.same(log, ['b gives up'], 'the slot is free again')
   t.notOk(admission.isBusy)
 })
 
-await t.test('accounts that wait go by turns, however many requests one of them has', t => {
+await t.test('waiting accounts take turns, however many requests each has', t => {
   const log: string[] = []
   const admission = new Admission({ connectionsMax: 1, waitingMax: 10, waitMs: 10_000 })
   const enter = (accountId: string, name: string): Waiting => {

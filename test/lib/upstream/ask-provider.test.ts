@@ -17,27 +17,27 @@ const country =
 const invalidKey =
   '{"error":{"code":"invalid_api_key","message":"Incorrect API key provided","type":"invalid_request_error"}}'
 
-interface Asked {
+interface Received {
   readonly status: number | undefined
   readonly body: string
 }
 
-interface Desk {
-  /** Asks for `/v1/thing`, and takes what comes. */
+interface Asker {
+  /** Requests `/v1/thing` and reads the response. */
   ask(options?: {
     readonly signal?: AbortSignal
     readonly take?: (chunk: Buffer) => Promise<void>
-  }): Promise<Asked>
+  }): Promise<Received>
   readonly alarms: string[]
-  /** What the provider was asked for, and by which way. */
+  /** The paths of the requests that the provider received. */
   readonly paths: string[]
-  /** Connections by the first way out. */
+  /** Connections through the first egress. */
   readonly connects: readonly string[]
   stopFirst(): Promise<void>
 }
 
-/** A provider behind two ways out. */
-async function startDesk(t: Test, answer: (path: string, count: number) => RawAnswer): Promise<Desk> {
+/** A provider behind two egress proxies. */
+async function startAsker(t: Test, answer: (path: string, count: number) => RawAnswer): Promise<Asker> {
   const first = await startHttpEgress(t)
   const second = await startHttpEgress(t)
   const paths: string[] = []
@@ -97,52 +97,52 @@ async function startDesk(t: Test, answer: (path: string, count: number) => RawAn
   }
 }
 
-await t.test('a question goes by another way out when its proxy is dead', async t => {
-  const desk = await startDesk(t, () => plainAnswer(200, json, '{}'))
-  await desk.stopFirst()
-  for (let count = 0; count < 3; count += 1) t.same(await desk.ask(), { status: 200, body: '{}' })
-  t.same(desk.alarms, ['egress_down'])
-  t.equal(desk.paths.length, 3)
+await t.test('a request uses another egress when its proxy is down', async t => {
+  const asker = await startAsker(t, () => plainAnswer(200, json, '{}'))
+  await asker.stopFirst()
+  for (let count = 0; count < 3; count += 1) t.same(await asker.ask(), { status: 200, body: '{}' })
+  t.same(asker.alarms, ['egress_down'])
+  t.equal(asker.paths.length, 3)
 })
 
-await t.test('and when the provider does not serve its country', async t => {
-  const desk = await startDesk(t, (_path, count) =>
+await t.test('a request uses another egress when the country of the first is not served', async t => {
+  const asker = await startAsker(t, (_path, count) =>
     count === 1 ? plainAnswer(403, json, country) : plainAnswer(200, json, '{}'),
   )
-  t.same(await desk.ask(), { status: 200, body: '{}' })
-  t.same(await desk.ask(), { status: 200, body: '{}' })
-  t.equal(desk.connects.length, 1)
-  t.equal(desk.paths.length, 3)
-  t.same(desk.alarms, ['egress_down'])
+  t.same(await asker.ask(), { status: 200, body: '{}' })
+  t.same(await asker.ask(), { status: 200, body: '{}' })
+  t.equal(asker.connects.length, 1)
+  t.equal(asker.paths.length, 3)
+  t.same(asker.alarms, ['egress_down'])
 })
 
-await t.test('a credential that is refused is suspended for everybody, and not asked with again', async t => {
-  const desk = await startDesk(t, () => plainAnswer(401, json, invalidKey))
-  await t.rejects(desk.ask(), { code: 'credentials_exhausted' })
-  t.same(desk.alarms, ['credential_suspended'])
-  await t.rejects(desk.ask(), { code: 'credentials_exhausted' })
-  t.equal(desk.paths.length, 1)
+await t.test('a refused credential is suspended for all requests, and not used again', async t => {
+  const asker = await startAsker(t, () => plainAnswer(401, json, invalidKey))
+  await t.rejects(asker.ask(), { code: 'credentials_exhausted' })
+  t.same(asker.alarms, ['credential_suspended'])
+  await t.rejects(asker.ask(), { code: 'credentials_exhausted' })
+  t.equal(asker.paths.length, 1)
 })
 
 await t.test('redirects are followed on the same host, twice', async t => {
   const to = (location: string): RawAnswer => plainAnswer(302, ['location', location], '')
-  const desk = await startDesk(t, path =>
+  const asker = await startAsker(t, path =>
     path === '/v1/thing' ? to('/v1/other') : plainAnswer(200, json, '{}'),
   )
-  t.same(await desk.ask(), { status: 200, body: '{}' })
-  t.same(desk.paths, ['/v1/thing', '/v1/other'])
+  t.same(await asker.ask(), { status: 200, body: '{}' })
+  t.same(asker.paths, ['/v1/thing', '/v1/other'])
 
-  const round = await startDesk(t, () => to('/v1/thing'))
+  const round = await startAsker(t, () => to('/v1/thing'))
   t.match(await round.ask(), { status: 302 })
   t.equal(round.paths.length, 3)
 
-  const away = await startDesk(t, () => to('https://elsewhere.example/thing'))
+  const away = await startAsker(t, () => to('https://elsewhere.example/thing'))
   await t.rejects(away.ask(), /redirected to another host/)
 })
 
-await t.test('a body comes no faster than it is taken, and an error of the taker ends it', async t => {
+await t.test('a body is read as fast as its reader takes it, and an error of the reader ends it', async t => {
   const body = Buffer.alloc(3_000_000, 'x')
-  const desk = await startDesk(t, () => plainAnswer(200, json, body))
+  const asker = await startAsker(t, () => plainAnswer(200, json, body))
   let running = 0
   let runningMost = 0
   const take = async (): Promise<void> => {
@@ -150,19 +150,19 @@ await t.test('a body comes no faster than it is taken, and an error of the taker
     await new Promise(resolve => setImmediate(resolve))
     running -= 1
   }
-  t.equal((await desk.ask({ take })).body.length, body.length)
+  t.equal((await asker.ask({ take })).body.length, body.length)
   t.equal(runningMost, 1)
-  await t.rejects(desk.ask({ take: () => Promise.reject(new Error('enough')) }), /enough/)
-  t.equal((await desk.ask()).status, 200, 'the next question is answered')
+  await t.rejects(asker.ask({ take: () => Promise.reject(new Error('enough')) }), /enough/)
+  t.equal((await asker.ask()).status, 200, 'the next request succeeds')
 })
 
-await t.test('a response that is cut, and a question that is given up, are errors', async t => {
-  const cut = await startDesk(t, () => ({
+await t.test('a cut response and an aborted request are errors', async t => {
+  const cut = await startAsker(t, () => ({
     pieces: [Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')],
     then: 'end',
   }))
   await t.rejects(cut.ask(), { code: 'upstream_failed' })
 
-  const silent = await startDesk(t, () => ({ pieces: [], then: 'keep' }))
+  const silent = await startAsker(t, () => ({ pieces: [], then: 'keep' }))
   await t.rejects(silent.ask({ signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' })
 })

@@ -14,28 +14,28 @@ const route = (name: string, weight: number): EgressRoute =>
     onChange: () => undefined,
   })
 
-function turns(routes: readonly EgressRoute[], count: number, tried?: Set<EgressRoute>): string {
+function choices(routes: readonly EgressRoute[], count: number, tried?: Set<EgressRoute>): string {
   return Array.from({ length: count }, () => chooseEgress(routes, tried, now)?.name ?? '-').join('')
 }
 
-await t.test('by turns, smoothly by weight', async t => {
-  t.equal(turns([route('a', 5), route('b', 1), route('c', 1)], 14), 'aabacaaaabacaa')
-  t.equal(turns([route('a', 1)], 3), 'aaa')
+await t.test('routes take choices, interleaved by weight', async t => {
+  t.equal(choices([route('a', 5), route('b', 1), route('c', 1)], 14), 'aabacaaaabacaa')
+  t.equal(choices([route('a', 1)], 3), 'aaa')
 })
 
-await t.test('what fails comes last, what is barred at the very last, what was tried not at all', async t => {
+await t.test('failing routes come after working ones, barred ones last, and tried ones never', async t => {
   const a = route('a', 1)
   const b = route('b', 1)
   const c = route('c', 1)
   a.fail(new Error('refused'))
   b.bar('not served')
-  t.equal(turns([a, b, c], 3), 'ccc')
-  t.equal(turns([a, b, c], 2, new Set([c])), 'aa')
-  t.equal(turns([a, b, c], 2, new Set([c, a])), 'bb')
-  t.equal(turns([a, b, c], 1, new Set([a, b, c])), '-')
-  t.equal(turns([a], 1, new Set([a])), '-')
+  t.equal(choices([a, b, c], 3), 'ccc')
+  t.equal(choices([a, b, c], 2, new Set([c])), 'aa')
+  t.equal(choices([a, b, c], 2, new Set([c, a])), 'bb')
+  t.equal(choices([a, b, c], 1, new Set([a, b, c])), '-')
+  t.equal(choices([a], 1, new Set([a])), '-')
   now = 1000
-  t.match(turns([a, b, c], 4), /^[ac]+$/)
+  t.match(choices([a, b, c], 4), /^[ac]+$/)
   now = 600_000
-  t.match(turns([a, b, c], 3), /b/, 'a country is asked again after ten minutes')
+  t.match(choices([a, b, c], 3), /b/, 'a barred route is used again after ten minutes')
 })

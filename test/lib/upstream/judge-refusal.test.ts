@@ -7,7 +7,7 @@ const judge = (kind: string, status: number, body: string | Buffer, headers: str
 const openai = (code: string | null, type = 'invalid_request_error', message = 'm'): string =>
   JSON.stringify({ error: { message, type, param: null, code } })
 
-await t.test('what is about our key or its billing', async t => {
+await t.test('a refusal of the key or its billing is about the credential', async t => {
   const cases: readonly (readonly [string, number, string])[] = [
     ['openai', 401, openai('invalid_api_key')],
     ['openai', 401, openai('account_deactivated')],
@@ -45,7 +45,7 @@ await t.test('what is about our key or its billing', async t => {
     t.match(judge(kind, status, body), { about: 'credential' }, `${kind} ${body}`)
 })
 
-await t.test('what a client can bring about is about its request', async t => {
+await t.test('a refusal that a client can cause is about its request', async t => {
   const cases: readonly (readonly [string, number, string])[] = [
     ['openai', 400, openai('invalid_api_key')],
     ['openai', 403, openai('insufficient_quota')],
@@ -70,7 +70,7 @@ await t.test('what a client can bring about is about its request', async t => {
     t.match(judge(kind, status, body), { about: 'request' }, `${kind} ${body}`)
 })
 
-await t.test('what is about the country', async t => {
+await t.test('a refusal of the country is about the country', async t => {
   t.match(judge('openai', 403, openai('unsupported_country_region_territory', 'request_forbidden')), {
     about: 'country',
   })
@@ -90,7 +90,7 @@ await t.test('what is about the country', async t => {
     t.match(judge('anthropic', status, body), { about: 'request' }, `${status} ${body}`)
 })
 
-await t.test('a rate limit says how long', async t => {
+await t.test('a rate limit has the time to wait', async t => {
   const body = openai('rate_limit_exceeded')
   t.same(judge('openai', 429, body, ['Retry-After', '7']), { about: 'rate', waitMs: 7000 })
   t.same(judge('openai', 429, body, ['retry-after-ms', '250', 'retry-after', '1']), {

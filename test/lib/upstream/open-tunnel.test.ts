@@ -15,7 +15,7 @@ import {
 
 trustTestAuthority()
 
-/** A proxy that says these bytes to whoever connects, in many small pieces, and keeps what it was sent. */
+/** A proxy that sends `answer` to each client in many small pieces, and records the bytes it received. */
 async function startScripted(
   t: Test,
   answer: string | Buffer,
@@ -26,7 +26,7 @@ async function startScripted(
   const server = createServer({ noDelay: true }, socket => {
     sockets.add(socket)
     socket.on('error', () => socket.destroy())
-    socket.once('data', () => void say(socket, Buffer.from(answer), then))
+    socket.once('data', () => void sendInPieces(socket, Buffer.from(answer), then))
     socket.on('data', chunk => (received += chunk.toString('latin1')))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -37,8 +37,8 @@ async function startScripted(
   return { port: (server.address() as AddressInfo).port, received: () => received }
 }
 
-async function say(socket: Socket, answer: Buffer, then: 'end' | undefined): Promise<void> {
-  // One by one, as far as that does not take long.
+async function sendInPieces(socket: Socket, answer: Buffer, then: 'end' | undefined): Promise<void> {
+  // Byte by byte, or in at most 500 pieces, so that it does not take long.
   const length = Math.ceil(answer.length / 500)
   for (let at = 0; at < answer.length; at += length) {
     socket.write(answer.subarray(at, at + length))
@@ -49,7 +49,7 @@ async function say(socket: Socket, answer: Buffer, then: 'end' | undefined): Pro
 
 const end = { hostname: 'provider.example', port: 443 }
 
-await t.test('CONNECT: the head is read however it comes, and what follows it is kept', async t => {
+await t.test('CONNECT: the head is read in any pieces, and the bytes after it are kept', async t => {
   const proxy = await startScripted(t, 'HTTP/1.1 200 Connection established\r\nvia: x\r\n\r\nhello')
   const url = new URL(`http://us%20er:p%40ss@127.0.0.1:${proxy.port}`)
   const socket = await openTunnel({ name: 'p', url }, end, 1000)
@@ -66,23 +66,20 @@ await t.test('CONNECT: the head is read however it comes, and what follows it is
   )
 })
 
-await t.test(
-  'CONNECT to an IPv6 address is written in brackets, and without a user there is no header',
-  async t => {
-    const proxy = await startScripted(t, 'HTTP/1.0 200 OK\r\n\r\n')
-    const socket = await openTunnel(
-      { name: 'p', url: new URL(`http://127.0.0.1:${proxy.port}`) },
-      { hostname: '2001:db8::1', port: 8443 },
-      1000,
-    )
-    socket.destroy()
-    t.equal(proxy.received(), 'CONNECT [2001:db8::1]:8443 HTTP/1.1\r\nHost: [2001:db8::1]:8443\r\n\r\n')
-  },
-)
+await t.test('CONNECT brackets an IPv6 address, and sends no credentials without a user', async t => {
+  const proxy = await startScripted(t, 'HTTP/1.0 200 OK\r\n\r\n')
+  const socket = await openTunnel(
+    { name: 'p', url: new URL(`http://127.0.0.1:${proxy.port}`) },
+    { hostname: '2001:db8::1', port: 8443 },
+    1000,
+  )
+  socket.destroy()
+  t.equal(proxy.received(), 'CONNECT [2001:db8::1]:8443 HTTP/1.1\r\nHost: [2001:db8::1]:8443\r\n\r\n')
+})
 
 const broken: Readonly<Record<string, readonly [string | Buffer, RegExp, 'end'?]>> = {
   'http 407': ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', /user and password \(407\)/],
-  // As tinyproxy says it.
+  // As tinyproxy responds.
   'http 401': ['HTTP/1.1 401 Unauthorized\r\n\r\n', /user and password \(401\)/],
   'http 502': ['HTTP/1.1 502 Bad Gateway\r\n\r\n', /CONNECT with 502/],
   'http none': ['SSH-2.0-OpenSSH\r\n\r\n', /does not speak HTTP/],
@@ -98,7 +95,7 @@ const broken: Readonly<Record<string, readonly [string | Buffer, RegExp, 'end'?]
 }
 
 for (const [name, [answer, message, then]] of Object.entries(broken)) {
-  await t.test(`${name}: no tunnel, and the reason without a password`, async t => {
+  await t.test(`${name}: no tunnel opens, and the error has the reason but no password`, async t => {
     const proxy = await startScripted(t, answer, then)
     const url = new URL(`${name.split(' ')[0]}://user:secret@127.0.0.1:${proxy.port}`)
     const timeoutMs = name.endsWith('silence') ? 150 : 5000
@@ -110,7 +107,7 @@ for (const [name, [answer, message, then]] of Object.entries(broken)) {
   })
 }
 
-await t.test('a proxy that wants a user is told from one that refuses it', async t => {
+await t.test('a proxy that requires a user has an error of its own', async t => {
   const answers: Readonly<Record<string, string | Buffer>> = {
     http: 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
     socks5: Buffer.from([5, 0xff]),
@@ -136,7 +133,7 @@ await t.test('a password without a user is sent too', async t => {
   t.match(proxy.received(), `Proxy-Authorization: Basic ${Buffer.from(':token').toString('base64')}\r\n`)
 })
 
-/** Both addresses of this machine, as a name may have them. */
+/** Resolves a name to both loopback addresses. */
 const twoAddresses: LookupFunction = (_name, options, callback) => {
   if (options.all === true)
     callback(null, [
@@ -146,7 +143,7 @@ const twoAddresses: LookupFunction = (_name, options, callback) => {
   else callback(null, '127.0.0.1', 4)
 }
 
-await t.test('of a proxy with several addresses it is said why none of them could be reached', async t => {
+await t.test('the error of a proxy with several addresses has the reason of each', async t => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -159,7 +156,7 @@ await t.test('of a proxy with several addresses it is said why none of them coul
   })
 })
 
-await t.test('an HTTPS proxy is asked inside TLS, and only where its certificate is accepted', async t => {
+await t.test('CONNECT goes to an HTTPS proxy inside TLS, if its certificate is accepted', async t => {
   const secrets: string[] = []
   const start = async (certificate: CertificateName): Promise<URL> => {
     const server = createTlsServer(providerTls(certificate), socket => {
@@ -173,8 +170,8 @@ await t.test('an HTTPS proxy is asked inside TLS, and only where its certificate
     t.teardown(() => server.close())
     return new URL(`https://user:secret@${providerHost}:${(server.address() as AddressInfo).port}`)
   }
-  const good = await openTunnel({ name: 'p', url: await start('good'), lookup: twoAddresses }, end, 5000)
-  good.destroy()
+  const socket = await openTunnel({ name: 'p', url: await start('good'), lookup: twoAddresses }, end, 5000)
+  socket.destroy()
   t.match(secrets, [/^CONNECT provider\.example:443 HTTP\/1\.1\r\n/])
   for (const certificate of ['expired', 'wrong-host', 'self-signed'] as const) {
     const url = await start(certificate)
@@ -182,10 +179,10 @@ await t.test('an HTTPS proxy is asked inside TLS, and only where its certificate
       message: /^The egress p failed\. Its own certificate is not accepted \(\w+\)\.$/,
     })
   }
-  t.equal(secrets.length, 1, 'nobody else learns the password')
+  t.equal(secrets.length, 1, 'the other proxies do not receive the password')
 })
 
-await t.test('SOCKS5 takes names, IPv4 and IPv6 addresses', async t => {
+await t.test('SOCKS5 supports names, IPv4 and IPv6 addresses', async t => {
   const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
   const proxy = await startSocksEgress(t)
   const port = Number(new URL(upstream.origin).port)

@@ -11,7 +11,7 @@ function chosen(key: string, choices: Readonly<Record<string, number>>): string 
   return scored.reduce((best, next) => (next.score > best.score ? next : best)).name
 }
 
-await t.test('keys are shared by weight', async t => {
+await t.test('keys are distributed by weight', async t => {
   const choices = { 'openai#1': 1, 'openai#2': 1, 'openai#3': 2 }
   const counts: Record<string, number> = {}
   for (let index = 0; index < 20_000; index += 1) {
@@ -23,7 +23,7 @@ await t.test('keys are shared by weight', async t => {
   t.ok(Math.abs((counts['openai#3'] ?? 0) - 10_000) < 400)
 })
 
-await t.test('when one falls away only its own keys move', async t => {
+await t.test('when a choice is removed, only its own keys move', async t => {
   const all = { a: 1, b: 3, c: 1, d: 2 }
   const without = { a: 1, b: 3, d: 2 }
   fc.assert(

@@ -7,8 +7,8 @@ import { takeNextSocket, StraightBody } from '../../../lib/upstream/straight-bod
 import { startRawUpstream, type RawAnswer, type RawUpstream } from '../../fixtures/raw-upstream.ts'
 import { until } from '../../fixtures/until.ts'
 
-/** What a client makes of a response, however it was read. */
-interface Seen {
+/** A response as a client receives it. */
+interface Received {
   readonly body: string
   readonly trailers: string
   readonly error: string
@@ -18,7 +18,7 @@ interface Seen {
 interface Server {
   readonly upstream: RawUpstream
   readonly pool: Pool
-  /** What it answers with, a write each. */
+  /** The response, one write for each piece. */
   answer: RawAnswer
 }
 
@@ -30,8 +30,8 @@ async function startServer(t: Test): Promise<Server> {
   return server
 }
 
-/** Sends one request; its body comes straight from the socket or from undici. */
-function ask({ pool }: Server, isStraight: boolean, onBody?: (reader: Reader) => void): Promise<Seen> {
+/** Sends one request and reads the response's body straight from the socket, or from undici. */
+function ask({ pool }: Server, isStraight: boolean, onBody?: (reader: Reader) => void): Promise<Received> {
   return new Promise(resolve => {
     const reader = new Reader(isStraight, resolve, onBody)
     pool.dispatch({ method: 'GET', path: '/', headersTimeout: 2000, bodyTimeout: 2000 }, reader)
@@ -40,21 +40,21 @@ function ask({ pool }: Server, isStraight: boolean, onBody?: (reader: Reader) =>
 
 class Reader implements Dispatcher.DispatchHandler {
   readonly #isStraight: boolean
-  readonly #resolve: (seen: Seen) => void
+  readonly #resolve: (received: Received) => void
   readonly #onBody: ((reader: Reader) => void) | undefined
   readonly #body: Buffer[] = []
   straight: StraightBody | undefined
   controller: Dispatcher.DispatchController | undefined
-  /** What came as one whole chunk, and that. */
+  /** The pieces that arrived as one whole chunk, with their framing. */
   readonly framed: [bytes: Buffer, framed: Buffer][] = []
 
-  constructor(isStraight: boolean, resolve: (seen: Seen) => void, onBody: Reader['onTold']) {
+  constructor(isStraight: boolean, resolve: (received: Received) => void, onBody: Reader['bodyCallback']) {
     this.#isStraight = isStraight
     this.#resolve = resolve
     this.#onBody = onBody
   }
 
-  get onTold(): ((reader: Reader) => void) | undefined {
+  get bodyCallback(): ((reader: Reader) => void) | undefined {
     return this.#onBody
   }
 
@@ -128,7 +128,7 @@ const ending = fc.constantFrom(
   '',
 )
 
-await t.test('a body is read straight from its socket as undici would read it', async t => {
+await t.test('a body read straight from its socket equals the body that undici reads', async t => {
   const server = await startServer(t)
   const response = fc.record({
     interim: fc.constantFrom('', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'),
@@ -146,7 +146,7 @@ await t.test('a body is read straight from its socket as undici would read it', 
       const isWhole = /^0+\r\n.*\r\n$/s.test(end)
       server.answer = { pieces: cutUp(bytes, cuts), then: isWhole ? 'keep' : 'end' }
       const [plain, straight] = [await ask(server, false), await ask(server, true)]
-      t.same(told(straight), told(plain))
+      t.same(comparable(straight), comparable(plain))
       for (const [content, framed] of straight.framed) {
         const [, digits = '', rest = ''] = /^([0-9a-f]+)\r\n(.*)$/is.exec(framed.toString('latin1')) ?? []
         t.equal(Number.parseInt(digits, 16), content.length)
@@ -157,8 +157,8 @@ await t.test('a body is read straight from its socket as undici would read it', 
   )
 })
 
-/** Which rule of the framing was broken is told in other words. */
-function told({ error, body, trailers }: Seen): Omit<Seen, 'framed'> {
+/** Without the detail of the error: undici and StraightBody word it differently. */
+function comparable({ error, body, trailers }: Received): Omit<Received, 'framed'> {
   return { body, trailers, error: error.replace(/ \(.*\)$/, '') }
 }
 
@@ -184,9 +184,9 @@ await t.test('a connection whose body was read straight serves the next request'
     ],
   }
 
-  const seen = [await ask(server, true), await ask(server, false), await ask(server, true)]
+  const received = [await ask(server, true), await ask(server, false), await ask(server, true)]
 
-  t.same(new Set(seen.map(({ body, error }) => `${body} ${error}`)), new Set(['onetwo ']))
+  t.same(new Set(received.map(({ body, error }) => `${body} ${error}`)), new Set(['onetwo ']))
   t.equal(server.upstream.openSockets.size, 1)
 })
 
@@ -194,10 +194,10 @@ await t.test('a response that is not chunked is left to undici', async t => {
   const server = await startServer(t)
   server.answer = { pieces: [Buffer.from('HTTP/1.1 200 OK\ncontent-length: 4\n\nbody')] }
 
-  t.same(told(await ask(server, true)), told(await ask(server, false)))
+  t.same(comparable(await ask(server, true)), comparable(await ask(server, false)))
 })
 
-await t.test('a chunk that comes alone in a read is told with its framing, and no other is', async t => {
+await t.test('only a chunk that is alone in a read is passed with its framing', async t => {
   const server = await startServer(t)
   server.answer = {
     pieces: [
@@ -215,46 +215,46 @@ await t.test('a chunk that comes alone in a read is told with its framing, and n
 
   const { body, framed } = await ask(server, true)
 
-  t.equal(body, 'alonetwoin onelatecut u', 'whatever it was cut into')
+  t.equal(body, 'alonetwoin onelatecut u', 'the body is complete, however it was cut')
   t.same(
     framed.map(([, bytes]) => bytes.toString()),
     ['5\r\nalone\r\n'],
   )
 })
 
-await t.test('a body that is paused is read no further until it is resumed', async t => {
+await t.test('a paused body is not read until it is resumed', async t => {
   const server = await startServer(t)
   const whole = Buffer.alloc(4 * 1_048_576, 'x')
   server.answer = { pieces: [Buffer.from(head), chunk(whole), Buffer.from('0\r\n\r\n')] }
   let readBytes = 0
   let pauses = 0
-  const looks: Promise<void>[] = []
-  const seen = await ask(server, true, reader => {
+  const checks: Promise<void>[] = []
+  const received = await ask(server, true, reader => {
     readBytes += 1
     if (readBytes % 8 !== 0) return
     pauses += 1
     reader.straight?.pause()
     const before = readBytes
-    const look = delay(15).then(() => {
-      t.equal(readBytes, before, 'nothing came while it was paused')
+    const check = delay(15).then(() => {
+      t.equal(readBytes, before, 'no data arrives while paused')
       reader.straight?.resume()
     })
-    looks.push(look)
+    checks.push(check)
   })
-  // The body's last piece may be one that it is paused behind.
-  await Promise.all(looks)
+  // The last pause may be after the last piece of the body.
+  await Promise.all(checks)
 
-  t.equal(seen.body.length, whole.length)
+  t.equal(received.body.length, whole.length)
   t.ok(pauses > 3)
 })
 
-await t.test('a body that is aborted closes its connection', async t => {
+await t.test('aborting a body closes its connection', async t => {
   const server = await startServer(t)
   server.answer = { pieces: [Buffer.from(head), chunk(Buffer.from('one')), chunk(Buffer.from('two'))] }
 
-  const seen = await ask(server, true, reader => reader.controller?.abort(new Error('enough')))
+  const received = await ask(server, true, reader => reader.controller?.abort(new Error('enough')))
 
-  t.equal(seen.error, 'enough')
+  t.equal(received.error, 'enough')
   await until(() => server.upstream.openSockets.size === 0)
 })
 
@@ -263,10 +263,10 @@ await t.test('a sink that throws fails its own response', async t => {
   server.answer = { pieces: [Buffer.from(head), chunk(Buffer.from('one')), Buffer.from('0\r\n\r\n')] }
   let times = 0
 
-  const seen = await ask(server, true, () => {
+  const received = await ask(server, true, () => {
     times += 1
     if (times === 1) throw new Error('no room')
   })
 
-  t.equal(seen.error, 'no room')
+  t.equal(received.error, 'no room')
 })

@@ -24,7 +24,7 @@ await t.test('a balance is shown to the kopeck, rounded down, and a debt rounded
   t.end()
 })
 
-await t.test('amounts are written as each language writes them', t => {
+await t.test('amounts are formatted for each language', t => {
   t.equal(money(1_509_000_000, 'en'), '1,509.00\u00a0₽')
   t.equal(smallMoney(1_509_000, 'ru'), '1,509\u00a0₽')
   t.equal(smallMoney(1_509_000, 'en'), '1.509\u00a0₽')
@@ -40,7 +40,7 @@ await t.test('amounts are written as each language writes them', t => {
   t.end()
 })
 
-await t.test('the decimal marks of a column stand below each other', t => {
+await t.test('the decimal marks of a column are aligned', t => {
   t.strictSame(alignDecimals(['12,50\u00a0₽', '0,001234\u00a0₽', '\u2013']), [
     '12,50\u00a0₽\u2007\u2007\u2007\u2007',
     '0,001234\u00a0₽',
@@ -50,7 +50,7 @@ await t.test('the decimal marks of a column stand below each other', t => {
   t.end()
 })
 
-await t.test('no digit of an amount is lost or made up', t => {
+await t.test('no digit of an amount is lost or added', t => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), micros =>
       (['ru', 'en'] as const).every(language => {
@@ -64,7 +64,7 @@ await t.test('no digit of an amount is lost or made up', t => {
   t.end()
 })
 
-await t.test('times are in Moscow and say so', t => {
+await t.test('times are shown in Moscow time, with its name', t => {
   const evening = Date.parse('2026-11-20T21:30:05Z')
 
   t.equal(time(evening, 'ru'), '21.11.2026, 00:30\u00a0МСК')

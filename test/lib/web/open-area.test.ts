@@ -2,7 +2,7 @@ import t from 'tap'
 import { startAccountArea } from '../../fixtures/account-area.ts'
 import { connectRaw, parseAnswers } from '../../fixtures/raw-client.ts'
 
-await t.test('a network that asks for pages in floods gets them one by one, others at once', async t => {
+await t.test('a network that floods the area gets pages one by one, others at once', async t => {
   const { url } = await startAccountArea(t, { trustedProxies: ['127.0.0.1'] })
   const page = (address: string): string =>
     `GET /sign-in HTTP/1.1\r\nhost: a\r\nx-forwarded-for: ${address}\r\n\r\n`
@@ -21,6 +21,6 @@ await t.test('a network that asks for pages in floods gets them one by one, othe
   t.same(
     new Set(parseAnswers(flood.received()).map(({ status }) => status)),
     new Set([200]),
-    'nothing is lost',
+    'every request of the flood is answered',
   )
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { Sender } from 'ws'
 import { MessageReader, type Message } from '../../../lib/websocket/message-reader.ts'
 
-/** What is sent as one message: its fragments, with pings between them. */
+/** Messages: the fragments of each, with or without pings between them. */
 const messages = fc.array(
   fc.record({
     fragments: fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { minLength: 1, maxLength: 4 }),
@@ -27,47 +27,48 @@ function readAll(reader: MessageReader, bytes: Buffer, cuts: readonly number[]):
   return found
 }
 
-await t.test(
-  'however the bytes are cut, the messages are the same and no byte of them is another',
-  async t => {
-    fc.assert(
-      fc.property(messages, fc.array(fc.nat(), { maxLength: 12 }), fc.boolean(), (sent, cuts, isClient) => {
-        const frames: Buffer[] = []
-        for (const { fragments, ping } of sent) {
-          for (const [index, text] of fragments.entries()) {
-            const isLast = index === fragments.length - 1
-            frames.push(frame(text, index === 0 ? 1 : 0, isLast, isClient))
-            if (ping && !isLast) frames.push(frame('p', 9, true, isClient))
-          }
+await t.test('messages and their bytes are the same, however the bytes are cut', async t => {
+  fc.assert(
+    fc.property(messages, fc.array(fc.nat(), { maxLength: 12 }), fc.boolean(), (sent, cuts, isClient) => {
+      const frames: Buffer[] = []
+      for (const { fragments, ping } of sent) {
+        for (const [index, text] of fragments.entries()) {
+          const isLast = index === fragments.length - 1
+          frames.push(frame(text, index === 0 ? 1 : 0, isLast, isClient))
+          if (ping && !isLast) frames.push(frame('p', 9, true, isClient))
         }
-        const bytes = Buffer.concat(frames)
-        const before = Buffer.from(bytes)
-        let held = 0
-        const reader = new MessageReader({
-          from: isClient ? 'client' : 'provider',
-          messageBytesMax: 10_000,
-          onHeld: more => (held += more),
-        })
-        const found = readAll(reader, bytes, cuts)
-        t.same(
-          found.map(({ data }) => data.toString()),
-          sent.map(({ fragments }) => fragments.join('')),
-        )
-        t.ok(Buffer.concat(found.map(message => message.frames)).equals(before), 'every byte, in order')
-        t.ok(bytes.equals(before), 'what came was not unmasked in place')
-        t.equal(held, 0, 'nothing is held when all are whole')
-      }),
-      { numRuns: 60 },
-    )
-  },
-)
+      }
+      const bytes = Buffer.concat(frames)
+      const before = Buffer.from(bytes)
+      let held = 0
+      const reader = new MessageReader({
+        from: isClient ? 'client' : 'provider',
+        messageBytesMax: 10_000,
+        onHeld: more => (held += more),
+      })
+      const found = readAll(reader, bytes, cuts)
+      t.same(
+        found.map(({ data }) => data.toString()),
+        sent.map(({ fragments }) => fragments.join('')),
+      )
+      t.ok(Buffer.concat(found.map(message => message.frames)).equals(before), 'every byte, in order')
+      t.ok(bytes.equals(before), 'the received bytes were not unmasked in place')
+      t.equal(held, 0, 'nothing is held after complete messages')
+    }),
+    { numRuns: 60 },
+  )
+})
 
-await t.test('what is held of a message is counted, and given back when its stream ends', async t => {
+await t.test('the held bytes of a message are counted, and a message over the limit is refused', async t => {
   let held = 0
   const reader = new MessageReader({ from: 'client', messageBytesMax: 100, onHeld: more => (held += more) })
   const bytes = frame('x'.repeat(90), 1, true, true)
   t.same([...reader.push(bytes.subarray(0, 50))], [])
   t.equal(held, 50)
   const small = new MessageReader({ from: 'client', messageBytesMax: 89, onHeld: () => undefined })
-  t.throws(() => [...small.push(bytes.subarray(0, 2))], /at most 89 are accepted/, 'the head is enough')
+  t.throws(
+    () => [...small.push(bytes.subarray(0, 2))],
+    /at most 89 are accepted/,
+    'the header of the frame is enough',
+  )
 })

@@ -9,7 +9,7 @@ import { textFrame } from '../../../lib/websocket/web-socket-frames.ts'
 
 const limits = { messageBytesMax: 1000, onHeld: () => undefined }
 
-await t.test('a turn that never ends keeps no session open for which there is no money', async t => {
+await t.test('a session without money is closed even if its turn never ends', async t => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const [clientEnd, client] = duplexPair()
@@ -38,7 +38,7 @@ await t.test('a turn that never ends keeps no session open for which there is no
   providerEnd.resume()
   providerEnd.write(textFrame(Buffer.from('{}'), 'server'))
   while (received.length === 0) await new Promise(resolve => setImmediate(resolve))
-  t.equal(outcome, undefined, 'its turn may come to its end')
+  t.equal(outcome, undefined, 'the turn has time to end')
   mock.timers.tick(120_000)
   for (let turn = 0; turn < 10; turn += 1) await new Promise(resolve => setImmediate(resolve))
   clientEnd.end()

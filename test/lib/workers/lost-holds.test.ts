@@ -15,7 +15,7 @@ const request: HoldRequest = {
   worstMicros: 1,
 }
 
-await t.test('a hold that fails while its release is on the way is released, as in one process', async t => {
+await t.test('a hold that fails while its release is being sent is released, as in one process', async t => {
   const written = Promise.withResolvers<void>()
   const hold: Hold = { ...request, isDurable: false, durable: written.promise }
   const ledger = { placeHold: () => Promise.resolve(hold) } as unknown as Ledger
@@ -32,5 +32,5 @@ await t.test('a hold that fails while its release is on the way is released, as 
   const placed = await remote.placeHold(request)
   written.reject(new Error('the disk is full'))
   await remote.release(placed)
-  await t.rejects(remote.charge(placed, { lines: [] } as never), 'it is released')
+  await t.rejects(remote.charge(placed, { lines: [] } as never), 'the hold is released')
 })

@@ -14,11 +14,11 @@ import { RemoteLedger } from '../../../lib/workers/remote-ledger.ts'
 import type { ChannelPair } from '../../fixtures/channel-pair.ts'
 import { openNew, type OpenedStore } from '../stores/open-store.ts'
 
-/** A store as a worker has it: ledger and keys at the other end of a channel. */
+/** The store of a worker: ledger and keys are at the other end of a channel. */
 export interface RemoteStore extends OpenedStore {
-  /** The ledger's end. */
+  /** The server at the ledger's end of the channel. */
   readonly server: LedgerServer
-  /** The ledger as the process has it that opened the store. */
+  /** The store of the process that opened it. */
   readonly own: OpenedStore
   restart(): Promise<RemoteStore>
 }
@@ -27,10 +27,10 @@ type Pair = (t: Test) => ChannelPair
 type Options = { readonly clock?: Clock; readonly durability?: 'strict' | 'relaxed' }
 
 export async function openRemote(t: Test, pair: Pair, options: Options = {}): Promise<RemoteStore> {
-  return besides(t, pair, await openNew(t, options))
+  return remoteOf(t, pair, await openNew(t, options))
 }
 
-function besides(t: Test, pair: Pair, store: OpenedStore): RemoteStore {
+function remoteOf(t: Test, pair: Pair, store: OpenedStore): RemoteStore {
   const [worker, primary] = pair(t)
   const keys = new MemoryKeyDirectory()
   const workerPeer: Peer<LedgerOperations, HoldNews & KeyNews> = new Peer(worker, {
@@ -56,6 +56,6 @@ function besides(t: Test, pair: Pair, store: OpenedStore): RemoteStore {
     ),
     server,
     own: store,
-    restart: async () => besides(t, pair, await store.restart()),
+    restart: async () => remoteOf(t, pair, await store.restart()),
   }
 }

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ownPath } from '../../../../lib/web/http/redirect.ts'
 
-await t.test('a path of our own is kept', t => {
+await t.test('a path on the site is kept', t => {
   for (const path of ['/', '/security', '/charges?model=a%20b&from=2026-01-01', '/keys/01abc'])
     t.equal(ownPath(path), path)
   t.end()
 })
 
-await t.test('what could lead elsewhere becomes the start page', t => {
+await t.test('an address that could lead to another site becomes the start page', t => {
   const others = [
     undefined,
     '',
@@ -28,7 +28,7 @@ await t.test('what could lead elsewhere becomes the start page', t => {
   t.end()
 })
 
-await t.test('whatever is asked for, a browser stays on the site', t => {
+await t.test('a browser stays on the site for any path', t => {
   const pieces = fc.constantFrom(
     '/',
     '\\',

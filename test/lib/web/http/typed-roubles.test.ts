@@ -5,7 +5,7 @@ import { typedRoubles } from '../../../../lib/web/http/read-form.ts'
 
 const rouble = 1_000_000
 
-await t.test('amounts are understood as people of each language write and paste them', t => {
+await t.test('amounts are read as typed and pasted in each language', t => {
   for (const [typed, ru, en] of [
     ['1500', 1500, 1500],
     ['1 500,50', 1500.5, 1500.5],
@@ -30,7 +30,7 @@ await t.test('amounts are understood as people of each language write and paste 
   t.end()
 })
 
-await t.test('what is no amount above zero is refused, and nothing is no amount', t => {
+await t.test('a text that is no amount above zero is refused, and an empty text is reported as empty', t => {
   const wrong = [
     '0',
     '0,00',
@@ -54,7 +54,7 @@ await t.test('what is no amount above zero is refused, and nothing is no amount'
   t.end()
 })
 
-await t.test('an amount that a page shows can be pasted into its fields', t => {
+await t.test('an amount shown on a page can be pasted into its fields', t => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 99_999_999 }), fc.constantFrom('ru', 'en'), (kopecks, language) => {
       const micros = kopecks * 10_000

@@ -3,7 +3,7 @@ import { deviceName } from '../../../../lib/web/pages/security/security.ts'
 
 const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)'
 
-await t.test('browsers and systems are told apart by what they say of themselves', t => {
+await t.test('browsers and systems are recognised by their user agent', t => {
   const name = (userAgent: string): string => deviceName(userAgent, 'unknown')
 
   t.equal(

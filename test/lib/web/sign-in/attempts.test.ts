@@ -17,7 +17,7 @@ function attemptsAt(start = 0) {
 }
 
 await t.test(
-  'each failure beyond the first few makes the next attempt slower, and then all fail',
+  'after the first failures each attempt is slower, and after the limit all are refused',
   async t => {
     const { attempts, waits } = attemptsAt()
 
@@ -26,11 +26,11 @@ await t.test(
 
     t.same(may, [true, true, true, true, true, false, false])
     t.same(waits, [250, 500, 1000, 1000, 1000])
-    t.equal(await attempts.begin('b'), true, 'others are not held up')
+    t.equal(await attempts.begin('b'), true, 'other names are not delayed')
   },
 )
 
-await t.test('many attempts at once pass no limit', async t => {
+await t.test('concurrent attempts do not exceed the limit', async t => {
   const { attempts } = attemptsAt()
 
   const may = await Promise.all(Array.from({ length: 50 }, () => attempts.begin('a')))
@@ -38,7 +38,7 @@ await t.test('many attempts at once pass no limit', async t => {
   t.equal(may.filter(Boolean).length, 5)
 })
 
-await t.test('a lock ends, also for who keeps trying', async t => {
+await t.test('a lock ends even if attempts continue', async t => {
   const { attempts, time } = attemptsAt()
   for (let count = 0; count < 5; count += 1) await attempts.begin('a')
 
@@ -49,7 +49,7 @@ await t.test('a lock ends, also for who keeps trying', async t => {
   t.equal(await attempts.begin('a'), true)
 })
 
-await t.test('success forgets the failures of a name, and takes back one of an address', async t => {
+await t.test('a success deletes the failures of a name, and subtracts one from an address', async t => {
   const { attempts } = attemptsAt()
   for (let count = 0; count < 5; count += 1) await attempts.begin('a')
   await attempts.forget('a')

@@ -20,7 +20,7 @@ const caller = { address: '198.51.100.1', cookie: '', userAgent: 'Test/1.0' }
 const limits = { slowFrom: 2, lockFrom: 4, forgetMs: 1000 }
 const manyFrom = { slowFrom: 20, lockFrom: 6, forgetMs: 1000 }
 const unlimited = { slowFrom: Infinity, lockFrom: Infinity, forgetMs: 1000 }
-const lettersMax = { slowFrom: Infinity, lockFrom: 6, forgetMs: 1000 }
+const emailsMax = { slowFrom: Infinity, lockFrom: 6, forgetMs: 1000 }
 
 async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<void> = async () => undefined) {
   const store = await openNew(t)
@@ -57,7 +57,7 @@ async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<voi
       byEmail: attempts('byEmail', limits),
       byEmailAnywhere: attempts('byEmailAnywhere', unlimited),
       byAddress: attempts('byAddress', manyFrom),
-      emailsTo: attempts('emailsTo', lettersMax),
+      emailsTo: attempts('emailsTo', emailsMax),
       emailsFrom: attempts('emailsFrom', unlimited),
     },
   })
@@ -76,7 +76,7 @@ async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<voi
   }
 }
 
-await t.test('who guesses a password is slowed down, then locked out with the right one too', async t => {
+await t.test('guessing a password is slowed down, and then locked even for the right password', async t => {
   const { identity, signUp, waits, time } = await openIdentity(t)
   await signUp('a@example.org')
   await signUp('b@example.org')
@@ -87,18 +87,22 @@ await t.test('who guesses a password is slowed down, then locked out with the ri
   const wrong = await identity.signIn('a@example.org', 'still wrong', caller)
   const right = await identity.signIn('a@example.org', password, caller)
 
-  t.same(right, wrong, 'the same is said of a right and a wrong one')
+  t.same(right, wrong, 'the response to a right and a wrong password is the same')
   const elsewhere = { ...caller, address: '198.51.100.2' }
-  t.match(await identity.signIn('b@example.org', password, elsewhere), { kind: 'signed-in' }, 'others get in')
+  t.match(
+    await identity.signIn('b@example.org', password, elsewhere),
+    { kind: 'signed-in' },
+    'other users can sign in',
+  )
   time.now = 1000
   t.match(
     await identity.signIn('a@example.org', password, caller),
     { kind: 'signed-in' },
-    'and so does who waits',
+    'the user can sign in after waiting',
   )
 })
 
-await t.test('a new password by a letter opens a door that others have locked', async t => {
+await t.test('resetting the password by email ends a lock that others caused', async t => {
   const { identity, signUp, tokens } = await openIdentity(t)
   await signUp('a@example.org')
   for (let times = 0; times < 4; times += 1) await identity.signIn('a@example.org', 'wrong password', caller)
@@ -111,7 +115,7 @@ await t.test('a new password by a letter opens a door that others have locked', 
   t.match(await identity.signIn('a@example.org', 'quite a new password', caller), { kind: 'signed-in' })
 })
 
-await t.test('an address that tries many users is locked out, whatever it gets right meanwhile', async t => {
+await t.test('an address that tries many users is locked out, even with successes in between', async t => {
   const { identity, signUp } = await openIdentity(t)
   await signUp('own@example.org')
   await signUp('other@example.org')
@@ -125,7 +129,7 @@ await t.test('an address that tries many users is locked out, whatever it gets r
   t.match(await identity.signIn('other@example.org', password, caller), { kind: 'signed-in' })
 })
 
-await t.test('the addresses of one IPv6 network are one, however they are written', async t => {
+await t.test('all addresses of one IPv6 network count as one, in any spelling', async t => {
   const { identity, signUp } = await openIdentity(t)
   await signUp('a@example.org')
   const from = (address: string) => ({ ...caller, address })
@@ -137,7 +141,7 @@ await t.test('the addresses of one IPv6 network are one, however they are writte
   t.match(await identity.signIn('a@example.org', password, from('2001:db8:0:8::1')), { kind: 'signed-in' })
 })
 
-await t.test('who is locked out by address locks nobody else out', async t => {
+await t.test('a locked-out address cannot lock other users out', async t => {
   const { identity, signUp } = await openIdentity(t)
   await signUp('a@example.org')
   const attacker = { ...caller, address: '203.0.113.9' }
@@ -150,7 +154,7 @@ await t.test('who is locked out by address locks nobody else out', async t => {
   t.match(await identity.signIn('a@example.org', password, caller), { kind: 'signed-in' })
 })
 
-await t.test('two sign-ups at once with one address make one user', async t => {
+await t.test('concurrent sign-ups with one address create one user', async t => {
   const { identity, store } = await openIdentity(t)
   const user = { email: 'twice@example.org', password, language: 'ru', consents: [] }
 
@@ -162,7 +166,7 @@ await t.test('two sign-ups at once with one address make one user', async t => {
   t.equal((await store.reports.accounts()).length, 1)
 })
 
-await t.test('a link to confirm is good for its own address only', async t => {
+await t.test('a confirmation link works only for its own address', async t => {
   const { identity, tokens } = await openIdentity(t)
   await identity.signUp({ email: 'one@example.org', password, language: 'ru', consents: [] }, caller)
   const [token = ''] = tokens
@@ -176,7 +180,7 @@ await t.test('a link to confirm is good for its own address only', async t => {
   t.match(await identity.confirm(token, password, caller), { kind: 'signed-in' })
 })
 
-await t.test('sessions that are over are deleted, those that run are kept', async t => {
+await t.test('expired sessions are deleted, and current ones are kept', async t => {
   const { store, signUp } = await openIdentity(t)
   await signUp('a@example.org')
   await signUp('b@example.org')
@@ -189,18 +193,21 @@ await t.test('sessions that are over are deleted, those that run are kept', asyn
   t.equal(await store.users.count('user_sessions'), 1)
 })
 
-await t.test('a stranger who guesses is locked out where the stranger is, and the owner gets in', async t => {
-  const { identity, signUp } = await openIdentity(t)
-  await signUp('owner@example.org')
-  const stranger = { ...caller, address: '203.0.113.66' }
-  for (let count = 0; count < 30; count += 1)
-    await identity.signIn('owner@example.org', 'wrong password', stranger)
+await t.test(
+  'guessing locks out the address of the guesser, and the owner can sign in elsewhere',
+  async t => {
+    const { identity, signUp } = await openIdentity(t)
+    await signUp('owner@example.org')
+    const stranger = { ...caller, address: '203.0.113.66' }
+    for (let count = 0; count < 30; count += 1)
+      await identity.signIn('owner@example.org', 'wrong password', stranger)
 
-  t.match(await identity.signIn('owner@example.org', password, stranger), { kind: 'refused' })
-  t.match(await identity.signIn('owner@example.org', password, caller), { kind: 'signed-in' })
-})
+    t.match(await identity.signIn('owner@example.org', password, stranger), { kind: 'refused' })
+    t.match(await identity.signIn('owner@example.org', password, caller), { kind: 'signed-in' })
+  },
+)
 
-await t.test('a link by email lets the owner in beside a stranger of the same network', async t => {
+await t.test('a link by email lets the owner sign in from a locked-out network', async t => {
   const { identity, signUp, tokens } = await openIdentity(t)
   await signUp('owner@example.org')
   for (let count = 0; count < 10; count += 1)
@@ -219,30 +226,27 @@ await t.test('a link by email lets the owner in beside a stranger of the same ne
   )
 })
 
-await t.test(
-  'whoever signs up with another address uses up none of the emails that let its owner in',
-  async t => {
-    const { identity, signUp, tokens } = await openIdentity(t)
-    await signUp('owner@example.org')
-    const user = { email: 'owner@example.org', password, language: 'ru', consents: [] }
-    for (let times = 0; times < 20; times += 1) await identity.signUp(user, caller)
-    const before = tokens.length
+await t.test('sign-ups with an existing address do not use up the owner’s password emails', async t => {
+  const { identity, signUp, tokens } = await openIdentity(t)
+  await signUp('owner@example.org')
+  const user = { email: 'owner@example.org', password, language: 'ru', consents: [] }
+  for (let times = 0; times < 20; times += 1) await identity.signUp(user, caller)
+  const before = tokens.length
 
-    await identity.forgotPassword('owner@example.org', caller)
+  await identity.forgotPassword('owner@example.org', caller)
 
-    t.equal(tokens.length, before + 1)
-    for (let times = 0; times < 20; times += 1) await identity.forgotPassword('owner@example.org', caller)
-    t.equal(tokens.length, before + 6, 'and nobody fills a mailbox')
-    const first = await identity.resetPassword(tokens[before] ?? '', 'quite a new password', caller)
-    t.match(first, { kind: 'signed-in' }, 'each of them is good')
-  },
-)
+  t.equal(tokens.length, before + 1)
+  for (let times = 0; times < 20; times += 1) await identity.forgotPassword('owner@example.org', caller)
+  t.equal(tokens.length, before + 6, 'at most six emails are sent')
+  const first = await identity.resetPassword(tokens[before] ?? '', 'quite a new password', caller)
+  t.match(first, { kind: 'signed-in' }, 'each link works')
+})
 
-await t.test('what a confirmed address is given it is given once more where that failed', async t => {
-  const told: string[] = []
+await t.test('a failed confirmation hook is called again on the next confirmation', async t => {
+  const confirmed: string[] = []
   const { identity, tokens } = await openIdentity(t, async email => {
-    told.push(email)
-    if (told.filter(one => one === email).length === 1) throw new Error('the store is away')
+    confirmed.push(email)
+    if (confirmed.filter(one => one === email).length === 1) throw new Error('the store is away')
   })
   for (const email of ['link@example.org', 'password@example.org'])
     await identity.signUp({ email, password, language: 'ru', consents: [] }, caller)
@@ -260,7 +264,7 @@ await t.test('what a confirmed address is given it is given once more where that
 
   const both = ['link@example.org', 'password@example.org']
   t.same(
-    told,
+    confirmed,
     both.flatMap(email => [email, email]),
   )
 })
