@@ -47,7 +47,7 @@ function outcomeOf({ outcome, usageSource, flags, lines }: ChargeRequest): objec
   return { outcome, usageSource, flags, micros }
 }
 
-/** How a job ended, the known reading of its response, the job, and what it owes. */
+/** How a job ended, the reading of its response if known, the job, and its charge. */
 const rows: readonly (readonly [ends: string, Partial<UsageReading> | undefined, Job, owes: object])[] = [
   [
     'done, with its usage',

@@ -4,7 +4,7 @@ import type { ChargesFilter } from '../../../../lib/ledger/reports.ts'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../../contracts/store-under-test.ts'
 import { openNew } from '../open-store.ts'
 
-await t.test('a charge reads as its contract says', async t => {
+await t.test('a charge is reported with the fields of its contract', async t => {
   const store = await openNew(t, { clock: { now: () => Date.parse('2026-05-05T01:02:03.004Z') } })
   const account = await accountWith(store, 100)
   const hold = await holdOf(store, account, 50)
