@@ -27,7 +27,7 @@ function ask(): Promise<Response> {
 }
 
 await t.test(
-  'a block in the middle of a stream lets it end and charges it; the next request is refused',
+  'a stream that runs when its account is blocked ends and is charged; the next request is refused',
   async t => {
     const running = await ask()
     const reader = running.body?.getReader()
@@ -70,7 +70,7 @@ await t.test('support finds the account, sees the block and the money, and ends 
   t.equal(served.status, 200)
 })
 
-await t.test('what cannot be searched for or blocked is refused with a sentence', async t => {
+await t.test('invalid searches, accounts and reasons are refused with an error message', async t => {
   const cases = [
     [['account', 'find', ''], 2, /a search takes 1 to 200 characters/],
     [['account', 'find', 'x'.repeat(65_536)], 2, /a search takes 1 to 200 characters/],

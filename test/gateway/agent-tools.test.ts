@@ -20,7 +20,7 @@ type Answer = (seen: Seen, response: ServerResponse) => void
 
 const rubPerMillion = { input: '1000', output: '1000' }
 
-/** A gateway before one server that stands in for all three providers. */
+/** A gateway whose three providers are one local server. */
 async function startTools(t: Test, answer: Answer): Promise<ToolGateway> {
   const seen: Seen[] = []
   const server = createServer((request, response) => {
@@ -71,7 +71,7 @@ function event(name: string, data: object): string {
 const json = { 'content-type': 'application/json' }
 const sse = { 'content-type': 'text/event-stream; charset=utf-8' }
 
-/** What Claude Code sends with every message. */
+/** The headers that Claude Code sends with every message. */
 const claudeHeaders = {
   ...json,
   'anthropic-version': '2023-06-01',
@@ -82,50 +82,47 @@ const claudeHeaders = {
   'user-agent': 'claude-cli/2.1.233 (external, cli)',
 }
 
-await t.test(
-  'Claude Code: asks whether there is somebody, counts tokens, streams with ?beta=true',
-  async t => {
-    const gateway = await startTools(t, ({ url }, response) => {
-      if (url.startsWith('/api/hello')) response.writeHead(200, json).end('{"message":"hello"}')
-      else response.writeHead(200, json).end('{"input_tokens":12}')
-    })
-    const authorization = `Bearer ${gateway.key}`
-    const hello = await fetch(`${gateway.url}/api/hello`, { method: 'HEAD', headers: { authorization } })
-    t.equal(hello.status, 200)
+await t.test('Claude Code: the hello check, counting tokens and listing models are served', async t => {
+  const gateway = await startTools(t, ({ url }, response) => {
+    if (url.startsWith('/api/hello')) response.writeHead(200, json).end('{"message":"hello"}')
+    else response.writeHead(200, json).end('{"input_tokens":12}')
+  })
+  const authorization = `Bearer ${gateway.key}`
+  const hello = await fetch(`${gateway.url}/api/hello`, { method: 'HEAD', headers: { authorization } })
+  t.equal(hello.status, 200)
 
-    const body = '{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"x"}]}'
-    const counted = await fetch(`${gateway.url}/v1/messages/count_tokens?beta=true`, {
-      method: 'POST',
-      headers: { ...claudeHeaders, authorization },
-      body,
-    })
-    t.same(await counted.json(), { input_tokens: 12 })
-    const [, count] = gateway.seen
-    t.equal(count?.url, '/v1/messages/count_tokens?beta=true')
-    t.equal(count?.body.toString(), body)
-    t.match(count?.headers, {
-      'anthropic-beta': claudeHeaders['anthropic-beta'],
-      'x-app': 'cli',
-      'x-claude-code-session-id': 'a-session',
-      'x-api-key': 'provider-credential',
-    })
-    t.notOk(JSON.stringify(count?.headers).includes(gateway.key))
-    t.same(await gateway.charges(), [], 'counting is free')
+  const body = '{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"x"}]}'
+  const counted = await fetch(`${gateway.url}/v1/messages/count_tokens?beta=true`, {
+    method: 'POST',
+    headers: { ...claudeHeaders, authorization },
+    body,
+  })
+  t.same(await counted.json(), { input_tokens: 12 })
+  const [, count] = gateway.seen
+  t.equal(count?.url, '/v1/messages/count_tokens?beta=true')
+  t.equal(count?.body.toString(), body)
+  t.match(count?.headers, {
+    'anthropic-beta': claudeHeaders['anthropic-beta'],
+    'x-app': 'cli',
+    'x-claude-code-session-id': 'a-session',
+    'x-api-key': 'provider-credential',
+  })
+  t.notOk(JSON.stringify(count?.headers).includes(gateway.key))
+  t.same(await gateway.charges(), [], 'counting is free')
 
-    const models = await fetch(`${gateway.url}/v1/models?limit=1000`, {
-      headers: { ...claudeHeaders, 'x-api-key': gateway.key },
-      redirect: 'error',
-    })
-    t.equal(models.status, 200)
-    const { data } = (await models.json()) as { data: { id: string; type: string }[] }
-    t.same(
-      data.map(({ id, type }) => `${type} ${id}`),
-      ['model claude-sonnet-4-5'],
-    )
-  },
-)
+  const models = await fetch(`${gateway.url}/v1/models?limit=1000`, {
+    headers: { ...claudeHeaders, 'x-api-key': gateway.key },
+    redirect: 'error',
+  })
+  t.equal(models.status, 200)
+  const { data } = (await models.json()) as { data: { id: string; type: string }[] }
+  t.same(
+    data.map(({ id, type }) => `${type} ${id}`),
+    ['model claude-sonnet-4-5'],
+  )
+})
 
-await t.test('Claude Code: a long silent thinking shows every ping as it comes', async t => {
+await t.test('Claude Code: pings during long silent thinking are relayed at once', async t => {
   let stream: ServerResponse | undefined
   const gateway = await startTools(t, (_seen, response) => {
     stream = response
@@ -137,7 +134,7 @@ await t.test('Claude Code: a long silent thinking shows every ping as it comes',
   })
   const response = await fetch(`${gateway.url}/v1/messages?beta=true`, {
     method: 'POST',
-    // Both are set where a helper gives the key.
+    // Claude Code sets both when its apiKeyHelper provides the key.
     headers: { ...claudeHeaders, authorization: `Bearer ${gateway.key}`, 'x-api-key': gateway.key },
     body: '{"model":"claude-sonnet-4-5","max_tokens":64,"stream":true,"messages":[{"role":"user","content":"x"}]}',
   })
@@ -147,7 +144,7 @@ await t.test('Claude Code: a long silent thinking shows every ping as it comes',
   })()
   await until(() => text.includes('message_start'))
   for (const count of [1, 2, 3]) {
-    // Nothing follows it until it is here, so nothing can have waited for more.
+    // The next ping is written only after this one has arrived, so the relay cannot have waited for more.
     stream?.write(event('ping', { type: 'ping' }))
     await until(() => text.split('event: ping').length - 1 === count)
   }
@@ -159,7 +156,7 @@ await t.test('Claude Code: a long silent thinking shows every ping as it comes',
   t.match(await gateway.charges(), [{ usage: { input: 10, output: 7 } }])
 })
 
-await t.test("Claude Code: a provider's error reaches it in the provider's own words", async t => {
+await t.test('Claude Code: an error of the provider is relayed unchanged', async t => {
   const words =
     '{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"},"request_id":"req_1"}'
   const gateway = await startTools(t, (_seen, response) =>
@@ -211,9 +208,9 @@ await t.test('Codex: the body of a POST may be compressed with zstd', async t =>
   })
   t.match(await answer.text(), /response\.completed/)
   const [sent] = gateway.seen
-  t.ok(sent?.body.equals(body), 'the body goes on as it came')
+  t.ok(sent?.body.equals(body), 'the body is forwarded unchanged')
   t.match(sent?.headers, { 'content-encoding': 'zstd', version: '0.50.0', originator: 'codex_cli_rs' })
-  // Servers that read names with an underscore as those with a hyphen could be told anything by it.
+  // Some servers read an underscore in a header name as a hyphen, so a client could set any header with one.
   t.notOk(Object.hasOwn(sent?.headers ?? {}, 'session_id'))
 
   const compacted = await fetch(`${gateway.url}/v1/responses/compact`, {
@@ -236,7 +233,7 @@ await t.test('Codex: the body of a POST may be compressed with zstd', async t =>
   )
 })
 
-await t.test('Gemini CLI: streams and counts, with its key in either form', async t => {
+await t.test('Gemini CLI: streaming and counting tokens work with the key in either header', async t => {
   const chunk = {
     candidates: [{ content: { parts: [{ text: 'hi' }] }, finishReason: 'STOP' }],
     usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 },

@@ -31,24 +31,27 @@ async function reload({ gateway, configFile }: TestGateway, change: (text: strin
   await gateway.reload(loadConfig(configFile, { env: {}, plugins }).config)
 }
 
-await t.test('an egress that works again after a reload ends its alarm, without a request', async t => {
-  const upstream = await startTlsUpstream(t, () => plainAnswer(200, json, openai.document))
-  const proxy = await startHttpEgress(t)
-  const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
-  await proxy.stop()
-  t.equal((await askOnce(gateway)).status, 502)
-  await until(async () => (await alarmsOf(gateway)).includes('egress_down open'))
+await t.test(
+  'after a reload, an egress route that works again closes its alarm without a request',
+  async t => {
+    const upstream = await startTlsUpstream(t, () => plainAnswer(200, json, openai.document))
+    const proxy = await startHttpEgress(t)
+    const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
+    await proxy.stop()
+    t.equal((await askOnce(gateway)).status, 502)
+    await until(async () => (await alarmsOf(gateway)).includes('egress_down open'))
 
-  await reload(gateway, text => `${text}\n`)
-  await reload(gateway, text => `${text}\n`)
-  await startHttpEgress(t, { port: proxy.port })
+    await reload(gateway, text => `${text}\n`)
+    await reload(gateway, text => `${text}\n`)
+    await startHttpEgress(t, { port: proxy.port })
 
-  await until(async () => (await alarmsOf(gateway)).includes('egress_down closed gateway'), 10_000)
-  t.same(await alarmsOf(gateway), ['egress_down closed gateway'])
-  t.equal(upstream.requests.length, 0)
-})
+    await until(async () => (await alarmsOf(gateway)).includes('egress_down closed gateway'), 10_000)
+    t.same(await alarmsOf(gateway), ['egress_down closed gateway'])
+    t.equal(upstream.requests.length, 0)
+  },
+)
 
-await t.test('a new credential of the same name ends the alarm of the one that was refused', async t => {
+await t.test('a new credential of the same name closes the alarm of the refused one', async t => {
   const refused = plainAnswer(401, json, '{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}')
   const { gateway } = await startWithCredentials(t, openai, [{ name: 'main', value: 'sk-old' }], credential =>
     credential === 'sk-old' ? refused : undefined,

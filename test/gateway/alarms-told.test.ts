@@ -18,7 +18,7 @@ const refused = plainAnswer(
 )
 
 await t.test('the signature is the one of Standard Webhooks', t => {
-  // The example of its documentation.
+  // The example from its documentation.
   const headers = signatureHeaders({
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     atMs: 1_614_265_330_000,
@@ -34,61 +34,68 @@ await t.test('the signature is the one of Standard Webhooks', t => {
   t.end()
 })
 
-await t.test('a key that is refused, and a store that is away, are told by email and by webhook', async t => {
-  const upstream = await startRawUpstream(t, () => refused)
-  const receiver = await startRawUpstream(t, () => plainAnswer(204, [], ''))
-  const mail = await startMailServer(t)
-  const gateway = await startTestGateway(t, {
-    config: callConfig(
-      upstream.origin,
-      { credentials: [{ name: 'main', value: secret }] },
-      {
-        alarms: {
-          email: { to: ['ops@example.org'], mail: { url: mail.url, from: 'gateway@example.org' } },
-          webhooks: { pager: { url: `${receiver.origin}/hook?token=t`, secret: webhookSecret } },
+await t.test(
+  'a refused credential and an unavailable store are reported by email and by webhook',
+  async t => {
+    const upstream = await startRawUpstream(t, () => refused)
+    const receiver = await startRawUpstream(t, () => plainAnswer(204, [], ''))
+    const mail = await startMailServer(t)
+    const gateway = await startTestGateway(t, {
+      config: callConfig(
+        upstream.origin,
+        { credentials: [{ name: 'main', value: secret }] },
+        {
+          alarms: {
+            email: { to: ['ops@example.org'], mail: { url: mail.url, from: 'gateway@example.org' } },
+            webhooks: { pager: { url: `${receiver.origin}/hook?token=t`, secret: webhookSecret } },
+          },
         },
-      },
-    ),
-  })
-  const told = () => receiver.requests.map(readWebhook)
+      ),
+    })
+    const delivered = () => receiver.requests.map(readWebhook)
 
-  await askAs(gateway, openai)
-  await mail.letterTo('ops@example.org', /credential_suspended/)
-  await until(() => told().length === 1)
+    await askAs(gateway, openai)
+    await mail.letterTo('ops@example.org', /credential_suspended/)
+    await until(() => delivered().length === 1)
 
-  const [letter] = mail.letters
-  t.match(letter, {
-    from: 'gateway@example.org',
-    subject: 'Gateway: credential_suspended openai#main opened',
-    text: /a provider refuses our key or its billing\nopened 20\d\d-.*\+03:00/,
-  })
-  t.match(told()[0], {
-    type: 'alarm.opened',
-    data: { kind: 'credential_suspended', subject: 'openai#main', count: 1, closedAt: null },
-  })
-  t.equal(receiver.requests[0]?.path, '/hook?token=t')
-  t.notMatch(JSON.stringify([mail.letters, told()]), secret)
+    const [letter] = mail.letters
+    t.match(letter, {
+      from: 'gateway@example.org',
+      subject: 'Gateway: credential_suspended openai#main opened',
+      text: /a provider refuses our key or its billing\nopened 20\d\d-.*\+03:00/,
+    })
+    t.match(delivered()[0], {
+      type: 'alarm.opened',
+      data: { kind: 'credential_suspended', subject: 'openai#main', count: 1, closedAt: null },
+    })
+    t.equal(receiver.requests[0]?.path, '/hook?token=t')
+    t.notMatch(JSON.stringify([mail.letters, delivered()]), secret)
 
-  // Its row cannot be written now.
-  const other = new Database(gateway.storeFile)
-  other.exec('BEGIN IMMEDIATE')
-  const asked = askAs(gateway, openai)
-  await mail.letterTo('ops@example.org', /store_unavailable opened/)
-  await until(() => told().length === 2)
-  other.exec('ROLLBACK')
-  other.close()
-  await asked
+    // A write lock: the gateway can store neither the hold nor the alarm.
+    const other = new Database(gateway.storeFile)
+    other.exec('BEGIN IMMEDIATE')
+    const asked = askAs(gateway, openai)
+    await mail.letterTo('ops@example.org', /store_unavailable opened/)
+    await until(() => delivered().length === 2)
+    other.exec('ROLLBACK')
+    other.close()
+    await asked
 
-  await mail.letterTo('ops@example.org', /store_unavailable closed/)
-  await until(() => told().length === 3)
-  t.same(
-    told().map(({ type, data }) => `${type} ${String(data['kind'])}`),
-    ['alarm.opened credential_suspended', 'alarm.opened store_unavailable', 'alarm.closed store_unavailable'],
-  )
-  t.equal(mail.letters.length, 3)
-})
+    await mail.letterTo('ops@example.org', /store_unavailable closed/)
+    await until(() => delivered().length === 3)
+    t.same(
+      delivered().map(({ type, data }) => `${type} ${String(data['kind'])}`),
+      [
+        'alarm.opened credential_suspended',
+        'alarm.opened store_unavailable',
+        'alarm.closed store_unavailable',
+      ],
+    )
+    t.equal(mail.letters.length, 3)
+  },
+)
 
-await t.test('a store that is away blames no provider for jobs that cannot be asked after', async t => {
+await t.test('an unavailable store raises no job_unanswered alarm against a provider', async t => {
   const gateway = await startTestGateway(t, { config: callConfig('http://127.0.0.1:9') })
   const other = new Database(gateway.storeFile)
 

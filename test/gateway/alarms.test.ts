@@ -26,7 +26,7 @@ async function alarmsOf(configFile: string, ...words: string[]): Promise<readonl
   return lines.map(line => JSON.parse(line) as AlarmView)
 }
 
-await t.test('an alarm is listed, taken and closed by command while the gateway runs', async t => {
+await t.test('commands list, take and close an alarm while the gateway runs', async t => {
   const { gateway } = await startWithCredentials(t, openai, [{ name: 'main', value: secret }], () => refused)
   const { configFile } = gateway
   const run = (...words: string[]) => runHere(['alarms', ...words, '--config', configFile])
@@ -62,21 +62,24 @@ await t.test('an alarm is listed, taken and closed by command while the gateway 
   t.match(await alarmsOf(configFile, '--all'), [{ state: 'closed', reason: 'a new key' }])
 })
 
-await t.test('an alarm of a worker is kept by the process that has the store', async t => {
-  const upstream = await startRawUpstream(t, () => refused)
-  const credentials = [{ name: 'main', value: secret }]
-  const gateway = await serveProcess(t, {
-    config: callConfig(upstream.origin, { credentials }, { workers: 2 }),
-  })
-  const ask = () =>
-    send(`${gateway.url}/v1/chat/completions`, {
-      headers: openai.keyHeader(gateway.key),
-      body: openai.body(false),
+await t.test(
+  'an alarm that two workers raise is stored once, by the process that owns the store',
+  async t => {
+    const upstream = await startRawUpstream(t, () => refused)
+    const credentials = [{ name: 'main', value: secret }]
+    const gateway = await serveProcess(t, {
+      config: callConfig(upstream.origin, { credentials }, { workers: 2 }),
     })
+    const ask = () =>
+      send(`${gateway.url}/v1/chat/completions`, {
+        headers: openai.keyHeader(gateway.key),
+        body: openai.body(false),
+      })
 
-  // Each worker finds out for itself, and meets every other connection.
-  await Promise.all(Array.from({ length: 6 }, ask))
-  await until(async () => (await alarmsOf(gateway.configFile)).length === 1)
+    // Each worker detects the refusal on its own; connections alternate between the workers.
+    await Promise.all(Array.from({ length: 6 }, ask))
+    await until(async () => (await alarmsOf(gateway.configFile)).length === 1)
 
-  t.match(await alarmsOf(gateway.configFile), [{ subject: 'openai#main', state: 'open' }])
-})
+    t.match(await alarmsOf(gateway.configFile), [{ subject: 'openai#main', state: 'open' }])
+  },
+)

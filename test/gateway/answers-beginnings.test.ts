@@ -27,7 +27,7 @@ const questions = {
   },
 } as const
 
-/** Asks, and is answered with these pieces; tells what it is charged. */
+/** Returns a function that sends a request, relays these pieces as its response, and returns the charge. */
 async function start(
   t: Test,
 ): Promise<
@@ -59,16 +59,20 @@ async function start(
   }
 }
 
-await t.test('a transcript is paid for whatever its first letter is', async t => {
+await t.test('a transcript is charged for with any first letter', async t => {
   const ask = await start(t)
   for (const text of ['Dear all', 'dear all', 'd', 'in short', 'run', 'event', '1\n00:00']) {
     t.match(await ask('transcription', 'text/plain', [Buffer.from(text)]), { amount: '3.500000' }, text)
     const letters = [...text].map(letter => Buffer.from(letter))
-    t.match(await ask('transcription', 'text/plain', letters), { amount: '3.500000' }, `${text} by letters`)
+    t.match(
+      await ask('transcription', 'text/plain', letters),
+      { amount: '3.500000' },
+      `${text} letter by letter`,
+    )
   }
 })
 
-await t.test('audio is paid for whatever its first sample is', async t => {
+await t.test('audio is charged for with any first sample', async t => {
   const ask = await start(t)
   for (let first = 0; first < 256; first += 1) {
     const charge = await ask('speech', 'audio/pcm', [Buffer.from([first, 0, 1, 0, 2, 0])])
@@ -76,7 +80,7 @@ await t.test('audio is paid for whatever its first sample is', async t => {
   }
 })
 
-await t.test('a byte order mark before an answer hides nothing of it', async t => {
+await t.test('usage is read from a response that begins with a byte order mark', async t => {
   const ask = await start(t)
   const mark = Buffer.from('efbbbf', 'hex')
   const usage = '"usage":{"prompt_tokens":12,"completion_tokens":34,"total_tokens":46}'

@@ -62,7 +62,7 @@ async function start(t: Test) {
 
 const chat = { model: 'gemini-9', messages: [{ role: 'user', content: 'Hi' }] }
 
-await t.test("Google's address for OpenAI's format is served without a provider before it", async t => {
+await t.test("Google's base URL for OpenAI's format is served without a provider prefix", async t => {
   const { ask, upstream } = await start(t)
 
   const answer = await ask('/v1beta/openai/chat/completions', chat)
@@ -74,7 +74,7 @@ await t.test("Google's address for OpenAI's format is served without a provider 
 })
 
 await t.test(
-  'numbers for names are forwarded, and audio is charged as audio; what hides usage is not',
+  'enums as numbers are forwarded, and audio is charged as audio; formats that hide usage are refused',
   async t => {
     const { ask } = await start(t)
     const path = '/v1beta/models/gemini-9:generateContent'
@@ -90,7 +90,7 @@ await t.test(
   },
 )
 
-await t.test('a base URL without its version, or with two, is told so', async t => {
+await t.test('the error for a base URL without a version, or with two, says how to correct it', async t => {
   const { ask } = await start(t)
 
   for (const [path, words] of [
@@ -112,7 +112,7 @@ await t.test('a base URL without its version, or with two, is told so', async t 
   t.match(below.text, 'that the gateway knows. The path has two versions: take /v1beta away from the end')
 })
 
-await t.test('asking whether anybody is there, before there is a key, is no refusal in the log', async t => {
+await t.test('a hello check without a key is logged at level debug, not as a refusal', async t => {
   const { gateway } = await start(t)
 
   const answer = await send(`${gateway.url}/api/hello`, { method: 'HEAD' })

@@ -6,7 +6,7 @@ import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { until } from '../fixtures/until.ts'
 import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
-await t.test("OpenAI's SDK makes a batch at an emulator nobody here wrote, and pays for it once", async t => {
+await t.test("OpenAI's SDK makes a batch at an independent emulator, and it is charged once", async t => {
   const gateway = await startEmulatedGateway(t)
   const openai = openaiClient(gateway)
   const lines = ['a', 'b'].map(id => batchLine(id, 'gpt-5-mini')).join('')
@@ -19,7 +19,7 @@ await t.test("OpenAI's SDK makes a batch at an emulator nobody here wrote, and p
     endpoint: '/v1/chat/completions',
     completion_window: '24h',
   })
-  // It gets on with every question.
+  // The emulator advances the batch with each poll.
   await until(async () => (await openai.batches.retrieve(id)).status === 'completed')
   const { output_file_id: output, request_counts: counts } = await openai.batches.retrieve(id)
   t.match(counts, { total: 2, completed: 2 })

@@ -22,7 +22,7 @@ async function start(
   return { provider, gateway: await startTestGateway(t, { config: batchConfig(provider.origin, pollMs) }) }
 }
 
-/** The only charge, once nothing is held any more. */
+/** Waits for a charge, checks that it is the only one and that nothing is held, and returns it. */
 async function onlyCharge(t: Test, gateway: TestGateway): Promise<ChargeReport> {
   await until(async () => (await gateway.charges()).length > 0)
   const charges = await gateway.charges()
@@ -39,7 +39,7 @@ function micros({ amount }: ChargeReport): number {
 }
 
 for (const client of batchClients) {
-  await t.test(`${client.name}: the hold of a batch that failed is given back`, async t => {
+  await t.test(`${client.name}: the hold of a failed batch is released`, async t => {
     const { gateway, provider } = await start(t)
     await client.make(gateway)
     t.ok((await gateway.balance()).heldMicros > 0)
@@ -50,14 +50,14 @@ for (const client of batchClients) {
     t.same(await gateway.breaches(), [])
   })
 
-  await t.test(`${client.name}: a batch that was cancelled is charged for what was done`, async t => {
+  await t.test(`${client.name}: a cancelled batch is charged for the requests that were done`, async t => {
     const { gateway, provider } = await start(t)
     await client.make(gateway)
     provider.finish(provider.lastBatch(), { status: 'cancelled', answered: 2 })
     t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1]))
   })
 
-  await t.test(`${client.name}: requests that failed are not billed`, async t => {
+  await t.test(`${client.name}: failed requests are not charged`, async t => {
     const { gateway, provider } = await start(t)
     await client.make(gateway)
     provider.finish(provider.lastBatch(), { failing: ['b', '1'], hasNoTotals: true })
@@ -65,7 +65,7 @@ for (const client of batchClients) {
   })
 
   await t.test(
-    `${client.name}: clients and the gateway see the end at once, and it is paid once`,
+    `${client.name}: a batch whose end the gateway and several clients see at once is charged once`,
     async t => {
       const { gateway, provider } = await start(t)
       const id = await client.make(gateway)
@@ -75,7 +75,7 @@ for (const client of batchClients) {
     },
   )
 
-  await t.test(`${client.name}: a client that sees the end first pays then, and once`, async t => {
+  await t.test(`${client.name}: a batch is charged once, when the first client sees its end`, async t => {
     const { gateway, provider } = await start(t, never)
     const id = await client.make(gateway)
     provider.finish(provider.lastBatch())
@@ -85,13 +85,13 @@ for (const client of batchClients) {
       t.equal(results.body.toString().trim().split('\n').length, 3, 'the results are relayed')
       t.equal((await gateway.charges()).length, 1, 'charged when the results have ended')
     }
-    for (let asked = 0; asked < 3; asked += 1) await client.ask(gateway, id)
+    for (let requested = 0; requested < 3; requested += 1) await client.ask(gateway, id)
     t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1, 2]))
   })
 }
 
 await t.test(
-  'openai: models of one batch are charged each at its price, by the lines of the output',
+  'openai: each model of a batch is charged at its own price, by the lines of the output file',
   async t => {
     const { gateway, provider } = await start(t)
     const lines = [batchLine('a', 'gpt-5-nano'), batchLine('b', 'gpt-5'), batchLine('c', 'gpt-5-nano')]
@@ -109,13 +109,13 @@ await t.test(
   },
 )
 
-await t.test('openai: the results of a batch are not deleted before they are paid for', async t => {
+await t.test('openai: the results of a batch are not deleted before it is charged', async t => {
   const { gateway, provider } = await start(t, never)
   const lines = [batchLine('a', 'gpt-5-nano'), batchLine('b', 'gpt-5')]
   const id = await makeOpenaiBatch(gateway, lines.join(''))
   provider.finish(provider.lastBatch())
   const { output_file_id: file } = await openaiClient(gateway).batches.retrieve(id)
-  t.same(await gateway.charges(), [], 'its totals say too little')
+  t.same(await gateway.charges(), [], 'its totals are not enough to charge by')
   const deletion = { method: 'DELETE', headers: ['authorization', `Bearer ${gateway.key}`] }
   provider.refuse(503)
   t.equal((await send(`${gateway.url}/v1/files/${file}`, deletion)).status, 400)
@@ -126,7 +126,7 @@ await t.test('openai: the results of a batch are not deleted before they are pai
 })
 
 await t.test(
-  'openai: where the price has levels, the output file is read, which tells the length of each prompt',
+  "openai: a batch whose price has levels is charged by the output file, which has each prompt's length",
   async t => {
     const provider = await startBatchProvider(t)
     const config = batchConfig(provider.origin, often)
@@ -138,43 +138,46 @@ await t.test(
     await makeOpenaiBatch(gateway, lines.join(''))
     provider.finish(provider.lastBatch())
     const charge = await onlyCharge(t, gateway)
-    // Together they are longer than the threshold, and none of them is.
+    // Together the prompts are longer than the threshold; none is alone.
     t.equal(micros(charge), costOf([0, 1, 2]))
     t.equal(charge.lines[0]?.model, 'gpt-5-nano-2026-01-01', 'by the output file, not by the totals')
   },
 )
 
-await t.test("openai: the output file is the account's own, and nobody else's", async t => {
-  const { gateway, provider } = await start(t)
-  const id = await makeOpenaiBatch(gateway, batchLine('a', 'gpt-5-nano'))
-  provider.finish(provider.lastBatch())
-  await onlyCharge(t, gateway)
-  const openai = openaiClient(gateway)
-  const { output_file_id: file } = await openai.batches.retrieve(id)
-  const content = await (await openai.files.content(String(file))).text()
-  t.match(JSON.parse(content), { custom_id: 'a', response: { status_code: 200 } })
-  const { id: accountId } = await gateway.accounts.createAccount({ email: 'other@example.org' })
-  await gateway.accounts.credit({ accountId, amountMicros: credit, reason: 'test' })
-  const { key } = await gateway.accounts.createKey({ accountId })
-  provider.forget()
-  const other = openaiClient({ url: gateway.url, key })
-  for (const refused of [
-    () => other.files.content(String(file)),
-    () => other.batches.retrieve(id),
-    () => other.batches.cancel(id),
-  ]) {
-    t.match(await refused().catch((error: unknown) => error), { status: 404 })
-  }
-  t.same(provider.seen, [], 'nothing was asked of the provider')
-})
+await t.test(
+  'openai: only the account of a batch reads its output file, retrieves it or cancels it',
+  async t => {
+    const { gateway, provider } = await start(t)
+    const id = await makeOpenaiBatch(gateway, batchLine('a', 'gpt-5-nano'))
+    provider.finish(provider.lastBatch())
+    await onlyCharge(t, gateway)
+    const openai = openaiClient(gateway)
+    const { output_file_id: file } = await openai.batches.retrieve(id)
+    const content = await (await openai.files.content(String(file))).text()
+    t.match(JSON.parse(content), { custom_id: 'a', response: { status_code: 200 } })
+    const { id: accountId } = await gateway.accounts.createAccount({ email: 'other@example.org' })
+    await gateway.accounts.credit({ accountId, amountMicros: credit, reason: 'test' })
+    const { key } = await gateway.accounts.createKey({ accountId })
+    provider.forget()
+    const other = openaiClient({ url: gateway.url, key })
+    for (const refused of [
+      () => other.files.content(String(file)),
+      () => other.batches.retrieve(id),
+      () => other.batches.cancel(id),
+    ]) {
+      t.match(await refused().catch((error: unknown) => error), { status: 404 })
+    }
+    t.same(provider.seen, [], 'the provider received no request')
+  },
+)
 
-await t.test("anthropic: the SDK's results come through the gateway, of its address", async t => {
+await t.test("anthropic: the SDK reads results through the gateway, at the gateway's address", async t => {
   const { gateway, provider } = await start(t, never)
-  const asked: string[] = []
+  const requested: string[] = []
   const anthropic = anthropicClient(gateway).withOptions({
     fetch: (input, init) => {
       const url = input instanceof Request ? input.url : input.toString()
-      asked.push(url)
+      requested.push(url)
       return fetch(url.replace(batchPublicUrl, gateway.url), init)
     },
   })
@@ -189,11 +192,11 @@ await t.test("anthropic: the SDK's results come through the gateway, of its addr
   const types: string[] = []
   for await (const { result } of await anthropic.messages.batches.results(id)) types.push(result.type)
   t.same(types, ['succeeded', 'errored'])
-  t.equal(asked.at(-1), `${batchPublicUrl}/v1/messages/batches/${id}/results`)
+  t.equal(requested.at(-1), `${batchPublicUrl}/v1/messages/batches/${id}/results`)
   t.equal(micros(await onlyCharge(t, gateway)), costOf([0]))
 })
 
-await t.test('a batch that the provider refuses holds nothing', async t => {
+await t.test('the hold of a batch that the provider refuses is released', async t => {
   const { gateway, provider } = await start(t, never)
   provider.refuse(429)
   for (const client of batchClients.filter(({ name }) => name !== 'openai')) {
@@ -219,7 +222,7 @@ await t.test('a batch that the provider refuses holds nothing', async t => {
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('anthropic: a batch is looked at once more before it is deleted', async t => {
+await t.test('anthropic: a finished batch is charged before it is deleted', async t => {
   const { gateway, provider } = await start(t, never)
   const anthropic = anthropicClient(gateway)
   const params = {
@@ -233,7 +236,7 @@ await t.test('anthropic: a batch is looked at once more before it is deleted', a
   t.equal(micros(await onlyCharge(t, gateway)), costOf([0]))
 })
 
-await t.test('anthropic: a part of the results tells nothing of what their batch has cost', async t => {
+await t.test('anthropic: a batch is not charged by a part of its results', async t => {
   const { gateway, provider } = await start(t, never)
   const client = batchClients.find(({ name }) => name === 'anthropic')
   const id = await client?.make(gateway)
@@ -252,13 +255,13 @@ await t.test('anthropic: a part of the results tells nothing of what their batch
   t.match(await ask('GET'), { status: 200, isWhole: true })
 
   t.same(await gateway.charges(), [])
-  t.match(await gateway.balance(), { heldMicros }, 'the batch is still to be paid')
+  t.match(await gateway.balance(), { heldMicros }, 'the hold of the batch remains')
   provider.encode(bytes => bytes, 'identity')
   await ask('GET')
   t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1, 2]))
 })
 
-await t.test('anthropic: results that come compressed are read, and charged when they are whole', async t => {
+await t.test('anthropic: a batch is charged by compressed results', async t => {
   const { gateway, provider } = await start(t, never)
   const anthropic = anthropicClient(gateway)
   const params = {
@@ -274,22 +277,25 @@ await t.test('anthropic: results that come compressed are read, and charged when
   t.equal(micros(await onlyCharge(t, gateway)), costOf([0], 10))
 })
 
-await t.test('google: requests in a file, answers in a file that is behind a redirect', async t => {
-  const { gateway, provider } = await start(t)
-  const google = googleClient(gateway)
-  const lines = ['a', 'b'].map(key => ({
-    key,
-    request: { contents: [{ parts: [{ text: key }] }], generation_config: { max_output_tokens: 9 } },
-  }))
-  const file = await google.files.upload({
-    file: new Blob([lines.map(line => JSON.stringify(line)).join('\n')]),
-    config: { mimeType: 'application/jsonl' },
-  })
-  await google.batches.create({ model: 'gemini-2.5-flash', src: String(file.name) })
-  t.ok((await gateway.balance()).heldMicros > 0)
-  provider.finish(provider.lastBatch())
-  t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1]))
-})
+await t.test(
+  'google: a batch with requests in a file and responses in a file behind a redirect is charged',
+  async t => {
+    const { gateway, provider } = await start(t)
+    const google = googleClient(gateway)
+    const lines = ['a', 'b'].map(key => ({
+      key,
+      request: { contents: [{ parts: [{ text: key }] }], generation_config: { max_output_tokens: 9 } },
+    }))
+    const file = await google.files.upload({
+      file: new Blob([lines.map(line => JSON.stringify(line)).join('\n')]),
+      config: { mimeType: 'application/jsonl' },
+    })
+    await google.batches.create({ model: 'gemini-2.5-flash', src: String(file.name) })
+    t.ok((await gateway.balance()).heldMicros > 0)
+    provider.finish(provider.lastBatch())
+    t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1]))
+  },
+)
 
 await t.test('google: embeddings in a batch are charged by the tokens of each', async t => {
   const { gateway, provider } = await start(t)

@@ -43,7 +43,7 @@ async function refusalOf(making: Promise<string>): Promise<{ status?: number; me
   )
 }
 
-await t.test('images of a batch are charged by their tokens, at half their price', async t => {
+await t.test('images of a batch are charged by their tokens at half the price', async t => {
   const { provider, gateway } = await start(t)
   const lines = [
     line('a', images, { model: 'image', prompt: 'A calm sea', n: 2 }),
@@ -71,7 +71,7 @@ await t.test('images of a batch are charged by their tokens, at half their price
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('images that nobody counts in tokens are charged one by one, by size and quality', async t => {
+await t.test('images of a model without token usage are charged each, by size and quality', async t => {
   const { provider, gateway } = await start(t)
   const fine = { size: '1024x1024', quality: 'high' }
   const lines = [
@@ -90,7 +90,7 @@ await t.test('images that nobody counts in tokens are charged one by one, by siz
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a batch of images has one model, since its results name none', async t => {
+await t.test('a batch of images with two models is refused, since its results name no model', async t => {
   const { provider, gateway } = await start(t)
   const lines = [
     line('a', images, { model: 'uncounted-image', prompt: 'x' }),
@@ -104,13 +104,13 @@ await t.test('a batch of images has one model, since its results name none', asy
   await noHoldIsLeft(t, gateway)
 })
 
-await t.test('a model without a price for images makes none', async t => {
+await t.test('a batch of images is refused for a model without a price for images', async t => {
   const { gateway } = await start(t)
   const text = line('a', images, { model: 'embed-small', prompt: 'x' })
   t.match(await refusalOf(makeOpenaiBatch(gateway, text, images)), { status: 404, message: /^404 line 1/ })
 })
 
-await t.test('moderations are free in a batch too, and need no price', async t => {
+await t.test('moderations are free in a batch too, and their model needs no price', async t => {
   const { provider, gateway } = await start(t)
   const moderation = '/v1/moderations'
   const text = line('a', moderation, { model: 'moderator', input: 'Is this fine?' })
@@ -133,7 +133,7 @@ await t.test('moderations are free in a batch too, and need no price', async t =
 })
 
 await t.test(
-  'where others than OpenAI are asked, moderations may be paid for, and no batch has them',
+  'at a provider other than OpenAI, where moderations may cost money, a batch of them is refused',
   async t => {
     const provider = await startBatchProvider(t)
     const { providers, ...config } = batchConfig(provider.origin, 20)
@@ -158,7 +158,7 @@ await t.test(
   },
 )
 
-await t.test('what costs money does not pass for a moderation', async t => {
+await t.test('a chat request in a batch of moderations is refused', async t => {
   const { gateway } = await start(t)
   const text = line('a', '/v1/chat/completions', { model: 'gpt-5-nano', messages: [] })
   t.match(await refusalOf(makeOpenaiBatch(gateway, text, '/v1/moderations')), {
@@ -168,7 +168,7 @@ await t.test('what costs money does not pass for a moderation', async t => {
 })
 
 for (const endpoint of ['/v1/images/edits', '/v1/videos'] as const) {
-  await t.test(`${endpoint}: a batch for it is refused, and those that can be are named`, async t => {
+  await t.test(`${endpoint}: a batch is refused, and the error lists the endpoints of batches`, async t => {
     const { provider, gateway } = await start(t)
     const text = line('a', endpoint, { model: 'image', prompt: 'x' })
     t.match(await refusalOf(makeOpenaiBatch(gateway, text, endpoint)), {
@@ -180,31 +180,34 @@ for (const endpoint of ['/v1/images/edits', '/v1/videos'] as const) {
   })
 }
 
-await t.test('what tools draw inside of a batch is held for and has the price of what draws', async t => {
-  const { provider, gateway } = await start(t)
-  const tools = [{ type: 'image_generation', model: 'image' }]
-  const asked = (more: object): object => ({
-    model: 'gpt-5-nano',
-    input: 'Draw.',
-    max_output_tokens: 1,
-    ...more,
-  })
-  const lines = [
-    line('a', '/v1/responses', asked({ tools })),
-    line('b', '/v1/responses', asked({ tools: [{ type: 'function', name: 'f' }] })),
-    line('c', '/v1/responses', asked({ tools })),
-  ]
-  const id = await makeOpenaiBatch(gateway, lines.join(''), '/v1/responses')
-  const { heldMicros } = await gateway.balance()
-  t.ok(heldMicros >= 2 * 6240 * 4000 * 0.5, `two images are held for: ${heldMicros}`)
-  t.ok(heldMicros < 3 * 6240 * 4000 * 0.5, `and no third: ${heldMicros}`)
+await t.test(
+  'images drawn by tools in a batch are held for, and charged at the price of the image model',
+  async t => {
+    const { provider, gateway } = await start(t)
+    const tools = [{ type: 'image_generation', model: 'image' }]
+    const requestBody = (more: object): object => ({
+      model: 'gpt-5-nano',
+      input: 'Draw.',
+      max_output_tokens: 1,
+      ...more,
+    })
+    const lines = [
+      line('a', '/v1/responses', requestBody({ tools })),
+      line('b', '/v1/responses', requestBody({ tools: [{ type: 'function', name: 'f' }] })),
+      line('c', '/v1/responses', requestBody({ tools })),
+    ]
+    const id = await makeOpenaiBatch(gateway, lines.join(''), '/v1/responses')
+    const { heldMicros } = await gateway.balance()
+    t.ok(heldMicros >= 2 * 6240 * 4000 * 0.5, `two images are held for: ${heldMicros}`)
+    t.ok(heldMicros < 3 * 6240 * 4000 * 0.5, `and no third: ${heldMicros}`)
 
-  provider.finish(id)
-  await until(async () => (await gateway.charges()).length === 1)
-  const drawn = 2 * (50 * 100 + 1000 * 4000) * 0.5
-  t.match(await gateway.charges(), [
-    { amount: ((costOf([0, 1, 2]) + drawn) / 1e6).toFixed(6), flags: [], usage: { imageOutput: 2000 } },
-  ])
-  await noHoldIsLeft(t, gateway)
-  t.same(await gateway.breaches(), [])
-})
+    provider.finish(id)
+    await until(async () => (await gateway.charges()).length === 1)
+    const drawn = 2 * (50 * 100 + 1000 * 4000) * 0.5
+    t.match(await gateway.charges(), [
+      { amount: ((costOf([0, 1, 2]) + drawn) / 1e6).toFixed(6), flags: [], usage: { imageOutput: 2000 } },
+    ])
+    await noHoldIsLeft(t, gateway)
+    t.same(await gateway.breaches(), [])
+  },
+)

@@ -24,11 +24,11 @@ async function start(t: Test, pollMs = never): Promise<Started> {
 
 interface InParts {
   readonly purpose?: 'batch' | 'user_data'
-  /** The order in which the parts are uploaded; that in which they are put together unless said. */
+  /** The order in which the parts are uploaded; by default the order in which they are put together. */
   readonly order?: readonly number[]
 }
 
-/** Uploads pieces of a file and puts them together in the order in which they are given. */
+/** Uploads the pieces in `order`, and puts them together in the order of `pieces`. */
 async function uploadInParts(
   gateway: TestGateway,
   pieces: readonly Buffer[],
@@ -65,7 +65,7 @@ function contentsRead({ provider }: Started): number {
   return provider.seen.filter(({ path }) => path.endsWith('/content')).length
 }
 
-/** Refused with 400 and this message; nothing is held or owed, and the provider hears of no batch. */
+/** Checks a refusal with 400 and this message: nothing is held or charged, and no batch reaches the provider. */
 async function checkRefusal(t: Test, started: Started, id: string, message: RegExp): Promise<void> {
   const error = await create(started.gateway, id)
   t.match(error, { status: 400 })
@@ -79,55 +79,61 @@ const lines = Buffer.from(['a', 'b', 'c'].map(id => batchLine(id, 'gpt-5-nano'))
 /** No piece ends where a line does. */
 const pieces = [lines.subarray(0, 100), lines.subarray(100, 190), lines.subarray(190)]
 
-await t.test('a batch of a file in parts is held and charged for as one of a whole file', async t => {
-  const whole = await start(t)
-  await create(whole.gateway, await uploadWhole(whole.gateway, lines))
-  const { heldMicros } = await whole.gateway.balance()
-  const started = await start(t, often)
-  const { gateway, provider } = started
-  const id = await uploadInParts(gateway, pieces, { order: [2, 0, 1] })
-  t.match(await create(gateway, id), { object: 'batch' })
+await t.test(
+  'a batch of a file uploaded in parts has the same hold and charge as one of a whole file',
+  async t => {
+    const whole = await start(t)
+    await create(whole.gateway, await uploadWhole(whole.gateway, lines))
+    const { heldMicros } = await whole.gateway.balance()
+    const started = await start(t, often)
+    const { gateway, provider } = started
+    const id = await uploadInParts(gateway, pieces, { order: [2, 0, 1] })
+    t.match(await create(gateway, id), { object: 'batch' })
 
-  t.ok(heldMicros > 0)
-  t.match(await gateway.balance(), { balanceMicros: credit, heldMicros })
-  t.equal(contentsRead(started), 1, 'it was read back once')
-  const wanted = recordedObject(whole.gateway, 'file', 'file-1')?.facts
-  const facts = recordedObject(gateway, 'file', id)?.facts
-  t.same(facts?.batch, wanted?.batch, 'the same is known of both')
-  t.equal(facts?.bytes, lines.length)
-  t.notMatch(JSON.stringify(facts), /Question/, 'nothing of what is asked is kept')
+    t.ok(heldMicros > 0)
+    t.match(await gateway.balance(), { balanceMicros: credit, heldMicros })
+    t.equal(contentsRead(started), 1, 'the file was read back once')
+    const wanted = recordedObject(whole.gateway, 'file', 'file-1')?.facts
+    const facts = recordedObject(gateway, 'file', id)?.facts
+    t.same(facts?.batch, wanted?.batch, 'both files have the same facts')
+    t.equal(facts?.bytes, lines.length)
+    t.notMatch(JSON.stringify(facts), /Question/, 'no text of a request is stored')
 
-  provider.finish(provider.lastBatch())
-  await until(async () => (await gateway.charges()).length > 0)
-  t.match(await gateway.balance(), { balanceMicros: credit - costOf([0, 1, 2]), heldMicros: 0 })
-  t.same(await gateway.breaches(), [])
-})
+    provider.finish(provider.lastBatch())
+    await until(async () => (await gateway.charges()).length > 0)
+    t.match(await gateway.balance(), { balanceMicros: credit - costOf([0, 1, 2]), heldMicros: 0 })
+    t.same(await gateway.breaches(), [])
+  },
+)
 
-await t.test('the lines are those of the parts in the order in which they were put together', async t => {
-  const started = await start(t)
-  const good = Buffer.from(batchLine('a', 'gpt-5-nano'))
-  const alias = Buffer.from(batchLine('b', 'fast'))
-  const id = await uploadInParts(started.gateway, [good, good, alias], { order: [2, 1, 0] })
-  await checkRefusal(t, started, id, /line 3: .*"fast" is called "gpt-5-nano"/)
-})
+await t.test(
+  'lines are numbered in the order of the completed parts, not in the order of the uploads',
+  async t => {
+    const started = await start(t)
+    const good = Buffer.from(batchLine('a', 'gpt-5-nano'))
+    const alias = Buffer.from(batchLine('b', 'fast'))
+    const id = await uploadInParts(started.gateway, [good, good, alias], { order: [2, 1, 0] })
+    await checkRefusal(t, started, id, /line 3: .*"fast" is called "gpt-5-nano"/)
+  },
+)
 
-await t.test('a line that is no request is told when a batch is made of the parts', async t => {
+await t.test('an invalid line is reported when a batch is made of the parts', async t => {
   const started = await start(t)
   const id = await uploadInParts(started.gateway, [...pieces, Buffer.from('{"custom_id": no')])
   await checkRefusal(t, started, id, /line 4: /)
 })
 
-await t.test('a file that cannot be read back makes no batch, and the refusal says why', async t => {
+await t.test('a batch of a file that cannot be read back is refused, and the error says why', async t => {
   const started = await start(t)
   started.provider.refuseContent(403)
   const id = await uploadInParts(started.gateway, pieces)
   t.equal(contentsRead(started), 1)
   await checkRefusal(t, started, id, /could not be read back.*answered 403.*in one piece/)
   const whole = await uploadWhole(started.gateway, lines)
-  t.match(await create(started.gateway, whole), { object: 'batch' }, 'in one piece it does')
+  t.match(await create(started.gateway, whole), { object: 'batch' }, 'a file in one piece makes a batch')
 })
 
-await t.test('a file that is not there at once is asked for again', async t => {
+await t.test('a file that is not available at once is read again', async t => {
   const started = await start(t)
   started.provider.refuseContent(404)
   t.match(await create(started.gateway, await uploadInParts(started.gateway, pieces)), { object: 'batch' })

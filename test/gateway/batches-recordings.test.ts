@@ -30,16 +30,16 @@ function only(recordings: readonly Recording[], fits: (recording: Recording) => 
 interface Replay {
   readonly gateway: TestGateway
   readonly upstream: RawUpstream
-  /** Sends what was recorded, and checks that it arrives and is answered as it was recorded. */
+  /** Sends a recorded request, and checks that it and its recorded response pass unchanged. */
   readonly play: (t: Test, recording: Recording) => Promise<ClientAnswer>
-  /** Sends something that was not recorded, to be answered with this. */
+  /** Sends a request that was not recorded; the provider responds with `answer`. */
   readonly say: (recording: Partial<Recording['request']>, answer: string) => Promise<ClientAnswer>
 }
 
 async function start(t: Test, api: string): Promise<Replay> {
   let next: { status: number; headers: readonly string[]; body: Buffer } | undefined
   const upstream = await startRawUpstream(t, () => {
-    if (next === undefined) throw new Error('nothing was to be asked')
+    if (next === undefined) throw new Error('no request was expected')
     return {
       pieces: [
         headLines(next.status, [...next.headers, 'content-length', String(next.body.length)]),
@@ -66,7 +66,7 @@ async function start(t: Test, api: string): Promise<Replay> {
       t.equal(seen?.path, request?.path)
       t.equal(seen?.body.toString(), request?.body, 'request bytes')
       t.equal(answer.status, response.status)
-      t.equal(answer.body.toString(), response.body, 'answer bytes')
+      t.equal(answer.body.toString(), response.body, 'response bytes')
       t.ok(answer.isWhole)
       return answer
     },
@@ -81,7 +81,7 @@ async function start(t: Test, api: string): Promise<Replay> {
   }
 }
 
-/** What is held and was paid so far, in micro-roubles. */
+/** Whether anything is held, and the sum that was charged so far, in micro-roubles. */
 async function money(
   t: Test,
   gateway: TestGateway,
@@ -93,41 +93,45 @@ async function money(
 
 const options = { skip: recordingsSkip }
 
-await t.test('openai: a recorded batch, from its submission to its end', options, async t => {
-  const recordings = recordingsOf('openai-batches')
-  const { gateway, play, say } = await start(t, 'openai-batches')
-  const creation = only(recordings, ({ request }) => request?.method === 'POST')
-  const { input_file_id: file, endpoint } = JSON.parse(String(creation.request?.body)) as Record<
-    string,
-    string
-  >
-  // The upload was not recorded.
-  const lines = batchLine('0', 'gpt-5-nano').replace('/v1/chat/completions', String(endpoint)).repeat(2)
-  const form = `--x\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--x\r\ncontent-disposition: form-data; name="file"; filename="b.jsonl"\r\n\r\n${lines}\r\n--x--\r\n`
-  const headers = { 'content-type': 'multipart/form-data; boundary=x' }
-  await say({ path: '/v1/files', body: form, headers }, JSON.stringify({ id: file, object: 'file' }))
-  await play(t, creation)
-  t.same(await money(t, gateway), { isHeld: true, paid: 0 })
-  const questions = recordings.filter(({ request }) => request?.method === 'GET')
-  const isEnd = ({ response }: Recording): boolean => response.body.includes('"status": "completed"')
-  for (const question of questions.filter(recording => !isEnd(recording))) await play(t, question)
-  t.same(await money(t, gateway), { isHeld: true, paid: 0 })
-  const end = only(questions, isEnd)
-  for (let time = 0; time < 2; time += 1) await play(t, end)
-  // 36 tokens in at 100 and 224 out at 400 roubles a million, at half the price.
-  t.same(await money(t, gateway), { isHeld: false, paid: (36 * 100 + 224 * 400) / 2 })
-  const [charge, ...more] = await gateway.charges()
-  t.same(more, [])
-  t.match(charge, {
-    usage: { input: 36, output: 224 },
-    usageSource: 'provider',
-    operation: 'batch',
-    flags: [],
-  })
-})
+await t.test(
+  'openai: a recorded batch is held for when it is submitted and charged when it ends',
+  options,
+  async t => {
+    const recordings = recordingsOf('openai-batches')
+    const { gateway, play, say } = await start(t, 'openai-batches')
+    const creation = only(recordings, ({ request }) => request?.method === 'POST')
+    const { input_file_id: file, endpoint } = JSON.parse(String(creation.request?.body)) as Record<
+      string,
+      string
+    >
+    // The upload was not recorded.
+    const lines = batchLine('0', 'gpt-5-nano').replace('/v1/chat/completions', String(endpoint)).repeat(2)
+    const form = `--x\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--x\r\ncontent-disposition: form-data; name="file"; filename="b.jsonl"\r\n\r\n${lines}\r\n--x--\r\n`
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+    await say({ path: '/v1/files', body: form, headers }, JSON.stringify({ id: file, object: 'file' }))
+    await play(t, creation)
+    t.same(await money(t, gateway), { isHeld: true, paid: 0 })
+    const questions = recordings.filter(({ request }) => request?.method === 'GET')
+    const isEnd = ({ response }: Recording): boolean => response.body.includes('"status": "completed"')
+    for (const question of questions.filter(recording => !isEnd(recording))) await play(t, question)
+    t.same(await money(t, gateway), { isHeld: true, paid: 0 })
+    const end = only(questions, isEnd)
+    for (let time = 0; time < 2; time += 1) await play(t, end)
+    // 36 tokens in at 100 and 224 out at 400 roubles a million, at half the price.
+    t.same(await money(t, gateway), { isHeld: false, paid: (36 * 100 + 224 * 400) / 2 })
+    const [charge, ...more] = await gateway.charges()
+    t.same(more, [])
+    t.match(charge, {
+      usage: { input: 36, output: 224 },
+      usageSource: 'provider',
+      operation: 'batch',
+      flags: [],
+    })
+  },
+)
 
 await t.test(
-  'anthropic: a recorded batch that is cancelled, and the results of another',
+  'anthropic: a recorded cancellation is not charged, and recorded results of another batch are, once',
   options,
   async t => {
     const recordings = recordingsOf('anthropic-batches')
@@ -161,32 +165,36 @@ await t.test(
   },
 )
 
-await t.test('google: a recorded batch, and how it ends', options, async t => {
-  const recordings = recordingsOf('gemini-batches')
-  const { gateway, play } = await start(t, 'gemini-batches')
-  await play(
-    t,
-    only(recordings, ({ request }) => request?.method === 'POST'),
-  )
-  const running = only(recordings, ({ request }) => request?.method === 'GET')
-  await play(t, running)
-  t.same(await money(t, gateway), { isHeld: true, paid: 0 })
-  // The end was not recorded.
-  const operation = JSON.parse(running.response.body) as { metadata: object }
-  const usageMetadata = {
-    promptTokenCount: 12,
-    candidatesTokenCount: 1,
-    thoughtsTokenCount: 20,
-    totalTokenCount: 33,
-  }
-  const inlinedResponses = [{ response: { usageMetadata } }, { error: { code: 13 } }]
-  const ended = {
-    ...operation,
-    metadata: { ...operation.metadata, state: 'BATCH_STATE_SUCCEEDED' },
-    done: true,
-    response: { inlinedResponses: { inlinedResponses } },
-  }
-  await play(t, { ...running, response: { ...running.response, body: JSON.stringify(ended) } })
-  t.same(await money(t, gateway), { isHeld: false, paid: (12 * 100 + 21 * 400) / 2 })
-  t.equal((await gateway.charges()).length, 1)
-})
+await t.test(
+  'google: a recorded batch is held for when it is submitted and charged when it ends',
+  options,
+  async t => {
+    const recordings = recordingsOf('gemini-batches')
+    const { gateway, play } = await start(t, 'gemini-batches')
+    await play(
+      t,
+      only(recordings, ({ request }) => request?.method === 'POST'),
+    )
+    const running = only(recordings, ({ request }) => request?.method === 'GET')
+    await play(t, running)
+    t.same(await money(t, gateway), { isHeld: true, paid: 0 })
+    // The end was not recorded.
+    const operation = JSON.parse(running.response.body) as { metadata: object }
+    const usageMetadata = {
+      promptTokenCount: 12,
+      candidatesTokenCount: 1,
+      thoughtsTokenCount: 20,
+      totalTokenCount: 33,
+    }
+    const inlinedResponses = [{ response: { usageMetadata } }, { error: { code: 13 } }]
+    const ended = {
+      ...operation,
+      metadata: { ...operation.metadata, state: 'BATCH_STATE_SUCCEEDED' },
+      done: true,
+      response: { inlinedResponses: { inlinedResponses } },
+    }
+    await play(t, { ...running, response: { ...running.response, body: JSON.stringify(ended) } })
+    t.same(await money(t, gateway), { isHeld: false, paid: (12 * 100 + 21 * 400) / 2 })
+    t.equal((await gateway.charges()).length, 1)
+  },
+)

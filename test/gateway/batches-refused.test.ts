@@ -62,7 +62,7 @@ function create(gateway: TestGateway, id: string, more: Record<string, unknown> 
   return post(gateway, '/v1/batches', body)
 }
 
-/** Refused with this status and message; no money is held and the provider hears nothing of it. */
+/** Checks a refusal with this status and message: nothing is held or charged, and no batch reaches the provider. */
 async function checkRefusal(
   t: Test,
   { gateway, provider }: Started,
@@ -100,7 +100,7 @@ const wrongFiles: readonly (readonly [string, string, number, RegExp, endpoint?:
     404,
     /^line 3: .*"no-price" has no price/,
   ],
-  ['a model that nobody has', good + batchLine('b', 'invented'), 404, /^line 2: .*"invented" does not exist/],
+  ['an unknown model', good + batchLine('b', 'invented'), 404, /^line 2: .*"invented" does not exist/],
   ['an alias', good + batchLine('b', 'fast'), 400, /^line 2: .*"fast" is called "gpt-5-nano"/],
   ['a model with another name at its provider', batchLine('a', 'renamed'), 400, /^line 1: .*called "other"/],
   ['a model of another dialect', good + batchLine('b', 'elsewhere'), 400, /^line 2: /],
@@ -118,7 +118,7 @@ const wrongFiles: readonly (readonly [string, string, number, RegExp, endpoint?:
     /^line 2: .*responses/,
   ],
   [
-    "a file that is not the account's",
+    'a file of another account',
     good +
       batchLine('b', 'gpt-5-nano', {
         messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-foreign' } }] }],
@@ -135,7 +135,7 @@ const wrongFiles: readonly (readonly [string, string, number, RegExp, endpoint?:
   ],
 ]
 
-await t.test('openai: what is wrong in a file is told with its line, when a batch is made of it', async t => {
+await t.test('openai: a batch of an invalid file is refused, and the error names the line', async t => {
   const started = await start(t)
   for (const [what, lines, status, message, endpoint = '/v1/chat/completions'] of wrongFiles) {
     await t.test(what, async t => {
@@ -150,7 +150,7 @@ await t.test('openai: what is wrong in a file is told with its line, when a batc
   })
 })
 
-await t.test('openai: what is wrong with the request itself', async t => {
+await t.test('openai: an invalid request for a batch is refused', async t => {
   const started = await start(t)
   const { gateway } = started
   const id = await upload(gateway, good)
@@ -172,7 +172,7 @@ await t.test('openai: what is wrong with the request itself', async t => {
       /not for \/v1\/audio\/speech/,
     )
   })
-  await t.test('a file that nobody has uploaded', async t => {
+  await t.test('a file that was never uploaded', async t => {
     await checkRefusal(t, started, await create(gateway, 'file-invented'), 404, /file-invented/)
   })
   await t.test('a file for another purpose', async t => {
@@ -186,7 +186,7 @@ await t.test('openai: what is wrong with the request itself', async t => {
     const foreign = await upload({ url: gateway.url, key }, good)
     await checkRefusal(t, started, await create(gateway, foreign), 404, new RegExp(foreign))
   })
-  await t.test('a form with two files, of which the provider may take the other', async t => {
+  await t.test('a form with two files, since the provider may read the other one', async t => {
     const part = (name: string, text: string): string =>
       `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a.jsonl"\r\n\r\n${text}\r\n`
     const purpose = '--x\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--x--\r\n'
@@ -199,16 +199,19 @@ await t.test('openai: what is wrong with the request itself', async t => {
   })
 })
 
-await t.test('a batch that the money does not cover is refused, and says what it may cost', async t => {
-  const started = await start(t, { rub: 0 })
-  await started.gateway.accounts.credit({
-    accountId: started.gateway.accountId,
-    amountMicros: 100,
-    reason: 'test',
-  })
-  const answer = await create(started.gateway, await upload(started.gateway, good.repeat(3)))
-  await checkRefusal(t, started, answer, 402, /likely costs/)
-})
+await t.test(
+  'a batch that the balance does not cover is refused, and the error says the likely cost',
+  async t => {
+    const started = await start(t, { rub: 0 })
+    await started.gateway.accounts.credit({
+      accountId: started.gateway.accountId,
+      amountMicros: 100,
+      reason: 'test',
+    })
+    const answer = await create(started.gateway, await upload(started.gateway, good.repeat(3)))
+    await checkRefusal(t, started, answer, 402, /likely costs/)
+  },
+)
 
 await t.test('the hold is the sum of what the requests may cost, at the price of batches', async t => {
   const { gateway } = await start(t)
@@ -218,13 +221,13 @@ await t.test('the hold is the sum of what the requests may cost, at the price of
   density.add(Buffer.from(JSON.stringify(body)))
   const { heldMicros, worstMicros } = await gateway.balance()
   const output = 3 * 50 * 400
-  // Beside the body each line says where it goes.
+  // Each line has an id and an endpoint beside the body, so its length is an upper bound.
   t.ok(heldMicros >= (3 * density.tokens.likely * 100 + output) / 2)
   t.ok(heldMicros <= (3 * good.length * 100 + output) / 2)
   t.ok(worstMicros >= (3 * density.tokens.most * 100 + output) / 2)
 })
 
-await t.test('a model of several providers goes where the file is', async t => {
+await t.test('a batch of a model of several providers goes to the provider that has the file', async t => {
   const { gateway, provider } = await start(t)
   const lines = good + batchLine('b', 'gpt-on-both')
   t.equal((await create(gateway, await upload(gateway, lines))).status, 200)
@@ -247,73 +250,86 @@ const wrongRequests: readonly (readonly [string, unknown, number, RegExp])[] = [
   ['a model without a price', { ...params, model: 'invented' }, 404, /^requests\[1\]: .*"invented"/],
   ['no model', { ...params, model: undefined }, 400, /^requests\[1\]: .*no model/],
   ['an alias', { ...params, model: 'fast' }, 400, /^requests\[1\]: .*"fast"/],
-  [
-    "a file that is not the account's",
-    { ...params, messages: foreignFile },
-    404,
-    /^requests\[1\]: .*file_foreign/,
-  ],
+  ['a file of another account', { ...params, messages: foreignFile }, 404, /^requests\[1\]: .*file_foreign/],
   ['a tier without a price', { ...params, speed: 'fast' }, 501, /^requests\[1\]: .*"fast" has no price/],
-  ['a cap that is none', { ...params, max_tokens: 'many' }, 400, /requests\[1\]\.params\.max_tokens/],
+  [
+    'a max_tokens that is no number',
+    { ...params, max_tokens: 'many' },
+    400,
+    /requests\[1\]\.params\.max_tokens/,
+  ],
 ]
 
-await t.test('anthropic: what is wrong is told with the place of its request', async t => {
-  const started = await start(t)
-  for (const [what, second, status, expected] of wrongRequests) {
-    await t.test(what, async t => {
-      const requests = [
-        { custom_id: 'a', params },
-        { custom_id: 'b', params: second },
-      ]
-      const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
-      await checkRefusal(t, started, answer, status, expected)
-    })
-  }
-  await t.test('no requests', async t => {
-    await checkRefusal(
-      t,
-      started,
-      await post(started.gateway, '/v1/messages/batches', { requests: [] }, 'x-api-key'),
-      400,
-      /no requests/,
-    )
-  })
-  await t.test('an image that is none, by its place', async t => {
-    const source = { type: 'base64', media_type: 'image/png', data: Buffer.from('<html>').toString('base64') }
-    const pictured = [{ role: 'user', content: [{ type: 'image', source }] }]
-    const requests = [{ params }, { params: { ...params, messages: pictured } }]
-    const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
-    await checkRefusal(t, started, answer, 400, /requests\[1\]\.params\.messages\[0\]\.content\[0\]\.source/)
-  })
-  await t.test('the 100,001st request', async t => {
-    const requests = Array.from({ length: 100_001 }, () => ({ params: { model: 'claude-haiku-4-5' } }))
-    const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
-    await checkRefusal(t, started, answer, 400, /^requests\[100000\]: .*at most 100000/)
-  })
-  await t.test('a body that calls itself a form, which is not read', async t => {
-    const answer = await send(`${started.gateway.url}/v1/messages/batches`, {
-      headers: ['x-api-key', started.gateway.key, 'content-type', 'multipart/form-data; boundary=x'],
-      body: JSON.stringify({ requests: [{ custom_id: 'a', params }] }),
-    })
-    await checkRefusal(t, started, answer, 400, /must be sent as JSON/)
-  })
-  await t.test('an invented id, in every route that has one', async t => {
-    const { messages } = anthropicClient(started.gateway)
-    const id = 'msgbatch_invented'
-    for (const refused of [
-      () => messages.batches.retrieve(id),
-      () => messages.batches.cancel(id),
-      () => messages.batches.delete(id),
-    ]) {
-      t.match(await refused().catch((error: unknown) => error), { status: 404 })
+await t.test(
+  'anthropic: a batch with an invalid request is refused, and the error names its place',
+  async t => {
+    const started = await start(t)
+    for (const [what, second, status, expected] of wrongRequests) {
+      await t.test(what, async t => {
+        const requests = [
+          { custom_id: 'a', params },
+          { custom_id: 'b', params: second },
+        ]
+        const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
+        await checkRefusal(t, started, answer, status, expected)
+      })
     }
-    const results = await send(`${started.gateway.url}/v1/messages/batches/${id}/results`, {
-      method: 'GET',
-      headers: ['x-api-key', started.gateway.key],
+    await t.test('no requests', async t => {
+      await checkRefusal(
+        t,
+        started,
+        await post(started.gateway, '/v1/messages/batches', { requests: [] }, 'x-api-key'),
+        400,
+        /no requests/,
+      )
     })
-    await checkRefusal(t, started, results, 404, /msgbatch_invented/)
-  })
-})
+    await t.test('an image that is none, with its place', async t => {
+      const source = {
+        type: 'base64',
+        media_type: 'image/png',
+        data: Buffer.from('<html>').toString('base64'),
+      }
+      const pictured = [{ role: 'user', content: [{ type: 'image', source }] }]
+      const requests = [{ params }, { params: { ...params, messages: pictured } }]
+      const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
+      await checkRefusal(
+        t,
+        started,
+        answer,
+        400,
+        /requests\[1\]\.params\.messages\[0\]\.content\[0\]\.source/,
+      )
+    })
+    await t.test('the 100,001st request', async t => {
+      const requests = Array.from({ length: 100_001 }, () => ({ params: { model: 'claude-haiku-4-5' } }))
+      const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
+      await checkRefusal(t, started, answer, 400, /^requests\[100000\]: .*at most 100000/)
+    })
+    await t.test('a body with the content type of a form', async t => {
+      const answer = await send(`${started.gateway.url}/v1/messages/batches`, {
+        headers: ['x-api-key', started.gateway.key, 'content-type', 'multipart/form-data; boundary=x'],
+        body: JSON.stringify({ requests: [{ custom_id: 'a', params }] }),
+      })
+      await checkRefusal(t, started, answer, 400, /must be sent as JSON/)
+    })
+    await t.test('an unknown id, on every route that has one', async t => {
+      const { messages } = anthropicClient(started.gateway)
+      const id = 'msgbatch_invented'
+      for (const refused of [
+        () => messages.batches.retrieve(id),
+        () => messages.batches.cancel(id),
+        () => messages.batches.delete(id),
+      ]) {
+        t.match(await refused().catch((error: unknown) => error), { status: 404 })
+      }
+      const results = await send(`${started.gateway.url}/v1/messages/batches/${id}/results`, {
+        method: 'GET',
+        headers: ['x-api-key', started.gateway.key],
+      })
+      await checkRefusal(t, started, results, 404, /msgbatch_invented/)
+    })
+  },
+)
 
 const contents = [{ parts: [{ text: 'Hi' }] }]
 const inline = (request: unknown): unknown => ({
@@ -328,13 +344,13 @@ const wrongBatches: readonly (readonly [string, unknown, number, RegExp])[] = [
   ],
   ['neither requests nor a file', { batch: { inputConfig: {} } }, 400, /inputConfig/],
   [
-    'a file that nobody has uploaded',
+    'a file that was never uploaded',
     { batch: { input_config: { file_name: 'files/invented' } } },
     404,
     /files\/invented/,
   ],
   [
-    "a file that is not the account's",
+    'a file of another account',
     inline({
       contents: [
         {
@@ -349,7 +365,7 @@ const wrongBatches: readonly (readonly [string, unknown, number, RegExp])[] = [
   ],
 ]
 
-await t.test('google: what is wrong is told with the place of its request', async t => {
+await t.test('google: a batch with an invalid request is refused, and the error names its place', async t => {
   const started = await start(t)
   for (const [what, body, status, expected] of wrongBatches) {
     await t.test(what, async t => {
@@ -358,7 +374,7 @@ await t.test('google: what is wrong is told with the place of its request', asyn
       await checkRefusal(t, started, answer, status, expected)
     })
   }
-  await t.test('an invented name, in every route that has one', async t => {
+  await t.test('an unknown name, on every route that has one', async t => {
     const { batches } = googleClient(started.gateway)
     const name = 'batches/invented'
     for (const refused of [batches.get({ name }), batches.cancel({ name }), batches.delete({ name })]) {

@@ -26,7 +26,7 @@ interface Batched {
   readonly file: string
 }
 
-/** A batch of responses, done and charged: two that are kept and one that is not. */
+/** A batch of three responses, finished and charged; the third is not stored. */
 async function batched(t: Test): Promise<Batched> {
   const provider = await startBatchProvider(t)
   const gateway = await startTestGateway(t, { config: batchConfig(provider.origin, 20) })
@@ -47,19 +47,19 @@ async function statusOf(server: { readonly url: string; readonly key: string }, 
   return (await call(server, 'GET', `/v1/responses/${id}`)).status
 }
 
-await t.test('responses of a batch belong to whoever made it, from when the results are fetched', async t => {
+await t.test('the responses of a batch belong to its account once it has fetched the results', async t => {
   const { provider, gateway, other, file } = await batched(t)
-  t.equal(await statusOf(gateway, 'resp_a'), 404, 'nobody has heard of it')
+  t.equal(await statusOf(gateway, 'resp_a'), 404, 'unknown before the results are fetched')
   const results = await call(gateway, 'GET', `/v1/files/${file}/content`)
   t.equal(results.status, 200)
   t.match(results.body.toString().trim().split('\n').length, 3)
 
   for (const id of ['resp_a', 'resp_b']) {
     t.equal(await statusOf(gateway, id), 200)
-    t.equal(await statusOf(other, id), 404, "another's is not found")
+    t.equal(await statusOf(other, id), 404, 'another account does not find it')
   }
-  t.equal(await statusOf(gateway, 'resp_c'), 404, 'it is not kept')
-  t.equal(await statusOf(gateway, 'resp_of_b'), 404, 'what a result quotes is no result')
+  t.equal(await statusOf(gateway, 'resp_c'), 404, 'it was not stored')
+  t.equal(await statusOf(gateway, 'resp_of_b'), 404, 'a response quoted inside a result does not count')
 
   provider.forget()
   const next = { model: 'gpt-5-nano', input: 'Go on', previous_response_id: 'resp_a' }
@@ -69,19 +69,19 @@ await t.test('responses of a batch belong to whoever made it, from when the resu
   t.equal((await call(other, 'DELETE', '/v1/responses/resp_a')).status, 404)
   const byItem = { model: 'gpt-5-nano', input: [{ type: 'item_reference', id: 'rs_a' }] }
   t.equal((await call(other, 'POST', '/v1/responses', byItem)).status, 404)
-  t.same(provider.seen, [], 'nothing was asked of the provider')
+  t.same(provider.seen, [], 'the provider received no request')
   await call(gateway, 'POST', '/v1/responses', next)
   await call(gateway, 'POST', '/v1/responses', byItem)
   t.same(
     provider.seen.map(({ body }) => JSON.parse(body)),
     [next, byItem],
-    'the owner goes on from them',
+    'the owner continues from them',
   )
   t.equal((await gateway.charges()).filter(({ amount }) => Number(amount) > 0).length, 1)
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('so are those in results that come compressed', async t => {
+await t.test('the responses in compressed results belong to the account too', async t => {
   const { provider, gateway, other, file } = await batched(t)
   provider.encode(gzipSync, 'gzip')
   await call(gateway, 'GET', `/v1/files/${file}/content`)
@@ -89,7 +89,7 @@ await t.test('so are those in results that come compressed', async t => {
   t.equal(await statusOf(other, 'resp_b'), 404)
 })
 
-await t.test('parts of the results name nothing, since they may begin anywhere', async t => {
+await t.test('a part of the results records no responses, since it may begin anywhere', async t => {
   const { provider, gateway, file } = await batched(t)
   const text = provider.contentOf(file)
   const start = text.indexOf(JSON.stringify(disguised))
@@ -97,11 +97,11 @@ await t.test('parts of the results name nothing, since they may begin anywhere',
   const headers = ['authorization', `Bearer ${gateway.key}`, 'range', range]
   const part = await send(`${gateway.url}/v1/files/${file}/content`, { method: 'GET', headers })
   t.equal(part.status, 206)
-  t.same(JSON.parse(part.body.toString()), disguised, 'as if it were a result')
+  t.same(JSON.parse(part.body.toString()), disguised, 'the part looks like a result')
   t.equal(await statusOf(gateway, 'resp_of_b'), 404)
 })
 
-await t.test('nor does a file that somebody has uploaded', async t => {
+await t.test('an uploaded file records no responses', async t => {
   const { gateway } = await batched(t)
   const openai = openaiClient(gateway)
   const line = `${JSON.stringify(disguised)}\n`
@@ -111,14 +111,17 @@ await t.test('nor does a file that somebody has uploaded', async t => {
   t.equal(await statusOf(gateway, 'resp_of_b'), 404)
 })
 
-await t.test('a batch whose requests rent containers is refused, with the line that does', async t => {
-  const provider = await startBatchProvider(t)
-  const gateway = await startTestGateway(t, { config: batchConfig(provider.origin, 20) })
-  const tools = [{ type: 'code_interpreter', container: { type: 'auto' } }]
-  const lines = responseLine('a') + responseLine('b', { tools })
-  await t.rejects(
-    makeOpenaiBatch(gateway, lines, '/v1/responses'),
-    /line 2.*No container is rented in a batch/i,
-  )
-  t.same(await gateway.charges(), [])
-})
+await t.test(
+  'a batch with a request that rents a container is refused, and the error names the line',
+  async t => {
+    const provider = await startBatchProvider(t)
+    const gateway = await startTestGateway(t, { config: batchConfig(provider.origin, 20) })
+    const tools = [{ type: 'code_interpreter', container: { type: 'auto' } }]
+    const lines = responseLine('a') + responseLine('b', { tools })
+    await t.rejects(
+      makeOpenaiBatch(gateway, lines, '/v1/responses'),
+      /line 2.*No container is rented in a batch/i,
+    )
+    t.same(await gateway.charges(), [])
+  },
+)

@@ -8,12 +8,12 @@ import { googleClient } from '../fixtures/sdk-clients.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 import { until } from '../fixtures/until.ts'
 
-// A result of a batch that does not say what it used is charged by what it shows, as a response of its own would be.
+// A result of a batch without usage is charged by its content, like a single response without usage.
 
 interface Batched {
   readonly gateway: TestGateway
   readonly provider: BatchProvider
-  /** The only charge, once the batch has ended with these results. */
+  /** Ends the batch with these results, and returns its only charge. */
   end(
     this: void,
     rewrite: (key: string, result: Json) => Json,
@@ -37,7 +37,7 @@ async function start(t: Test, models: object = batchModels): Promise<Batched> {
   }
 }
 
-/** What a result of each dialect says, and what it has used. */
+/** A result of each dialect with this text and usage. */
 const shapes: Readonly<
   Record<string, (text: string, usage: (input: number, output: number) => Json) => Json>
 > = {
@@ -69,25 +69,27 @@ const isSecond = (key: string): boolean => key === 'b' || key === '1'
 for (const client of batchClients) {
   const shape = shapes[client.name] as (typeof shapes)[string]
   const usage = usages[client.name] as (typeof usages)[string]
-  /** 40 bytes, about ten tokens; the escapes of JSON are not counted. */
+  /** 43 bytes, estimated as 11 tokens; the escapes of JSON are not counted. */
   const text = 'Сорок байт: ответ шесть.'
   const others = [0, 2]
   const output = others.reduce((sum, place) => sum + usageOf(place).output, 0)
   const input = others.reduce((sum, place) => sum + usageOf(place).input, 0)
   t.equal(Buffer.byteLength(text), 43)
 
-  for (const [name, told] of [
+  for (const [name, emptyUsage] of [
     ['without a usage', () => ({})],
     ['whose usage is null', () => ({ usage: null, usageMetadata: null })],
     ['whose usage is empty', () => ({ usage: {}, usageMetadata: {} })],
-    ['whose usage is of zeros', () => usage(0, 0)],
+    ['whose usage is zeros', () => usage(0, 0)],
   ] as const) {
     await t.test(
-      `${client.name}: a result ${name} is charged by its text, and by what such requests read`,
+      `${client.name}: a result ${name} is charged by its text, and by the estimated input of its request`,
       async t => {
         const { gateway, end } = await start(t)
         await client.make(gateway)
-        const charge = await end((key, result) => (isSecond(key) ? { key, ...shape(text, told) } : result))
+        const charge = await end((key, result) =>
+          isSecond(key) ? { key, ...shape(text, emptyUsage) } : result,
+        )
         t.match(charge, { usageSource: 'estimated', usage: { output: output + 11 } })
         t.match(charge.flags, ['usage_missing', 'estimate_rough'])
         const read = (charge.usage['input'] ?? 0) - input
@@ -97,20 +99,23 @@ for (const client of batchClients) {
     )
   }
 
-  await t.test(`${client.name}: of a usage that tells one side the other is estimated`, async t => {
-    const { gateway, end } = await start(t)
-    await client.make(gateway)
-    const charge = await end((key, result) => {
-      if (key === 'a' || key === '0') return { key, ...shape(text, () => usage(500)) }
-      return isSecond(key) ? { key, ...shape(text, () => usage(undefined, 7)) } : result
-    })
-    t.match(charge, { usageSource: 'estimated', usage: { output: 11 + 7 + usageOf(2).output } })
-    t.match(charge.flags, ['estimate_rough'])
-    const read = (charge.usage['input'] ?? 0) - 500 - usageOf(2).input
-    t.ok(read > 10 && read < 60, `${read} tokens read`)
-  })
+  await t.test(
+    `${client.name}: of a usage with only input or only output, the other is estimated`,
+    async t => {
+      const { gateway, end } = await start(t)
+      await client.make(gateway)
+      const charge = await end((key, result) => {
+        if (key === 'a' || key === '0') return { key, ...shape(text, () => usage(500)) }
+        return isSecond(key) ? { key, ...shape(text, () => usage(undefined, 7)) } : result
+      })
+      t.match(charge, { usageSource: 'estimated', usage: { output: 11 + 7 + usageOf(2).output } })
+      t.match(charge.flags, ['estimate_rough'])
+      const read = (charge.usage['input'] ?? 0) - 500 - usageOf(2).input
+      t.ok(read > 10 && read < 60, `${read} tokens read`)
+    },
+  )
 
-  await t.test(`${client.name}: no estimate is beyond what the batch was held for`, async t => {
+  await t.test(`${client.name}: an estimate does not exceed the cap of the request`, async t => {
     const { gateway, end } = await start(t)
     await client.make(gateway)
     const charge = await end((key, result) =>
@@ -119,22 +124,19 @@ for (const client of batchClients) {
     t.match(charge, { usage: { output: output + 50 } }, 'its cap')
   })
 
-  await t.test(
-    `${client.name}: a result that failed costs nothing, nor does one that shows nothing`,
-    async t => {
-      const { gateway, end } = await start(t)
-      await client.make(gateway)
-      const charge = await end(
-        (key, result) => (key === 'c' || key === '2' ? { key, ...shape('', () => ({})) } : result),
-        ['b', '1'],
-      )
-      t.match(charge, { usageSource: 'provider', flags: ['usage_missing'] })
-      t.equal(Number(charge.amount) * 1e6, costOf([0]))
-    },
-  )
+  await t.test(`${client.name}: a failed result and an empty result are not charged`, async t => {
+    const { gateway, end } = await start(t)
+    await client.make(gateway)
+    const charge = await end(
+      (key, result) => (key === 'c' || key === '2' ? { key, ...shape('', () => ({})) } : result),
+      ['b', '1'],
+    )
+    t.match(charge, { usageSource: 'provider', flags: ['usage_missing'] })
+    t.equal(Number(charge.amount) * 1e6, costOf([0]))
+  })
 }
 
-await t.test('each model of a batch is estimated at its price, by its own requests', async t => {
+await t.test('results of each model of a batch are estimated by the requests of that model', async t => {
   const { gateway, end } = await start(t)
   const long = { messages: [{ role: 'user', content: 'word '.repeat(4000) }] }
   const lines = [batchLine('a', 'gpt-5-nano', long), batchLine('b', 'gpt-5', { max_tokens: 5 })]
@@ -155,7 +157,7 @@ await t.test('each model of a batch is estimated at its price, by its own reques
   t.ok(Number(large?.['input']) < 60, String(large?.['input']))
 })
 
-await t.test('embeddings without a usage are charged by what such requests read', async t => {
+await t.test('embeddings without a usage are charged by the estimated input of their requests', async t => {
   const { gateway, end } = await start(t)
   const line = (id: string): string =>
     `${JSON.stringify({ custom_id: id, method: 'POST', url: '/v1/embeddings', body: { model: 'embed-small', input: 'word '.repeat(400) } })}\n`
@@ -168,21 +170,24 @@ await t.test('embeddings without a usage are charged by what such requests read'
   t.ok(read > 700 && read < 1000, String(read))
 })
 
-await t.test('google: embeddings without a count are charged by what such requests read', async t => {
-  const { gateway, end } = await start(t)
-  await googleClient(gateway).batches.createEmbeddings({
-    model: 'gemini-embedding-001',
-    src: { inlinedRequests: { contents: ['word '.repeat(400), 'word '.repeat(400)] } },
-  })
-  const charge = await end((key, result) =>
-    key === '1' ? { key, response: { embedding: { values: [1] } } } : result,
-  )
-  t.match(charge, { usageSource: 'estimated', flags: ['usage_missing', 'estimate_rough'] })
-  const read = (charge.usage['input'] ?? 0) - usageOf(0).input
-  t.ok(read > 350 && read < 500, String(read))
-})
+await t.test(
+  'google: embeddings without a count are charged by the estimated input of their requests',
+  async t => {
+    const { gateway, end } = await start(t)
+    await googleClient(gateway).batches.createEmbeddings({
+      model: 'gemini-embedding-001',
+      src: { inlinedRequests: { contents: ['word '.repeat(400), 'word '.repeat(400)] } },
+    })
+    const charge = await end((key, result) =>
+      key === '1' ? { key, response: { embedding: { values: [1] } } } : result,
+    )
+    t.match(charge, { usageSource: 'estimated', flags: ['usage_missing', 'estimate_rough'] })
+    const read = (charge.usage['input'] ?? 0) - usageOf(0).input
+    t.ok(read > 350 && read < 500, String(read))
+  },
+)
 
-await t.test('responses without a usage are charged by all that they say', async t => {
+await t.test('responses without a usage are charged by all their content', async t => {
   const { gateway, end } = await start(t)
   const body = { model: 'gpt-5-nano', max_output_tokens: 50, input: 'Hi' }
   const line = `${JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/responses', body })}\n`
@@ -198,7 +203,7 @@ await t.test('responses without a usage are charged by all that they say', async
   t.match(charge, { usageSource: 'estimated', usage: { output: 15 } })
 })
 
-await t.test('images whose tokens nobody has told are charged by those of their quality', async t => {
+await t.test('images without a usage are charged by the tokens of their quality', async t => {
   const image = {
     provider: 'openai',
     outputTokensMax: 10_000,
@@ -213,13 +218,13 @@ await t.test('images whose tokens nobody has told are charged by those of their 
   t.match(charge, { usageSource: 'estimated', usage: { imageOutput: 816 }, amount: '1.632000' })
 })
 
-await t.test('of an output file that is cut off, escaped as it is, what stands in it is charged', async t => {
+await t.test('a truncated output file with escaped text is charged by its content', async t => {
   const { gateway, provider, end } = await start(t)
   await makeOpenaiBatch(gateway, ['a', 'b'].map(id => batchLine(id, 'gpt-5-nano')).join(''))
   const isFile = (text: string): boolean => text.startsWith('{"response"')
   const escaped = (text: string): string =>
     text.replaceAll(/[^\0-\x7F]/g, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  // The usage of the second line is behind its end.
+  // The cut removes the usage of the second line.
   provider.encode(bytes => {
     const text = bytes.toString()
     return isFile(text) ? Buffer.from(escaped(text).slice(0, text.lastIndexOf('"usage"'))) : bytes
@@ -232,5 +237,5 @@ await t.test('of an output file that is cut off, escaped as it is, what stands i
   t.match(charge.flags, ['usage_missing', 'answer_unreadable', 'estimate_rough'])
   t.ok((charge.usage['output'] ?? 0) >= 11, String(charge.usage['output']))
   t.ok((charge.usage['output'] ?? 0) <= 22, 'by characters, not by their escapes')
-  t.ok((charge.usage['input'] ?? 0) > 20, 'both were read')
+  t.ok((charge.usage['input'] ?? 0) > 20, 'the input of both is charged')
 })

@@ -25,9 +25,9 @@ interface Started {
 }
 
 async function start(t: Test, limits: ConfigSections = {}, streamUsage = 'as-sent'): Promise<Started> {
-  const well = (): ReturnType<typeof plainAnswer> => plainAnswer(200, json, answer)
-  const one = await startRawUpstream(t, well)
-  const other = await startRawUpstream(t, well)
+  const succeed = (): ReturnType<typeof plainAnswer> => plainAnswer(200, json, answer)
+  const one = await startRawUpstream(t, succeed)
+  const other = await startRawUpstream(t, succeed)
   const provider = (origin: string): object => ({
     credentials: ['key'],
     dialects: { openai: { baseUrl: `${origin}/v1` } },
@@ -47,7 +47,7 @@ async function start(t: Test, limits: ConfigSections = {}, streamUsage = 'as-sen
   return { gateway, one, other, folder: `${gateway.storeFile}-bodies` }
 }
 
-/** A chat request of exactly so many bytes; the model may stand behind the text. */
+/** A chat request of exactly this many bytes; `isModelLast` puts the model behind the text. */
 function chatOf(bytes: number, { model = 'm', isModelLast = false, rest = '' } = {}): Buffer {
   const parts = [`"model":"${model}"`, `"messages":[{"role":"user","content":"T"}]${rest}`]
   const shortest = `{${(isModelLast ? parts.toReversed() : parts).join(',')}}`
@@ -100,13 +100,13 @@ await t.test('a body in a file is sent again to the next provider', async t => {
     const body = chatOf(bytes)
     const { status } = await ask(started, body)
     t.equal(status, 200)
-    t.ok(lastBody(started.one).equals(body), 'the first got it')
+    t.ok(lastBody(started.one).equals(body), 'the first provider received it')
     t.ok(lastBody(started.other).equals(body), 'and the second')
   }
   await checkNothingLeft(t, started)
 })
 
-await t.test('splices are made in a file as they are in memory', async t => {
+await t.test('a body in a file is spliced like one in memory', async t => {
   const started = await start(t, {}, 'inject')
   const rest = ',"stream":true'
   started.one.answer = () =>
@@ -129,30 +129,27 @@ await t.test('splices are made in a file as they are in memory', async t => {
   await checkNothingLeft(t, started)
 })
 
-await t.test(
-  'a compressed body in a file goes out as it came, or decoded where a splice is made',
-  async t => {
-    const started = await start(t)
-    for (const [encoding, compress] of [
-      ['gzip', gzipSync],
-      ['zstd', zstdCompressSync],
-    ] as const) {
-      const plain = chatOf(1_000_000)
-      const body = compress(plain)
-      t.ok(body.length > memoryBytes, 'both forms are longer than the limit')
-      t.equal((await ask(started, body, ['content-encoding', encoding])).status, 200)
-      t.ok(lastBody(started.one).equals(body), `${encoding} is the same`)
-      const aliased = chatOf(1_000_000, { model: 'alias' })
-      t.equal((await ask(started, compress(aliased), ['content-encoding', encoding])).status, 200)
-      const decoded = aliased.toString().replace('"alias"', '"m"')
-      t.ok(lastBody(started.one).equals(Buffer.from(decoded)), `${encoding} is decoded`)
-      t.notOk(started.one.requests.at(-1)?.headers.includes('content-encoding'))
-    }
-    await checkNothingLeft(t, started)
-  },
-)
+await t.test('a compressed body in a file is forwarded unchanged, or decoded when it is spliced', async t => {
+  const started = await start(t)
+  for (const [encoding, compress] of [
+    ['gzip', gzipSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    const plain = chatOf(1_000_000)
+    const body = compress(plain)
+    t.ok(body.length > memoryBytes, 'both forms are longer than the limit')
+    t.equal((await ask(started, body, ['content-encoding', encoding])).status, 200)
+    t.ok(lastBody(started.one).equals(body), `${encoding} is the same`)
+    const aliased = chatOf(1_000_000, { model: 'alias' })
+    t.equal((await ask(started, compress(aliased), ['content-encoding', encoding])).status, 200)
+    const decoded = aliased.toString().replace('"alias"', '"m"')
+    t.ok(lastBody(started.one).equals(Buffer.from(decoded)), `${encoding} is decoded`)
+    t.notOk(started.one.requests.at(-1)?.headers.includes('content-encoding'))
+  }
+  await checkNothingLeft(t, started)
+})
 
-await t.test('a decompression bomb is refused, and so is what cannot be decoded', async t => {
+await t.test('a decompression bomb and a body that cannot be decoded are refused', async t => {
   const started = await start(t, { bodyBytesMax: '8MB' })
   const bomb = gzipSync(Buffer.alloc(64_000_000, 0x20))
   const far = await ask(started, bomb, ['content-encoding', 'gzip'])
@@ -170,7 +167,7 @@ await t.test('a decompression bomb is refused, and so is what cannot be decoded'
   await checkNothingLeft(t, started)
 })
 
-await t.test('a long body that is wrong is refused as a short one is', async t => {
+await t.test('an invalid long body is refused like a short one', async t => {
   const started = await start(t)
   const good = chatOf(2_000_000)
   const wrong = Buffer.from(good)
@@ -184,7 +181,7 @@ await t.test('a long body that is wrong is refused as a short one is', async t =
   await checkNothingLeft(t, started)
 })
 
-await t.test('beyond what all bodies may take together a request is told to come again', async t => {
+await t.test('a request beyond the total of all bodies is refused with a retry-after', async t => {
   const started = await start(t, { bodyBytesTotalMax: '3MB' })
   let release: () => void = () => undefined
   const released = new Promise<void>(resolve => (release = resolve))
@@ -201,8 +198,8 @@ await t.test('beyond what all bodies may take together a request is told to come
   await until(() => started.one.requests.length === 2)
   release()
   t.equal((await first).status, 200)
-  t.equal((await short).status, 200, 'short ones go on')
-  t.equal((await ask(started, chatOf(2_000_000))).status, 200, 'and what was taken is given back')
+  t.equal((await short).status, 200, 'short bodies are still accepted')
+  t.equal((await ask(started, chatOf(2_000_000))).status, 200, 'and the bytes are released')
   await checkNothingLeft(t, started)
 })
 
@@ -220,7 +217,7 @@ await t.test('what is found in bodies counts as they do, until they are over', a
     t.equal(refused.status, 503)
     t.ok(refused.headers['retry-after'])
     t.match(refused.body.toString(), 'The gateway holds as many')
-    t.equal((await ask(1000)).status, 200, 'nothing of it is left')
+    t.equal((await ask(1000)).status, 200, 'all of it was released')
   }
   t.equal(one.requests.length, 3)
 })

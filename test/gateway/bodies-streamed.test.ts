@@ -25,10 +25,10 @@ interface Started {
   readonly seen: Seen[]
 }
 
-/** A gateway before a provider that does with each request what it is told; it answers at the end unless so. */
+/** A gateway before a provider that runs `onRequest`, which by default reads the whole body and then responds. */
 async function start(
   t: Test,
-  onRequest: (seen: Seen) => void = takeAll,
+  onRequest: (seen: Seen) => void = readAll,
   { limits = {}, credentials = ['key'] }: { limits?: ConfigSections; credentials?: string[] } = {},
 ): Promise<Started> {
   const seen: Seen[] = []
@@ -58,7 +58,7 @@ async function start(
   return { gateway, seen }
 }
 
-function takeAll(seen: Seen): void {
+function readAll(seen: Seen): void {
   seen.request.on('data', (chunk: Buffer) => seen.chunks.push(chunk))
   seen.request.on('end', () => seen.response.end(uploaded))
 }
@@ -91,7 +91,7 @@ async function ended(t: Test, { gateway }: Started): Promise<unknown> {
   return lines()[0]
 }
 
-await t.test('an upload larger than any held body goes through as it came', async t => {
+await t.test('an upload larger than the limits of bodies is streamed byte for byte', async t => {
   const started = await start(t)
   const body = formOf(randomBytes(4_000_000))
   const { gateway, seen } = started
@@ -125,10 +125,10 @@ await t.test('a chunked upload stays chunked', async t => {
   t.ok(Buffer.concat(started.seen[0]?.chunks ?? []).equals(form))
 })
 
-await t.test('a provider that does not read stops its client', async t => {
+await t.test('an upload pauses while the provider does not read', async t => {
   let read: () => void = () => undefined
   const started = await start(t, one => {
-    read = () => takeAll(one)
+    read = () => readAll(one)
   })
   const body = formOf(Buffer.alloc(48_000_000))
   const client = await connectRaw(t, started.gateway.url)
@@ -137,14 +137,14 @@ await t.test('a provider that does not read stops its client', async t => {
   client.socket.write(body, () => (isSent = true))
   await until(() => started.seen.length === 1)
   await new Promise(resolve => setTimeout(resolve, 300))
-  t.notOk(isSent, 'most of it is still with the client')
+  t.notOk(isSent, 'the client has not sent all of it')
   read()
   await client.ended
   t.equal(parseAnswers(client.received())[0]?.status, 200)
   t.ok(Buffer.concat(started.seen[0]?.chunks ?? []).equals(body))
 })
 
-await t.test('100 Continue comes when the gates have let it pass, and never before', async t => {
+await t.test('100 Continue is sent only after the gates have accepted the request', async t => {
   const started = await start(t)
   const form = formOf(Buffer.from('content'))
   const lines = ['expect: 100-continue', `content-length: ${form.length}`, 'connection: close']
@@ -169,24 +169,27 @@ await t.test('100 Continue comes when the gates have let it pass, and never befo
   t.equal(started.seen[0]?.request.headers.expect, undefined)
 })
 
-await t.test('a client that stops half way cuts the request to the provider, and owes nothing', async t => {
-  for (const lines of [['content-length: 1000000'], ['transfer-encoding: chunked']]) {
-    const started = await start(t)
-    const client = await connectRaw(t, started.gateway.url)
-    client.socket.write(headOf(started, lines))
-    const begun = formOf(Buffer.alloc(500)).subarray(0, 500)
-    client.socket.write(Buffer.concat(chunked([begun]).slice(0, 1)))
-    await until(() => (started.seen[0]?.chunks.length ?? 0) > 0)
-    client.socket.destroy()
-    await until(() => started.seen[0]?.wasCut === true)
-    t.notOk(started.seen[0]?.request.complete, 'the provider does not take it for whole')
-    t.match(await ended(t, started), { outcome: 'aborted' })
-    await noHoldIsLeft(t, started.gateway)
-  }
-})
+await t.test(
+  'a client that disconnects during an upload aborts the upstream request and is not charged',
+  async t => {
+    for (const lines of [['content-length: 1000000'], ['transfer-encoding: chunked']]) {
+      const started = await start(t)
+      const client = await connectRaw(t, started.gateway.url)
+      client.socket.write(headOf(started, lines))
+      const begun = formOf(Buffer.alloc(500)).subarray(0, 500)
+      client.socket.write(Buffer.concat(chunked([begun]).slice(0, 1)))
+      await until(() => (started.seen[0]?.chunks.length ?? 0) > 0)
+      client.socket.destroy()
+      await until(() => started.seen[0]?.wasCut === true)
+      t.notOk(started.seen[0]?.request.complete, 'the provider sees an incomplete request')
+      t.match(await ended(t, started), { outcome: 'aborted' })
+      await noHoldIsLeft(t, started.gateway)
+    }
+  },
+)
 
-await t.test('a client that falls silent in its upload is told so, and the provider is cut off', async t => {
-  const started = await start(t, takeAll, { limits: { bodyMs: 1000 } })
+await t.test('an upload that stalls is refused with 408, and the upstream request is aborted', async t => {
+  const started = await start(t, readAll, { limits: { bodyMs: 1000 } })
   const client = await connectRaw(t, started.gateway.url)
   client.socket.write(headOf(started, ['content-length: 1000000']))
   client.socket.write(formOf(Buffer.alloc(500)).subarray(0, 500))
@@ -196,7 +199,7 @@ await t.test('a client that falls silent in its upload is told so, and the provi
   t.match(await ended(t, started), { outcome: 'refused' })
 })
 
-await t.test('an answer that comes before the end of the upload reaches the client', async t => {
+await t.test('a response before the end of the upload reaches the client', async t => {
   const refusal = '{"error":{"message":"too large","type":"invalid_request_error"}}'
   const started = await start(t, ({ response }) => {
     response.writeHead(413, { 'content-type': 'application/json', 'content-length': refusal.length })
@@ -229,6 +232,6 @@ await t.test('an upload is sent once: no other credential is tried after its fir
     body: formOf(Buffer.alloc(1000)),
   })
   t.equal(status, 502)
-  t.equal(seen.length, 1, 'the provider was asked once')
+  t.equal(seen.length, 1, 'the provider received one request')
   t.match(await ended(t, started), { outcome: 'refused' })
 })

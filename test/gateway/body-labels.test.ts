@@ -8,7 +8,7 @@ const form = 'multipart/form-data; boundary=b'
 const fields = (model: string): string =>
   `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${model}\r\n--b--\r\n`
 
-await t.test('a body that is called a form is read before it is forwarded', async t => {
+await t.test('a body labelled as a form is refused where JSON is expected', async t => {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], '{"data":[{"b64_json":"AAAA"}]}'),
   )
@@ -27,10 +27,10 @@ await t.test('a body that is called a form is read before it is forwarded', asyn
     generationConfig: { candidateCount: 8, maxOutputTokens: 100_000 },
   })
   for (const [path, body] of [
-    // The default is cheap, and the form asks for another.
+    // The default model costs little, and the form names an expensive one.
     ['/v1/images/generations', fields('dear')],
     ['/v1/images/generations', '{"model":"dear"}'],
-    // The model stands in the path, and the rest was taken as it was.
+    // The model is in the path, so the body could be forwarded unread.
     ['/v1beta/models/m:generateContent', others],
     ['/v1beta/models/m:streamGenerateContent', others],
     ['/v1beta/models/m:countTokens', others],

@@ -21,7 +21,7 @@ const encoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   zstd: bytes => zstdCompressSync(bytes),
   deflate: bytes => deflateSync(bytes),
   'X-Made-Up': bytes => Buffer.from(bytes.map(byte => byte ^ 0x55)),
-  // Damaged: the tap cannot read it, and the client gets it all the same.
+  // Truncated: the tap cannot decode it, and the client still receives it.
   'gzip ': bytes => gzipSync(bytes).subarray(0, -3),
 }
 
@@ -40,7 +40,7 @@ interface GeneratedAnswer {
 
 const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
 
-/** The dialect's own stream with other line ends, comments and events nobody knows in it. */
+/** The dialect's stream with other line ends, comments and unknown events. */
 function streams(call: DialectCall): fc.Arbitrary<string> {
   const noise = fc.constantFrom(
     '',
@@ -115,7 +115,7 @@ function onTheWire({ status, contentType, body, encoding, framing, sizes }: Gene
 }
 
 for (const call of dialectCalls) {
-  await t.test(`${call.name}: any answer reaches the client byte for byte, with its encoding`, async t => {
+  await t.test(`${call.name}: any response reaches the client byte for byte, with its encoding`, async t => {
     let next: RawAnswer = { pieces: [] }
     const upstream = await startRawUpstream(t, () => next)
     const gateway = await startTestGateway(t, { config: callConfig(upstream.origin), rub: 1_000_000 })
@@ -134,7 +134,7 @@ for (const call of dialectCalls) {
           ],
           body: call.body(isStreaming),
         })
-        if (!answer.isWhole) throw new Error('the answer was cut')
+        if (!answer.isWhole) throw new Error('the response was cut')
         if (answer.status !== generated.status) throw new Error(`${answer.status}`)
         if (sha256(answer.body) !== sha256(generated.body))
           throw new Error(`arrived as ${answer.body.toString()}`)
@@ -153,14 +153,14 @@ for (const call of dialectCalls) {
     t.equal(charges.length - refusals.length, successes, 'every success has one charge')
     t.ok(
       refusals.every(({ amount }) => amount === '0.000000'),
-      'an error has one of nothing',
+      'every error has a charge of zero',
     )
     await until(async () => (await gateway.balance()).heldMicros === 0)
     t.same(await gateway.breaches(), [])
   })
 }
 
-await t.test('interim answers do not reach the client as its answer', async t => {
+await t.test('an interim response is not relayed as the final response', async t => {
   const upstream = await startRawUpstream(t, () => ({
     pieces: [
       Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n'),
@@ -179,7 +179,7 @@ await t.test('interim answers do not reach the client as its answer', async t =>
 })
 
 await t.test(
-  'an answer that nobody can read leaves a charge row that says so, also when it is short',
+  'a response that cannot be decoded is charged by estimate and flagged, also when it is short',
   async t => {
     const upstream = await startRawUpstream(t, () =>
       plainAnswer(200, ['content-type', 'application/json', 'content-encoding', 'x-made-up'], 'Q'),
@@ -189,7 +189,7 @@ await t.test(
     const chat = dialectCalls[0]!.body(false)
     const rows = [
       ['/v1/chat/completions', chat, ['usage_unreadable', 'reasoning_estimated'], 100, '0.115000'],
-      // Three tokens; nothing is written, so nothing can have been written unseen.
+      // Three tokens of input; embeddings have no output, so none can be hidden.
       ['/v1/embeddings', '{"model":"test-model","input":"It is sunny"}', ['usage_unreadable'], 0, '0.003000'],
     ] as const
     for (const [path, body, flags, output, amount] of rows) {

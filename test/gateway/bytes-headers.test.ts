@@ -42,7 +42,7 @@ function without(headers: readonly string[], names: readonly string[]): string[]
   return kept
 }
 
-/** What an HTTP client adds to every hop by itself. */
+/** Headers that an HTTP client adds on every hop by itself. */
 const framing = ['host', 'connection', 'content-length']
 
 await t.test('request headers keep their case, order, duplicates and bytes', async t => {
@@ -83,7 +83,7 @@ await t.test('request headers keep their case, order, duplicates and bytes', asy
   )
 })
 
-await t.test('what concerns the client, its key or this hop does not reach the provider', async t => {
+await t.test('headers of the client, its key or this hop do not reach the provider', async t => {
   const { ask, gateway, upstream } = await start(t)
   const dropped = {
     'x-api-key': gateway.key,
@@ -140,7 +140,7 @@ await t.test('the host and the credential are the provider\u2019s', async t => {
 })
 
 await t.test(
-  'the version of the messages format is the client\u2019s, by either name, or the first there was',
+  'a client sets the version of the messages format in either header; the default is the first version',
   async t => {
     const { ask, gateway } = await start(t)
     const versions = (seen: SeenRequest): string[] =>
@@ -153,12 +153,12 @@ await t.test(
     t.same(
       versions((await ask(anthropic, [...key, 'provider-version', 'b', 'anthropic-version', 'a'])).seen),
       ['a'],
-      'its own name wins',
+      'anthropic-version wins',
     )
   },
 )
 
-await t.test('answer headers keep their case, order, duplicates and bytes', async t => {
+await t.test('response headers keep their case, order, duplicates and bytes', async t => {
   const own = [
     'X-Request-Id',
     'req_provider',
@@ -187,7 +187,7 @@ await t.test('answer headers keep their case, order, duplicates and bytes', asyn
   t.match(answer.headers['x-gateway-request-id'], /^[0-9a-z]{26}$/)
 })
 
-await t.test('the provider\u2019s account, its cookies and its hop do not reach the client', async t => {
+await t.test("headers of the provider's account, cookies and hop do not reach the client", async t => {
   const { ask, gateway } = await start(t, [
     'Set-Cookie',
     '__cf_bm=1',
@@ -229,7 +229,7 @@ await t.test('the provider\u2019s account, its cookies and its hop do not reach 
   t.notMatch(answer.rawHeaders.join('\n'), /forged|timeout=77/)
 })
 
-await t.test('a page of an allowed origin may read the answer, a page of another may not', async t => {
+await t.test('only a page of an allowed origin may read the response', async t => {
   const { ask, gateway } = await start(t, [], { cors: { origins: ['https://app.example'] } })
   const key = openai.keyHeader(gateway.key)
 
@@ -240,7 +240,7 @@ await t.test('a page of an allowed origin may read the answer, a page of another
   t.equal(other.answer.headers['access-control-allow-origin'], undefined)
 })
 
-await t.test('what the provider says to browsers of its own site is not said of the gateway', async t => {
+await t.test("the provider's headers about its own site (CORS, HSTS, reporting) are not relayed", async t => {
   const own = [
     'Access-Control-Allow-Origin',
     '*',
@@ -271,7 +271,7 @@ await t.test('what the provider says to browsers of its own site is not said of 
   t.same(named(other, /^vary/), ['vary', 'Accept-Encoding'])
 })
 
-await t.test('a key of ours does not go on, wherever a client puts it besides', async t => {
+await t.test('a gateway key in the query or in another header is not forwarded', async t => {
   const { upstream, gateway } = await start(t)
   const strays = [`?KEY=${gateway.key}&a=1`, `?a=1&api_key=${gateway.key.replace('-', '%2D')}`, '?a=1']
   for (const query of strays) {
@@ -290,5 +290,5 @@ await t.test('a key of ours does not go on, wherever a client puts it besides', 
     t.ok(upstream.requests.at(-1)?.headers.includes('gw-1 is up'))
   }
   t.notMatch(Buffer.concat(upstream.received).toString(), gateway.key.slice(3))
-  t.notMatch(gateway.logLines.join(''), gateway.key.slice(3), 'nor does it stand in the log')
+  t.notMatch(gateway.logLines.join(''), gateway.key.slice(3), 'nor is it in the log')
 })

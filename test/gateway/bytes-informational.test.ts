@@ -6,7 +6,7 @@ import { connectRaw, parseAnswers, type ParsedAnswer } from '../fixtures/raw-cli
 import { chunked, headLines, startRawUpstream, type RawAnswer } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-// Informational responses (RFC 9110 section 15.2), which come before the head of the response that counts.
+// Informational responses (RFC 9110 section 15.2), which come before the final response.
 
 let answer: () => RawAnswer | Promise<RawAnswer> = () => ({ pieces: [] })
 const upstream = await startRawUpstream(t, () => answer())
@@ -43,42 +43,48 @@ for (const call of dialectCalls) {
         ]
     const whole = isStreaming ? call.events.join('') : call.document
 
-    await t.test(`${call.name}${isStreaming ? ', a stream' : ''}: 102 and 103 pass, in order`, async t => {
-      answer = () => ({ pieces: [working, hints, working, ...pieces] })
-      const client = await connectRaw(t, gateway.url)
-      client.socket.write(request('1.1'))
-      await client.ended
+    await t.test(
+      `${call.name}${isStreaming ? ', a stream' : ''}: 102 and 103 are relayed in order`,
+      async t => {
+        answer = () => ({ pieces: [working, hints, working, ...pieces] })
+        const client = await connectRaw(t, gateway.url)
+        client.socket.write(request('1.1'))
+        await client.ended
 
-      const answers = parseAnswers(client.received())
-      t.same(
-        answers.map(({ status }) => status),
-        [102, 103, 102, 200],
-      )
-      t.same(
-        [...(answers[1]?.headers ?? [])],
-        [
-          ['link', '</style.css>; rel=preload'],
-          ['x-other', 'caf\u00e9'],
-        ],
-        'less what no response passes on',
-      )
-      t.match(client.received().toString('latin1'), 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>')
-      t.equal(answers[3]?.body.toString(), whole)
-      t.equal((await settled(gateway, (exchangeCount += 1))).at(-1)?.outcome, 'completed')
-    })
+        const answers = parseAnswers(client.received())
+        t.same(
+          answers.map(({ status }) => status),
+          [102, 103, 102, 200],
+        )
+        t.same(
+          [...(answers[1]?.headers ?? [])],
+          [
+            ['link', '</style.css>; rel=preload'],
+            ['x-other', 'caf\u00e9'],
+          ],
+          'without headers that are never relayed',
+        )
+        t.match(client.received().toString('latin1'), 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>')
+        t.equal(answers[3]?.body.toString(), whole)
+        t.equal((await settled(gateway, (exchangeCount += 1))).at(-1)?.outcome, 'completed')
+      },
+    )
 
-    await t.test(`${call.name}${isStreaming ? ', a stream' : ''}: HTTP/1.0 gets none of them`, async t => {
-      answer = () => ({ pieces: [working, hints, ...pieces] })
-      const client = await connectRaw(t, gateway.url)
-      client.socket.write(request('1.0'))
-      await client.ended
+    await t.test(
+      `${call.name}${isStreaming ? ', a stream' : ''}: HTTP/1.0 receives none of them`,
+      async t => {
+        answer = () => ({ pieces: [working, hints, ...pieces] })
+        const client = await connectRaw(t, gateway.url)
+        client.socket.write(request('1.0'))
+        await client.ended
 
-      const [first, ...more] = parseAnswers(client.received())
-      t.equal(first?.status, 200)
-      t.equal(first?.body.toString(), whole)
-      t.same(more, [])
-      await settled(gateway, (exchangeCount += 1))
-    })
+        const [first, ...more] = parseAnswers(client.received())
+        t.equal(first?.status, 200)
+        t.equal(first?.body.toString(), whole)
+        t.same(more, [])
+        await settled(gateway, (exchangeCount += 1))
+      },
+    )
   }
 }
 
@@ -92,7 +98,7 @@ const response = [
   Buffer.from(document),
 ]
 
-await t.test('one that comes long before the head is passed on at once', async t => {
+await t.test('an informational response long before the head is relayed at once', async t => {
   let goOn: () => void = () => undefined
   const goesOn = new Promise<void>(resolve => (goOn = resolve))
   answer = async () => {
@@ -110,7 +116,7 @@ await t.test('one that comes long before the head is passed on at once', async t
   await settled(gateway, (exchangeCount += 1))
 })
 
-await t.test('of pipelined requests the one whose turn it is gets them', async t => {
+await t.test('pipelined requests receive informational responses in their turn', async t => {
   answer = async () => {
     await delay(20)
     return { pieces: [hints, ...response] }
@@ -130,7 +136,7 @@ await t.test('of pipelined requests the one whose turn it is gets them', async t
   await settled(gateway, (exchangeCount += 3))
 })
 
-await t.test('a pipelined request that expects 100 gets none inside of its response', async t => {
+await t.test('a pipelined request that expects 100 Continue receives only its final response', async t => {
   answer = async () => {
     await delay(100)
     return { pieces: response }
@@ -139,7 +145,7 @@ await t.test('a pipelined request that expects 100 gets none inside of its respo
     request.replace('\r\n\r\n', '\r\nexpect: 100-continue\r\n\r\n').replace(gateway.key, key)
   for (const [key, status] of [
     [gateway.key, 200],
-    // It is refused long before it has its turn.
+    // Refused long before its turn to respond.
     ['gw-wrong', 401],
   ] as const) {
     const client = await connectRaw(t, gateway.url)
@@ -157,7 +163,7 @@ await t.test('a pipelined request that expects 100 gets none inside of its respo
   }
 })
 
-await t.test('a flood of them ends the request, and nobody else waits', async t => {
+await t.test('a flood of informational responses ends the request with 502', async t => {
   for (const count of [101, 200_000]) {
     const flood = Buffer.concat(Array.from({ length: count }, () => working))
     answer = () => ({ pieces: [flood, ...response] })

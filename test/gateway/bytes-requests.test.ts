@@ -37,7 +37,7 @@ interface Sent {
   readonly body: Buffer | string
 }
 
-/** Sends a request and gives what the upstream saw of it. */
+/** Sends a request, and returns what the upstream received. */
 async function forwarded(gateway: TestGateway, upstream: RawUpstream, sent: Sent): Promise<SeenRequest> {
   const before = upstream.requests.length
   const answer = await send(gateway.url + sent.path, {
@@ -45,11 +45,11 @@ async function forwarded(gateway: TestGateway, upstream: RawUpstream, sent: Sent
     body: sent.body,
   })
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body.toString()}`)
-  if (upstream.requests.length !== before + 1) throw new Error('not one request at the upstream')
+  if (upstream.requests.length !== before + 1) throw new Error('the upstream did not receive one request')
   return upstream.requests.at(-1)!
 }
 
-/** Bodies of a dialect that are legal and odd at every place that no gate reads. */
+/** Valid bodies of a dialect, with odd JSON wherever no gate reads. */
 function oddBodies(call: DialectCall, model: string): fc.Arbitrary<string> {
   const text = oddString
   if (call.name === 'google') {
@@ -92,7 +92,7 @@ for (const call of dialectCalls) {
     t.same(await gateway.breaches(), [])
   })
 
-  await t.test(`${call.name}: an alias changes the bytes of the model's name and no others`, async t => {
+  await t.test(`${call.name}: an alias changes only the bytes of the model's name`, async t => {
     const { gateway, upstream } = await start(t, {}, { fast: { alias: 'models/target-1' } })
 
     await fc.assert(
@@ -113,7 +113,7 @@ for (const call of dialectCalls) {
   })
 }
 
-await t.test('bytes of a form that are not UTF-8 arrive as they are', async t => {
+await t.test('bytes of a form that are not UTF-8 arrive unchanged', async t => {
   const { gateway, upstream } = await start(t)
   const field = (name: string, value: string): string =>
     `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}`
@@ -155,7 +155,7 @@ const forms = fc
     return { body, contentType: `multipart/form-data; boundary=${quoted ? `"${mark}"` : mark}` }
   })
 
-await t.test('forms with odd boundaries arrive byte for byte, but for an alias', async t => {
+await t.test('forms with odd boundaries arrive byte for byte, except for the alias', async t => {
   const { gateway, upstream } = await start(t)
   const aliased = await start(t, {}, { fast: { alias: 'target-1' } })
 
@@ -174,45 +174,48 @@ await t.test('forms with odd boundaries arrive byte for byte, but for an alias',
   t.pass('every generated form')
 })
 
-await t.test('a compressed body is forwarded as it came, and read all the same', async t => {
-  const { gateway, upstream } = await start(t, {}, { fast: { alias: 'target-1' } })
-  const text = JSON.stringify({
-    model: 'test-model',
-    messages: [{ role: 'user', content: 'a'.repeat(5000) }],
-  })
-  for (const [encoding, body] of [
-    ['gzip', gzipSync(text)],
-    ['zstd', zstdCompressSync(text)],
-  ] as const) {
-    const seen = await forwarded(gateway, upstream, {
-      path: '/v1/chat/completions',
-      headers: ['content-type', 'application/json', 'Content-Encoding', encoding],
-      body,
+await t.test(
+  "a compressed body is forwarded unchanged and still read, or decoded to splice in an alias's target",
+  async t => {
+    const { gateway, upstream } = await start(t, {}, { fast: { alias: 'target-1' } })
+    const text = JSON.stringify({
+      model: 'test-model',
+      messages: [{ role: 'user', content: 'a'.repeat(5000) }],
     })
-    t.ok(seen.body.equals(body), encoding)
-    t.match(seen.headers.join('\n'), `Content-Encoding\n${encoding}`)
-  }
-  t.match(
-    (await gateway.charges()).map(charge => charge.model),
-    ['test-model', 'test-model'],
-    'the model inside was found',
-  )
+    for (const [encoding, body] of [
+      ['gzip', gzipSync(text)],
+      ['zstd', zstdCompressSync(text)],
+    ] as const) {
+      const seen = await forwarded(gateway, upstream, {
+        path: '/v1/chat/completions',
+        headers: ['content-type', 'application/json', 'Content-Encoding', encoding],
+        body,
+      })
+      t.ok(seen.body.equals(body), encoding)
+      t.match(seen.headers.join('\n'), `Content-Encoding\n${encoding}`)
+    }
+    t.match(
+      (await gateway.charges()).map(charge => charge.model),
+      ['test-model', 'test-model'],
+      'the model inside was found',
+    )
 
-  const spliced = await forwarded(gateway, upstream, {
-    path: '/v1/chat/completions',
-    headers: ['content-type', 'application/json', 'content-encoding', 'zstd'],
-    body: zstdCompressSync(text.replace('test-model', 'fast')),
-  })
-  t.equal(
-    spliced.body.toString(),
-    text.replace('test-model', 'target-1'),
-    'decoded where an alias stands in it',
-  )
-  t.notMatch(spliced.headers.join('\n').toLowerCase(), 'content-encoding')
-  t.throws(() => zstdDecompressSync(spliced.body))
-})
+    const spliced = await forwarded(gateway, upstream, {
+      path: '/v1/chat/completions',
+      headers: ['content-type', 'application/json', 'content-encoding', 'zstd'],
+      body: zstdCompressSync(text.replace('test-model', 'fast')),
+    })
+    t.equal(
+      spliced.body.toString(),
+      text.replace('test-model', 'target-1'),
+      'decoded where it contains an alias',
+    )
+    t.notMatch(spliced.headers.join('\n').toLowerCase(), 'content-encoding')
+    t.throws(() => zstdDecompressSync(spliced.body))
+  },
+)
 
-await t.test('include_usage is written into streams that do not ask for usage, and nowhere else', async t => {
+await t.test('include_usage is added only to streams whose request does not ask for usage', async t => {
   const { gateway, upstream } = await start(t, { streamUsage: 'inject' })
   const cases: [string, string][] = [
     [
@@ -246,7 +249,7 @@ await t.test('include_usage is written into streams that do not ask for usage, a
     t.match(
       seen.headers.join('\n').toLowerCase(),
       'accept-encoding\nidentity',
-      'a stream to restore is not compressed',
+      'a stream that is restored is not compressed',
     )
     t.notMatch(seen.headers.join('\n'), 'gzip')
   }

@@ -5,13 +5,13 @@ import { send } from '../fixtures/http-client.ts'
 import { chunked, headLines, startRawUpstream, type RawAnswer } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-/** How a provider writes its stream. */
+/** The form in which a provider writes its stream. */
 interface Style {
   readonly lineEnd: string
-  /** After the colon and comma of its JSON, as Python's serialiser writes. */
+  /** The space after colons and commas of its JSON, which Python's serialiser writes. */
   readonly gap: string
   readonly dataField: string
-  /** Where a chunk has its `usage`: null is written by some providers, before the choices or after. */
+  /** Where a chunk has `"usage":null`, which some providers write, before the choices or after. */
   readonly nullUsage: 'absent' | 'last' | 'middle'
   readonly comments: readonly boolean[]
   readonly hasDone: boolean
@@ -45,7 +45,7 @@ function jsonText(members: readonly (readonly [string, string])[], gap: string):
   return `{${members.map(([key, value]) => `"${key}":${gap}${value}`).join(`,${gap}`)}}`
 }
 
-/** The stream with or without what `include_usage` adds to it. */
+/** The stream, with or without the parts that `include_usage` adds. */
 function streamText(style: Style, texts: readonly string[], hasUsage: boolean): string {
   const { lineEnd, gap, dataField, nullUsage, comments, hasDone } = style
   const event = (members: readonly (readonly [string, string])[], n: number): string =>
@@ -73,7 +73,7 @@ function streamText(style: Style, texts: readonly string[], hasUsage: boolean): 
   return hasDone ? `${text}data: [DONE]${lineEnd}${lineEnd}` : text
 }
 
-await t.test('a client that did not ask for usage sees the stream it would have seen without it', async t => {
+await t.test('a client that did not request usage receives the stream without the added parts', async t => {
   let next: RawAnswer = { pieces: [] }
   const upstream = await startRawUpstream(t, () => next)
   const gateway = await startTestGateway(t, {
@@ -83,7 +83,7 @@ await t.test('a client that did not ask for usage sees the stream it would have 
   const sizes = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 5 })
 
   await fc.assert(
-    fc.asyncProperty(style, words, sizes, fc.boolean(), async (style, texts, sizes, asks) => {
+    fc.asyncProperty(style, words, sizes, fc.boolean(), async (style, texts, sizes, isRequested) => {
       const bytes = Buffer.from(streamText(style, texts, true))
       const pieces: Buffer[] = []
       for (let start = 0, turn = 0; start < bytes.length; turn += 1) {
@@ -95,9 +95,9 @@ await t.test('a client that did not ask for usage sees the stream it would have 
       next = { pieces: [head, ...chunked(pieces)] }
       const answer = await send(`${gateway.url}/v1/chat/completions`, {
         headers: ['authorization', `Bearer ${gateway.key}`],
-        body: `{"model":"m","stream":true${asks ? ',"stream_options":{"include_usage":true}' : ''}}`,
+        body: `{"model":"m","stream":true${isRequested ? ',"stream_options":{"include_usage":true}' : ''}}`,
       })
-      const expected = streamText(style, texts, asks)
+      const expected = streamText(style, texts, isRequested)
       if (!answer.isWhole || answer.body.toString() !== expected)
         throw new Error(`expected ${JSON.stringify(expected)}, got ${JSON.stringify(answer.body.toString())}`)
     }),
@@ -110,7 +110,7 @@ await t.test('a client that did not ask for usage sees the stream it would have 
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a stream that a provider compressed against its will is left as it is', async t => {
+await t.test('a stream compressed in spite of accept-encoding: identity is relayed unchanged', async t => {
   const body = Buffer.from('not really gzip')
   const upstream = await startRawUpstream(t, () => ({
     pieces: [

@@ -10,12 +10,12 @@ const lines: Readonly<Record<string, string>> = {
   '201 It is made, "so"': '201 It is made, "so"',
   '400 Wrong\tmodel': '400 Wrong\tmodel',
   '529 Site Is Overloaded': '529 Site Is Overloaded',
-  // What node:http would not write, or a client might read as something else, is its own word for the status.
+  // A phrase that node:http cannot write, or that clients may misread, is replaced by Node's phrase for the status.
   '200 ': '200 OK',
   '404 caf\u00e9': '404 Not Found',
 }
 
-await t.test('a status line in two segments is not cut down to the second', async t => {
+await t.test('a status line that arrives in two segments is relayed whole', async t => {
   const upstream = await startRawUpstream(t, async () => {
     for (const socket of upstream.openSockets) socket.write('HTTP/1.1 200 O')
     await delay(40)
@@ -35,7 +35,7 @@ await t.test('a status line in two segments is not cut down to the second', asyn
 })
 
 for (const call of dialectCalls) {
-  await t.test(`${call.name}: the words behind the status are the provider’s`, async t => {
+  await t.test(`${call.name}: the provider's reason phrase is relayed`, async t => {
     let line = ''
     const upstream = await startRawUpstream(t, () => ({
       pieces: [

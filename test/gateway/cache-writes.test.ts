@@ -11,7 +11,7 @@ const message = JSON.stringify({
   usage: { input_tokens: 0, cache_creation_input_tokens: 1000, output_tokens: 0 },
 })
 
-/** A thousand tokens at most: 1 rouble read, 1.25 kept for five minutes, 2 for an hour. */
+/** At most a thousand tokens: 1 rouble uncached, 1.25 cached for five minutes, 2 for an hour. */
 const words = 'x'.repeat(1500)
 const minutes = { cache_control: { type: 'ephemeral' } }
 const fiveMinutes = { cache_control: { type: 'ephemeral', ttl: '5m' } }
@@ -61,8 +61,8 @@ const inResult = {
   ],
 }
 
-await t.test('what is to be kept in a cache is held for at the price of writing it there', async t => {
-  // More than reading costs, with room for the body's other bytes, and less than writing for an hour.
+await t.test('a request with cache_control is held for at the price of a cache write', async t => {
+  // More than uncached input costs, with room for the body's other bytes, and less than a write for an hour.
   const { upstream, ask, gateway } = await start(t, 1.6)
   for (const [path, body] of [
     ['/v1/messages', inBlock(hour)],
@@ -84,7 +84,7 @@ await t.test('what is to be kept in a cache is held for at the price of writing 
   t.same(await gateway.charges(), [])
 })
 
-await t.test('what is kept for five minutes is held for at less than for an hour', async t => {
+await t.test('a cache write for five minutes is held for at less than one for an hour', async t => {
   for (const own of [minutes, fiveMinutes]) {
     const poor = await start(t, 1.2)
     t.equal((await poor.ask('/v1/messages', inBlock(own))).status, 402)
@@ -95,11 +95,11 @@ await t.test('what is kept for five minutes is held for at less than for an hour
   }
 })
 
-await t.test('what asks for nothing to be kept is held for as ever', async t => {
+await t.test('a request without cache_control is held for at the price of input', async t => {
   for (const body of [plain, inBlock({}), { ...plain, cache_control: null }]) {
     const density = new TextDensity()
     density.add(Buffer.from(JSON.stringify(body)))
-    // With what a provider writes around it.
+    // Includes the 64 tokens that a provider may add around the prompt.
     const rub = ((density.tokens.most + 64) * 1000 + 1) / 1_000_000
     const { ask } = await start(t, rub)
     t.equal((await ask('/v1/messages', body)).status, 200)
@@ -108,14 +108,14 @@ await t.test('what asks for nothing to be kept is held for as ever', async t => 
   }
 })
 
-await t.test('many at once on money for one cost no more than there is', async t => {
+await t.test('of five concurrent requests with a balance for one, one is forwarded', async t => {
   const { gateway, ask } = await start(t, 2.8)
   const answers = await Promise.all(Array.from({ length: 5 }, () => ask('/v1/messages', inBlock(hour))))
   t.equal(answers.filter(({ status }) => status === 200).length, 1)
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('models that write to their cache unasked are held for at that price', async t => {
+await t.test('a model that caches automatically is held for at the price of a cache write', async t => {
   const { ask } = await start(t, 1.2)
   t.equal((await ask('/v1/chat/completions', { ...plain, model: 'gpt-9' })).status, 402)
   t.equal((await ask('/v1/chat/completions', plain)).status, 200)

@@ -8,8 +8,8 @@ import { settled } from '../fixtures/exchange-ends.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
 /*
- * Two more canaries, a word of the prompt and one of the response, through every way in which an exchange can fail.
- * Neither may be in the log: libraries hang the bytes that they had in hand on their errors.
+ * Two more canaries, a word of the prompt and one of the response, in every kind of failed exchange. Neither may be
+ * logged: libraries attach the bytes that they were parsing to their errors.
  */
 
 const prompt = 'Xantippe-prompt'
@@ -21,7 +21,7 @@ const streamHead = headLines(200, ['content-type', 'text/event-stream', 'transfe
 
 const answers: Readonly<Record<string, RawAnswer>> = {
   'no HTTP': { pieces: [bytes(`${long}\r\n\r\n`)], then: 'end' },
-  'a status line that is none': { pieces: [bytes(`HTTP/1.1 ${response}\r\n\r\n${long}`)], then: 'end' },
+  'an invalid status line': { pieces: [bytes(`HTTP/1.1 ${response}\r\n\r\n${long}`)], then: 'end' },
   'a header without a colon': {
     pieces: [bytes(`HTTP/1.1 200 OK\r\nset-cookie: session=${response}\r\n${response}\r\n\r\n${long}`)],
     then: 'end',
@@ -31,7 +31,7 @@ const answers: Readonly<Record<string, RawAnswer>> = {
       bytes(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\nx: ${response}\r\n\r\n${long}`),
     ],
   },
-  'a chunk whose length is none': { pieces: [streamHead, bytes(`zz\r\n${long}\r\n`)], then: 'end' },
+  'a chunk with an invalid length': { pieces: [streamHead, bytes(`zz\r\n${long}\r\n`)], then: 'end' },
   'more than its length': {
     pieces: [bytes(`HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n${long}`)],
     then: 'end',
@@ -40,12 +40,12 @@ const answers: Readonly<Record<string, RawAnswer>> = {
     pieces: [bytes(`HTTP/1.1 200 OK\r\n${`x: ${response}\r\n`.repeat(5000)}`)],
     then: 'end',
   },
-  'an encoding that is none': plainAnswer(
+  'a body that is not in its encoding': plainAnswer(
     200,
     ['content-type', 'application/json', 'content-encoding', 'gzip'],
     `{"choices":[{"message":{"content":"${response}"}}]}`,
   ),
-  'JSON that is none': plainAnswer(200, ['content-type', 'application/json'], `{"choices":${response}`),
+  'invalid JSON': plainAnswer(200, ['content-type', 'application/json'], `{"choices":${response}`),
   'an error of its own': plainAnswer(
     500,
     ['set-cookie', `a=${response}`],
@@ -65,13 +65,13 @@ const answers: Readonly<Record<string, RawAnswer>> = {
 
 const bodies: Readonly<Record<string, string>> = {
   'no JSON': prompt,
-  'half of JSON': `{"model":"test-model","messages":[{"role":"user","content":"${prompt}`,
+  'truncated JSON': `{"model":"test-model","messages":[{"role":"user","content":"${prompt}`,
   'a field twice': `{"model":"test-model","model":"other","messages":[{"role":"user","content":"${prompt}"}]}`,
-  'an image that is none': `{"model":"test-model","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${btoa(prompt)}"}}]}]}`,
-  'messages that are none': `{"model":"test-model","messages":"${prompt}","max_tokens":"${prompt}"}`,
+  'invalid image data': `{"model":"test-model","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${btoa(prompt)}"}}]}]}`,
+  'messages of a wrong type': `{"model":"test-model","messages":"${prompt}","max_tokens":"${prompt}"}`,
 }
 
-await t.test('no way to fail puts anything of a prompt or a response into the log', async t => {
+await t.test('no failed exchange logs a part of its prompt or response', async t => {
   const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
   const gateway = await startTestGateway(t, {
     config: callConfig(upstream.origin, {}, { log: { level: 'trace' } }),
@@ -105,7 +105,11 @@ await t.test('no way to fail puts anything of a prompt or a response into the lo
   await settled(gateway, count)
 
   const log = gateway.logLines.join('')
-  t.match(Buffer.concat(upstream.received).toString('latin1'), prompt, 'the search finds what is there')
+  t.match(
+    Buffer.concat(upstream.received).toString('latin1'),
+    prompt,
+    'the search finds a canary that is there',
+  )
   t.match(log, /HTTPParserError/, 'the errors of the library are logged')
   t.notOk(log.includes(prompt), 'nothing of the prompt')
   t.notOk(log.includes(response), 'nothing of the response')
@@ -115,7 +119,7 @@ await t.test('no way to fail puts anything of a prompt or a response into the lo
   }
 })
 
-await t.test('what libraries hang on their errors is not logged: a list says what is', t => {
+await t.test('of an error only listed fields are logged, not data that a library attaches', t => {
   const lines: string[] = []
   const log = createLog({ level: 'trace', destination: { write: (line: string) => lines.push(line) } })
   const secret = 'Xantippe'

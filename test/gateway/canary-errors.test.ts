@@ -11,12 +11,12 @@ import { openSession } from '../fixtures/session-client.ts'
 import { startSessionGateway } from '../fixtures/session-gateway.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-// Words of a prompt and of a response through errors of the wire, of sessions and of the database: none may be logged.
+// Errors on the wire, of sessions and of the database may not log words of a prompt or of a response.
 
 const prompt = 'Xantippe-prompt'
 const response = 'Quetzal-response'
 
-/** What a log has of the two, also in base64 or as the numbers of bytes. */
+/** The canaries that a log contains, as text, in base64 or as the numbers of their bytes. */
 function found(lines: readonly string[]): readonly string[] {
   const log = lines.join('')
   return [prompt, response]
@@ -78,11 +78,13 @@ await t.test('sessions that break leave nothing of their messages in the log', a
       socket.send(response)
       socket.close()
     },
-    'half of JSON': socket => {
+    'truncated JSON': socket => {
       socket.send(`{"type":"response.done","response":{"usage":${response}`)
       socket.close()
     },
-    'a frame of no kind': raw(Buffer.concat([Buffer.from([0x8b, response.length]), Buffer.from(response)])),
+    'a frame with a reserved opcode': raw(
+      Buffer.concat([Buffer.from([0x8b, response.length]), Buffer.from(response)]),
+    ),
     'no UTF-8': raw(Buffer.concat([Buffer.from([0x81, response.length + 1, 0xff]), Buffer.from(response)])),
   }
   for (const [name, end] of Object.entries(ends)) {
@@ -103,7 +105,7 @@ await t.test('sessions that break leave nothing of their messages in the log', a
   t.same(found(gateway.logLines), [])
 })
 
-await t.test('what a database says of the rows that it refuses is not logged', async t => {
+await t.test('the details of a row that the database refuses are not logged', async t => {
   const server = await startPostgres(t)
   const store = await server.createDatabase()
   const area = await startAccountArea(t, { store, log: { level: 'trace' } })

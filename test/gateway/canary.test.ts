@@ -15,9 +15,9 @@ import {
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
 /*
- * Two canaries, the provider's credential and the client's key, and every byte that either side, the log and
- * the store got. Not covered, since the gateway changes no answer: a provider that writes its own credential
- * into an answer. And a client that writes its key into its body sends it to the provider itself.
+ * Two canaries, the provider's credential and the client's key, are searched for in every byte that either side, the
+ * log and the store received. Two cases are not covered, since the gateway changes no bodies: a provider that writes
+ * its credential into a response, and a client that writes its key into a request body.
  */
 
 type Ask = (
@@ -40,7 +40,7 @@ function streamed(call: DialectCall, count: number): Buffer[] {
   return [eventStream, ...(count < call.events.length ? framed.slice(0, count) : framed)]
 }
 
-/** Answers once, and says when the client has it all. */
+/** Sends one request that receives this response, and waits for its end. */
 async function complete({ upstream, ask, key }: Scene, answer: RawAnswer, body?: string): Promise<void> {
   upstream.answer = () => answer
   const client = await ask([...key, 'connection: close'], body === undefined ? {} : { body })
@@ -53,8 +53,8 @@ const scenes: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   'error of the provider': scene => complete(scene, plainAnswer(401, [], '{"error":{"message":"bad key"}}')),
   'cut stream': scene =>
     complete(scene, { pieces: streamed(scene.call, 1), then: 'end' }, scene.call.body(true)),
-  'reset before an answer': scene => complete(scene, { pieces: [], then: 'reset' }),
-  'answer that is not HTTP': scene =>
+  'reset before a response': scene => complete(scene, { pieces: [], then: 'reset' }),
+  'response that is not HTTP': scene =>
     complete(scene, { pieces: [Buffer.from('SSH-2.0-x\r\n\r\n')], then: 'end' }),
   'body of another kind': scene => complete(scene, { pieces: [] }, '[1]'),
   'broken body': scene => complete(scene, { pieces: [] }, '{"model":'),
@@ -103,7 +103,7 @@ const scenes: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
 }
 
 await t.test(
-  'the provider\u2019s key and the client\u2019s stay on their own side, and out of the log and the store',
+  "neither the provider's key nor the client's reaches the other side, the log or the store",
   async t => {
     const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
     const gateway = await startTestGateway(t, {
@@ -128,14 +128,14 @@ await t.test(
       for (const [scene, play] of Object.entries(scenes)) {
         await t.test(`${call.name}: ${scene}`, async t => {
           await play({ upstream, gateway, call, ask, key: [`${name}: ${value}`] })
-          t.ok(clients.at(-1)!.received().length > 0, 'the client got something')
+          t.ok(clients.at(-1)!.received().length > 0, 'the client received bytes')
         })
       }
     }
     await until(async () => (await gateway.balance()).heldMicros === 0)
     await settled(gateway, 30)
     const outcomes = new Set(exchangeEnds(gateway).map(end => end.outcome))
-    t.same([...outcomes].toSorted(), ['aborted', 'broken', 'completed', 'refused'], 'every outcome was there')
+    t.same([...outcomes].toSorted(), ['aborted', 'broken', 'completed', 'refused'], 'every outcome occurs')
 
     const toProvider = Buffer.concat(upstream.received).toString('latin1')
     const toClients = Buffer.concat(clients.map(client => client.received())).toString('latin1')
@@ -147,7 +147,7 @@ await t.test(
       'the write-ahead log is among the files',
     )
     const store = files.map(file => readFileSync(join(folder, file), 'latin1')).join('')
-    t.match(toProvider, providerCredential, 'the search finds what is there')
+    t.match(toProvider, providerCredential, 'the search finds a canary that is there')
     t.match(store, gateway.keyId)
 
     const secret = gateway.key.slice(3)

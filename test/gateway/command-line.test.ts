@@ -5,13 +5,13 @@ import { install } from '../fixtures/installation.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { until } from '../fixtures/until.ts'
 
-// One server, and commands beside it as an operator types them: each must be in force when it returns.
+// One server, and commands beside it as an operator types them. Each must be in effect when it returns.
 const installation = install(t)
 const { json, run } = installation
 const serving = await installation.serve()
 const { url } = serving
 
-/** What a client gets: the text of an answer, or the status and code it is refused with. */
+/** The result for a client: "answered" or "empty", or the status, code and message of the refusal. */
 async function ask(key: string, model = 'sandbox-chat'): Promise<string> {
   const client = openaiClient({ url, key }).withOptions({ maxRetries: 0 })
   const messages = [{ role: 'user' as const, content: 'Hello' }]
@@ -55,7 +55,7 @@ await t.test('an account, its money and its key work on the very next request', 
   t.match(balance, { balance: left, held: '0.000000', available: left })
 })
 
-await t.test('the limits of a key hold from its first request on', async t => {
+await t.test('the limits of a key apply from its first request on', async t => {
   const limited = await only<Made>('key', 'create', '--account', account.id, '--models', 'sandbox-em*')
   t.match(await ask(limited.key), /^403 permission_denied/)
   const elsewhere = await only<Made>('key', 'create', '--account', account.id, '--ips', '203.0.113.0/24')
@@ -88,7 +88,7 @@ await t.test('a credit that is sent twice with one idempotency key is booked onc
   t.equal((await only<{ balance: string }>(...words)).balance, first.balance)
 })
 
-await t.test('what cannot be done ends with 1, what is typed wrongly with 2', async t => {
+await t.test('a command that fails exits with 1, one that is typed wrongly with 2', async t => {
   const cases: readonly (readonly [number, RegExp, readonly string[]])[] = [
     [1, /no account/i, ['key', 'create', '--account', 'nobody']],
     [1, /no account/i, ['account', 'credit', 'nobody', '--rub', '1', '--reason', 'x']],
@@ -110,7 +110,7 @@ await t.test('what cannot be done ends with 1, what is typed wrongly with 2', as
 })
 
 await t.test(
-  'SIGHUP takes new prices and models for the next request; a wrong file changes nothing',
+  'after SIGHUP new prices and models apply to the next request; an invalid file changes nothing',
   async t => {
     const { key } = await only<Made>('key', 'create', '--account', account.id)
     const own = `models:
@@ -147,17 +147,17 @@ await t.test(
     const line = serving.lines.findLast(line => line.includes('the old one stays')) ?? ''
     t.match(line, /own\.yaml/)
     t.match(line, /models\.sandbox-chat\.rubPerMillion\.input/, 'where')
-    t.match(line, /sandbox/, 'and what was meant')
+    t.match(line, /sandbox/, 'and the likely spelling')
     t.equal(await ask(key, 'cheap'), 'answered')
 
     installation.edit('own.yaml', () => own.replace('  cheap: { alias: sandbox-chat }\n', ''))
     await reread('the configuration was read again')
     t.match(await ask(key, 'cheap'), /^404 model_not_found/)
-    t.equal((await amounts()).at(-1), Number(oldAmount) * 2, 'meanwhile the price in force was charged')
+    t.equal((await amounts()).at(-1), Number(oldAmount) * 2, 'the last valid price was charged meanwhile')
   },
 )
 
-await t.test('after all of it the books are in order, beside the server and without it', async t => {
+await t.test('verify passes while the server runs and after it has stopped', async t => {
   t.equal((await run('verify')).code, 0)
   t.equal(await serving.stop(), 0)
   t.equal((await run('verify')).code, 0)

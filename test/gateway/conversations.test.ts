@@ -6,7 +6,7 @@ import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-/** What the provider answers, by method and path; the id of what it makes is told by the request. */
+/** The provider's responses, by method and path. */
 const answers: Readonly<Record<string, object>> = {
   'POST /v1/conversations': { id: 'conv_1', object: 'conversation', created_at: 1, metadata: {} },
   'GET /v1/conversations/conv_1': { id: 'conv_1', object: 'conversation', created_at: 1, metadata: {} },
@@ -54,7 +54,7 @@ const theirs = openaiClient({ url: gateway.url, key })
 
 const message = { type: 'message', role: 'user', content: 'Hi' } as const
 
-await t.test("a conversation is made, read, changed, talked in and deleted by OpenAI's client", async t => {
+await t.test("OpenAI's client creates, reads, changes, uses and deletes a conversation", async t => {
   t.match(await openai.conversations.create({ items: [message] }), { id: 'conv_1' })
   t.match(await openai.conversations.retrieve('conv_1'), { object: 'conversation' })
   t.match(await openai.conversations.update('conv_1', { metadata: { a: 'b' } }), { metadata: { a: 'b' } })
@@ -65,7 +65,7 @@ await t.test("a conversation is made, read, changed, talked in and deleted by Op
   for await (const { id } of openai.conversations.items.list('conv_1')) listed.push(String(id))
   t.strictSame(listed, ['msg_1', 'msg_2', 'msg_3'], 'over two pages')
   t.match(await openai.conversations.items.retrieve('msg_4', { conversation_id: 'conv_1' }), { id: 'msg_4' })
-  t.same(await gateway.charges(), [], 'nothing of that costs anything')
+  t.same(await gateway.charges(), [], 'none of that is charged')
 
   const response = await openai.responses.create({ model: 'gpt-5', conversation: 'conv_1', input: 'Go on' })
   t.equal(response.usage?.input_tokens, 40)
@@ -74,7 +74,7 @@ await t.test("a conversation is made, read, changed, talked in and deleted by Op
   t.match(await openai.conversations.delete('conv_1'), { deleted: true })
 })
 
-await t.test('of its items those that a response made can be referred to, which were paid for', async t => {
+await t.test('only items of a conversation that a charged response made may be referenced', async t => {
   const refer = (id: string) =>
     openai.responses.create({ model: 'gpt-5', input: [{ type: 'item_reference', id }] })
   t.match(await refer('msg_out'), { id: 'resp_1' })
@@ -100,31 +100,28 @@ await t.test("a response in a conversation may cost its model's whole context wi
   t.ok((await worst({ conversation: 'conv_1' })) >= windowTokens / 1000)
 })
 
-await t.test(
-  "what another account's conversation is for a stranger, one that does not exist is too",
-  async t => {
-    const count = upstream.requests.length
-    for (const id of ['conv_1', 'conv_none']) {
-      for (const ask of [
-        () => theirs.conversations.retrieve(id),
-        () => theirs.conversations.update(id, { metadata: {} }),
-        () => theirs.conversations.delete(id),
-        async () => theirs.conversations.items.list(id),
-        () => theirs.conversations.items.create(id, { items: [message] }),
-        () => theirs.conversations.items.retrieve('msg_4', { conversation_id: id }),
-        () => theirs.conversations.items.delete('msg_4', { conversation_id: id }),
-        () => theirs.responses.create({ model: 'gpt-5', conversation: { id }, input: 'Hi' }),
-      ]) {
-        const error = await ask().catch((error: unknown) => error)
-        t.ok(error instanceof NotFoundError, `${id}: ${String(error)}`)
-        t.match(error, { message: new RegExp(`"${id}"`) })
-      }
+await t.test("another account's conversation is refused like one that does not exist", async t => {
+  const count = upstream.requests.length
+  for (const id of ['conv_1', 'conv_none']) {
+    for (const ask of [
+      () => theirs.conversations.retrieve(id),
+      () => theirs.conversations.update(id, { metadata: {} }),
+      () => theirs.conversations.delete(id),
+      async () => theirs.conversations.items.list(id),
+      () => theirs.conversations.items.create(id, { items: [message] }),
+      () => theirs.conversations.items.retrieve('msg_4', { conversation_id: id }),
+      () => theirs.conversations.items.delete('msg_4', { conversation_id: id }),
+      () => theirs.responses.create({ model: 'gpt-5', conversation: { id }, input: 'Hi' }),
+    ]) {
+      const error = await ask().catch((error: unknown) => error)
+      t.ok(error instanceof NotFoundError, `${id}: ${String(error)}`)
+      t.match(error, { message: new RegExp(`"${id}"`) })
     }
-    t.equal(upstream.requests.length, count, 'nobody is asked')
-  },
-)
+  }
+  t.equal(upstream.requests.length, count, 'the provider receives no request')
+})
 
-await t.test("items that are put into a conversation may name one's own files and items alone", async t => {
+await t.test("items added to a conversation may name only the account's own files and items", async t => {
   const count = upstream.requests.length
   const file = {
     type: 'message',
@@ -142,5 +139,9 @@ await t.test("items that are put into a conversation may name one's own files an
   }
   t.equal(upstream.requests.length, count)
   const whole = { ...message, id: 'msg_of_a_client' }
-  t.match(await openai.conversations.create({ items: [whole] }), { id: 'conv_1' }, 'an echo is a label')
+  t.match(
+    await openai.conversations.create({ items: [whole] }),
+    { id: 'conv_1' },
+    'the id of a whole item is only a label',
+  )
 })

@@ -4,8 +4,8 @@ import { send } from '../fixtures/http-client.ts'
 import { chunked, headLines, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-// A response may be cut for want of money while its head still waits for the hold to be on the disk. Its client is told so
-// by a status, and its provider has worked all the same.
+// A response may be cut because the balance is used up while its head still waits for the hold to be written to disk.
+// The client then receives a status instead, and the provider's work is charged all the same.
 
 const event = (value: object): Buffer => Buffer.from(`data: ${JSON.stringify(value)}\n\n`)
 const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
@@ -21,7 +21,7 @@ const begun = {
   response: { id: 'resp_1', status: 'in_progress', model: 'searcher' },
 }
 
-await t.test('a search that is cut before the head of its response has left is charged', async t => {
+await t.test('a search that is cut before its response head is sent is charged', async t => {
   const upstream = await startRawUpstream(t, () => ({
     pieces: [head, ...chunked([event(begun), event(searching)]).slice(0, 2)],
   }))
@@ -67,7 +67,7 @@ await t.test('a search that is cut before the head of its response has left is c
     { outcome: 'refused', flags: ['ambiguous', 'tools_estimated', 'balance_exhausted', 'overrun'] },
   ])
   const [{ amount, overrun = '0' } = { amount: '0' }] = charges
-  t.equal(Number(amount), 10, 'all there was is paid')
+  t.equal(Number(amount), 10, 'the whole balance is charged')
   t.ok(
     Number(amount) + Number(overrun) >= 13.8,
     `a search, and the 128,000 tokens that it may have read: ${amount} and ${overrun}`,

@@ -49,7 +49,7 @@ const pdf = Buffer.from(
 const inline = { type: 'document_url', document_url: `data:application/pdf;base64,${pdf.toString('base64')}` }
 const image = { type: 'image_url', image_url: 'https://example.org/receipt.png' }
 
-await t.test('a document is charged by the pages that its provider has read', async t => {
+await t.test('a document is charged by the pages that the provider reports', async t => {
   const body = JSON.stringify(answer(7))
   const { gateway, post } = await start(t, body)
   for (const [more, amount] of [
@@ -65,21 +65,24 @@ await t.test('a document is charged by the pages that its provider has read', as
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('it is held for by its pages, and by the most there are where nobody knows them', async t => {
-  const { upstream, post } = await start(t, JSON.stringify(answer(2)), { rub: 0.5 })
-  t.equal((await post('/ocr', { model: 'ocr', document: byAddress })).status, 402)
-  t.equal((await post('/ocr', { model: 'ocr', document: inline })).status, 200)
-  t.equal(upstream.requests.length, 1)
-  const rich = await start(t, JSON.stringify(answer(1000)), { rub: 200.1 })
-  const { requestId } = await rich.post('/ocr', { model: 'ocr', document: byAddress })
-  t.match(await rich.gateway.chargeOf(requestId), { amount: '200.000000', flags: [] })
-  const poor = await start(t, JSON.stringify(answer(1)), { rub: 0.21 })
-  t.equal((await poor.post('/ocr', { model: 'ocr', document: image })).status, 200)
-})
+await t.test(
+  'a document is held for by its pages, or by the maximum where their number is unknown',
+  async t => {
+    const { upstream, post } = await start(t, JSON.stringify(answer(2)), { rub: 0.5 })
+    t.equal((await post('/ocr', { model: 'ocr', document: byAddress })).status, 402)
+    t.equal((await post('/ocr', { model: 'ocr', document: inline })).status, 200)
+    t.equal(upstream.requests.length, 1)
+    const rich = await start(t, JSON.stringify(answer(1000)), { rub: 200.1 })
+    const { requestId } = await rich.post('/ocr', { model: 'ocr', document: byAddress })
+    t.match(await rich.gateway.chargeOf(requestId), { amount: '200.000000', flags: [] })
+    const poor = await start(t, JSON.stringify(answer(1)), { rub: 0.21 })
+    t.equal((await poor.post('/ocr', { model: 'ocr', document: image })).status, 200)
+  },
+)
 
-await t.test('a response that tells no pages is charged for those that were sent', async t => {
+await t.test('a response without a page count is charged by the pages that were sent', async t => {
   const { usage_info: _usage, ...untold } = answer(2)
-  const { gateway, post } = await start(t, JSON.stringify(untold))
+  const { gateway, post } = await start(t, JSON.stringify(withoutUsage))
   const { requestId } = await post('/ocr', { model: 'ocr', document: inline })
   t.match(await gateway.chargeOf(requestId), {
     amount: '0.400000',
@@ -88,7 +91,7 @@ await t.test('a response that tells no pages is charged for those that were sent
   })
 })
 
-await t.test('a model without a price for pages reads no document', async t => {
+await t.test('a document is refused for a model without a price for pages', async t => {
   const { upstream, post } = await start(t, JSON.stringify(answer(2)))
   const { status, body } = await post('/ocr', { model: 'chat', document: inline })
   t.equal(status, 404)
@@ -96,7 +99,7 @@ await t.test('a model without a price for pages reads no document', async t => {
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('speech that comes in JSON is charged by its characters', async t => {
+await t.test('speech in a JSON response is charged by characters', async t => {
   const { gateway, post } = await start(t, JSON.stringify({ audio_data: 'SUQzBAAAAAAAI1RTU0U=' }))
   const { requestId } = await post('/audio/speech', { model: 'voice', input: 'Привет!', voice_id: 'v' })
   t.match(await gateway.chargeOf(requestId), {
@@ -107,7 +110,7 @@ await t.test('speech that comes in JSON is charged by its characters', async t =
   })
 })
 
-await t.test('speech in events of JSON too', async t => {
+await t.test('speech in events of JSON is charged by characters', async t => {
   const events = [
     { type: 'speech.audio.delta', audio_data: 'SUQz' },
     { type: 'speech.audio.done', usage: { prompt_tokens: 5, completion_tokens: 40, total_tokens: 45 } },

@@ -52,7 +52,7 @@ async function ready(gateway: ServedProcess): Promise<number> {
 }
 
 await t.test(
-  'fault 51: SIGTERM waits, a second one ends it within a minute, with the charge and code 0',
+  'fault 51: SIGTERM drains; a second one exits within a minute, with the charge and code 0',
   async t => {
     const upstream = await startUpstream(t)
     const gateway = await serveProcess(t, { config: callConfig(upstream.origin) })
@@ -60,7 +60,7 @@ await t.test(
 
     gateway.child.kill('SIGTERM')
     await until(async () => (await ready(gateway)) === 503)
-    t.equal((await ask(gateway)).status, 200, 'requests are served while balancers look')
+    t.equal((await ask(gateway)).status, 200, 'requests are served while balancers still send them')
     gateway.child.kill('SIGHUP')
     const begun = performance.now()
     gateway.child.kill('SIGTERM')
@@ -78,7 +78,7 @@ await t.test(
   },
 )
 
-await t.test('fault 51: SIGTERM while it starts ends it in order', async t => {
+await t.test('fault 51: SIGTERM during the start exits in order', async t => {
   const upstream = await startUpstream(t)
   const gateway = await serveProcess(t, { config: callConfig(upstream.origin) })
   gateway.child.kill('SIGTERM')
@@ -92,11 +92,14 @@ await t.test('fault 51: SIGTERM while it starts ends it in order', async t => {
   const [code, signal] = await new Promise<[number | null, string | null]>(resolve =>
     again.once('exit', (code, signal) => resolve([code, signal])),
   )
-  t.ok(code === 0 || signal === 'SIGTERM', 'either it was there already to end itself, or nothing was begun')
+  t.ok(
+    code === 0 || signal === 'SIGTERM',
+    'it exits in order, or by the signal before its handler is installed',
+  )
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('fault 56: a hook that fails costs its own request and no other', async t => {
+await t.test('fault 56: a failing hook affects no other request', async t => {
   const upstream = await startUpstream(t)
   const gateway = await serveProcess(t, { config: callConfig(upstream.origin), isFaulty: true })
 
@@ -104,7 +107,7 @@ await t.test('fault 56: a hook that fails costs its own request and no other', a
     const failed = await ask(gateway, fault)
     t.match(failed, { status: 500, isWhole: true, headers: { 'x-should-retry': 'false' } })
     t.match(failed.body.toString(), /"code":"internal"/)
-    t.notMatch(failed.body.toString(), /slip/, 'what went wrong is for the log')
+    t.notMatch(failed.body.toString(), /slip/, 'the error is only logged')
   }
   t.equal(upstream.requests.length, 0)
   for (const fault of ['response', 'tap', 'end', 'none']) {
@@ -128,7 +131,7 @@ await t.test('fault 56: a hook that fails costs its own request and no other', a
 
 for (const fault of ['uncaught', 'unhandled']) {
   await t.test(
-    `fault 56: after a failure that is ${fault} it lets streams end, charges and exits 1`,
+    `fault 56: after an ${fault} error running streams end and are charged, and the process exits with 1`,
     async t => {
       const upstream = await startUpstream(t)
       const gateway = await serveProcess(t, { config: callConfig(upstream.origin), isFaulty: true })
@@ -153,9 +156,9 @@ for (const fault of ['uncaught', 'unhandled']) {
   )
 }
 
-await t.test('fault 55: an event loop that stood still for two seconds fails no request', async t => {
+await t.test('fault 55: an event loop that is blocked for two seconds fails no request', async t => {
   const { spawn } = await import('node:child_process')
-  // A provider in a process of its own: it answers while the gateway stands still.
+  // A provider in a process of its own responds while the gateway is blocked.
   const provider = spawn(process.execPath, [
     '-e',
     `require('http').createServer((q, r) => { q.resume(); setTimeout(() => r.end(process.argv[1]), 400) })

@@ -21,7 +21,7 @@ function requestBytes(gateway: TestGateway, isStreaming: boolean, version = '1.1
   )
 }
 
-/** A gateway whose provider begins every stream and ends it when it is told to. */
+/** A gateway whose provider begins every stream, and ends it when `end` is called. */
 async function start(t: Test) {
   const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
   const upstream = await startRawUpstream(t, ({ body }) =>
@@ -44,43 +44,46 @@ async function openStream(t: Test, gateway: TestGateway, version?: string): Prom
   return client
 }
 
-await t.test('a drain turns readiness red at once and serves on until its wait is over', async t => {
-  const { gateway } = await start(t)
-  const idle = await connectRaw(t, gateway.url)
-  const early = await connectRaw(t, gateway.url)
-  const unused = await connectRaw(t, gateway.url)
-  early.socket.write(requestBytes(gateway, false))
-  await early.waitFor('Once')
-  t.equal(await ready(gateway), 200)
+await t.test(
+  'a drain fails readiness at once, and still accepts requests until its wait is over',
+  async t => {
+    const { gateway } = await start(t)
+    const idle = await connectRaw(t, gateway.url)
+    const early = await connectRaw(t, gateway.url)
+    const unused = await connectRaw(t, gateway.url)
+    early.socket.write(requestBytes(gateway, false))
+    await early.waitFor('Once')
+    t.equal(await ready(gateway), 200)
 
-  const closed = gateway.gateway.close(5000, 60_000)
+    const closed = gateway.gateway.close(5000, 60_000)
 
-  t.equal(await ready(gateway), 503)
-  t.equal((await fetch(`${gateway.gateway.adminUrl}/healthz`)).status, 200)
-  early.socket.write(requestBytes(gateway, false))
-  const fresh = await send(`${gateway.url}/v1/chat/completions`, {
-    headers: openai.keyHeader(gateway.key),
-    body: openai.body(false),
-  })
-  t.match(fresh, { status: 200, isWhole: true, headers: { connection: 'close' } })
-  t.equal(await early.ended, 'end')
-  const [first, second] = parseAnswers(early.received())
-  t.match([first?.status, first?.headers.get('connection')], [200, 'keep-alive'])
-  t.match([second?.status, second?.headers.get('connection')], [200, 'close'])
-  t.equal(second?.body.toString(), openai.document)
+    t.equal(await ready(gateway), 503)
+    t.equal((await fetch(`${gateway.gateway.adminUrl}/healthz`)).status, 200)
+    early.socket.write(requestBytes(gateway, false))
+    const fresh = await send(`${gateway.url}/v1/chat/completions`, {
+      headers: openai.keyHeader(gateway.key),
+      body: openai.body(false),
+    })
+    t.match(fresh, { status: 200, isWhole: true, headers: { connection: 'close' } })
+    t.equal(await early.ended, 'end')
+    const [first, second] = parseAnswers(early.received())
+    t.match([first?.status, first?.headers.get('connection')], [200, 'keep-alive'])
+    t.match([second?.status, second?.headers.get('connection')], [200, 'close'])
+    t.equal(second?.body.toString(), openai.document)
 
-  // Called again it brings the end of the wait nearer.
-  await gateway.gateway.close(5000, 0)
-  await closed
-  t.equal(idle.received().length + unused.received().length, 0, 'nothing is said to idle connections')
-  await Promise.all([idle.ended, unused.ended])
-  await t.rejects(connectRaw(t, gateway.url), { code: 'ECONNREFUSED' })
-  t.equal((await gateway.charges()).length, 3)
-  await checkMoney(t, gateway)
-})
+    // A second call shortens the wait.
+    await gateway.gateway.close(5000, 0)
+    await closed
+    t.equal(idle.received().length + unused.received().length, 0, 'nothing is sent to idle connections')
+    await Promise.all([idle.ended, unused.ended])
+    await t.rejects(connectRaw(t, gateway.url), { code: 'ECONNREFUSED' })
+    t.equal((await gateway.charges()).length, 3)
+    await checkMoney(t, gateway)
+  },
+)
 
 await t.test(
-  'before its wait is over a drain takes no more connections, and serves those it has',
+  'shortly before its wait is over a drain accepts no new connections, and serves the open ones',
   async t => {
     const { gateway } = await start(t)
     const connected = await connectRaw(t, gateway.url)
@@ -104,14 +107,14 @@ await t.test(
   },
 )
 
-await t.test('a request that comes when the wait is over is told to ask again elsewhere', async t => {
+await t.test('a request after the wait is refused with 503 and a retry-after', async t => {
   const { upstream, gateway, end } = await start(t)
   const stream = await openStream(t, gateway)
   const closed = gateway.gateway.close(5000, 0)
   await until(async () => (await ready(gateway)) === 503)
   await new Promise(resolve => setTimeout(resolve, 50))
 
-  // Behind the stream, on its connection, which could not be told before that it would not be kept.
+  // On the connection of the stream, whose head was sent before the drain and so without `connection: close`.
   stream.socket.write(requestBytes(gateway, false))
   await until(() => exchangeEnds(gateway).length === 1)
   for (const socket of upstream.openSockets) socket.write(Buffer.concat(pieces.slice(2)))
@@ -131,7 +134,7 @@ await t.test('a request that comes when the wait is over is told to ask again el
   await checkMoney(t, gateway)
 })
 
-await t.test('fault 51: streams end whole in a drain, five hundred of them', async t => {
+await t.test('fault 51: five hundred streams complete during a drain', async t => {
   const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
   const upstream = await startRawUpstream(t, () => ({
     pieces: [head, ...pieces.slice(0, 2)],
@@ -169,7 +172,7 @@ await t.test('fault 51: streams end whole in a drain, five hundred of them', asy
 })
 
 await t.test(
-  'at the deadline streams are cut without a clean end, and what was delivered is paid',
+  'at the deadline streams are cut without a clean end, and charged for what was delivered',
   async t => {
     const { gateway } = await start(t)
     const [stream, old] = [await openStream(t, gateway), await openStream(t, gateway, '1.0')]
@@ -180,17 +183,21 @@ await t.test(
 
     await gateway.gateway.close(200)
 
-    // Without it the drain would wait for ten minutes.
-    t.ok(performance.now() - begun < 30_000, 'the deadline holds')
+    // Without the deadline the drain would wait ten minutes.
+    t.ok(performance.now() - begun < 30_000, 'it ends at the deadline')
     t.equal(await stream.ended, 'reset')
-    t.equal(await old.ended, 'reset', 'an answer that ends by closing does not end as if it were whole')
+    t.equal(
+      await old.ended,
+      'reset',
+      'a response that ends by closing is reset, so that it does not look complete',
+    )
     const [answer] = parseAnswers(stream.received())
     t.equal(answer?.isWhole, false)
     t.ok(
       answer?.body.toString().startsWith(openai.events.slice(0, 2).join('')),
-      'what came before is as it was',
+      'the relayed part is unchanged',
     )
-    t.match(answer?.body.toString(), /The gateway was shut down/, 'and the client is told why')
+    t.match(answer?.body.toString(), /The gateway was shut down/, 'and the body says why')
     await slow.ended
     const ends = await settled(gateway, 3)
     t.same(ends.map(one => one.outcome).toSorted(), ['aborted', 'broken', 'broken'])
@@ -204,28 +211,25 @@ await t.test(
   },
 )
 
-await t.test(
-  'a request that nobody has answered at the deadline is refused by what is known of it',
-  async t => {
-    const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
-    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
-    const answered = send(`${gateway.url}/v1/chat/completions`, {
-      headers: openai.keyHeader(gateway.key),
-      body: openai.body(false),
-    })
-    await until(() => upstream.requests.length === 1)
+await t.test('a request without a response at the deadline is refused and flagged as ambiguous', async t => {
+  const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
+  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
+  const answered = send(`${gateway.url}/v1/chat/completions`, {
+    headers: openai.keyHeader(gateway.key),
+    body: openai.body(false),
+  })
+  await until(() => upstream.requests.length === 1)
 
-    await gateway.gateway.close(100)
+  await gateway.gateway.close(100)
 
-    const refused = await answered
-    t.match(refused, { status: 502, isWhole: true, headers: { 'x-should-retry': 'false' } })
-    t.match(await settled(gateway, 1), [{ outcome: 'refused', code: 'upstream_failed' }])
-    t.match(await gateway.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
-    await checkMoney(t, gateway)
-  },
-)
+  const refused = await answered
+  t.match(refused, { status: 502, isWhole: true, headers: { 'x-should-retry': 'false' } })
+  t.match(await settled(gateway, 1), [{ outcome: 'refused', code: 'upstream_failed' }])
+  t.match(await gateway.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
+  await checkMoney(t, gateway)
+})
 
-await t.test('a second call brings the end of a drain nearer', async t => {
+await t.test('a second call shortens a drain', async t => {
   const { gateway } = await start(t)
   const stream = await openStream(t, gateway)
   const begun = performance.now()

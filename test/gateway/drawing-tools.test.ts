@@ -78,12 +78,12 @@ async function start(t: Test, rub: number, stream?: Buffer) {
   return { upstream, gateway, ask, chat, draw, look }
 }
 
-/** One image each: how many it draws otherwise only its provider knows. */
+/** At most one image: without the limit the provider chooses how many to draw. */
 const drawing = { tools: [{ type: 'function', name: 'f' }, { type: 'image_generation' }], max_tool_calls: 1 }
 // 100 tokens in and out at 1, 50 at 500, 4160 at 4000 roubles a million.
 const amount = '16.665200'
 
-await t.test('what a tool draws is held for, and costs what the model costs that draws', async t => {
+await t.test('an image drawn by a tool is held for and charged at the price of the image model', async t => {
   const { upstream, gateway, ask } = await start(t, 30)
   const answers = await Promise.all(Array.from({ length: 5 }, () => ask(drawing)))
   t.same(
@@ -96,7 +96,7 @@ await t.test('what a tool draws is held for, and costs what the model costs that
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('another model to draw with has its own price, and two of them are refused', async t => {
+await t.test('an image model named by the tool has its own price, and two of them are refused', async t => {
   const { ask, upstream } = await start(t, 10)
   const withMini = { tools: [{ model: 'gpt-image-1-mini', type: 'image_generation' }], max_tool_calls: 1 }
   t.equal((await ask(drawing)).status, 402)
@@ -107,7 +107,7 @@ await t.test('another model to draw with has its own price, and two of them are 
   t.equal(upstream.requests.length, 1)
 })
 
-await t.test('in the background it costs the same', async t => {
+await t.test('a background response with a drawing tool costs the same', async t => {
   const { gateway, ask, look } = await start(t, 30)
   const { status, requestId } = await ask({ ...drawing, background: true })
   t.equal(status, 200)
@@ -118,7 +118,7 @@ await t.test('in the background it costs the same', async t => {
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('who leaves with an image before its usage has come pays for it', async t => {
+await t.test('an image in a stream that ends before its usage is charged by estimate', async t => {
   const events = [
     {
       type: 'response.created',
@@ -142,7 +142,7 @@ await t.test('who leaves with an image before its usage has come pays for it', a
   t.ok(Number(charge?.amount) > 3.26 && Number(charge?.amount) < 3.3, String(charge?.amount))
 })
 
-await t.test('an image that came in part, and its usage never, is paid for', async t => {
+await t.test('a partial image without usage is charged by estimate', async t => {
   const part = { type: 'image_generation.partial_image', partial_image_index: 2, b64_json: 'AAAA' }
   const { gateway, draw } = await start(t, 100, Buffer.from(`data: ${JSON.stringify(part)}\n\n`))
   const { status, requestId } = await draw({ stream: true, partial_images: 3, quality: 'low' })
@@ -153,7 +153,7 @@ await t.test('an image that came in part, and its usage never, is paid for', asy
   t.notMatch(charge?.flags, ['meter_unpriced'])
 })
 
-await t.test('images that a chat has drawn are paid for when its usage never came', async t => {
+await t.test('images in a chat stream without usage are charged by estimate', async t => {
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
   const chunks = [
     { delta: { role: 'assistant', content: 'Here they are.' } },

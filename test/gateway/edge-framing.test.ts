@@ -34,124 +34,112 @@ function post(gateway: TestGateway, lines: readonly string[], content = ''): str
   return `${head.join('\r\n')}\r\n\r\n${content}`
 }
 
-await t.test(
-  'requests that two servers could read in two ways are refused, and nothing is forwarded',
-  async t => {
-    const { upstream, gateway } = await start(t)
-    const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
-    const length = `content-length: ${body.length}`
-    const smuggled = post(gateway, ['host: g', length], body)
-    const cases: Record<string, string> = {
-      'two Hosts': post(gateway, ['host: a', 'host: b', `content-length: ${body.length}`], body),
-      'two equal Hosts': post(gateway, ['host: a', 'Host: a', `content-length: ${body.length}`], body),
-      'no Host': post(gateway, [`content-length: ${body.length}`], body),
-      'a Host that is none': post(gateway, ['host: a, b', length], body),
-      'a Host with a user': post(gateway, ['host: a@b', length], body),
-      'HTTP/2.0 in the form of HTTP/1': post(gateway, ['host: a', length], body).replace('1.1', '2.0'),
-      'two lengths': post(gateway, ['host: a', `content-length: ${body.length}`, 'content-length: 0'], body),
-      'two equal lengths': post(
-        gateway,
-        ['host: a', `content-length: ${body.length}`, `Content-Length: ${body.length}`],
-        body,
-      ),
-      'a list of lengths': post(gateway, ['host: a', `content-length: ${body.length}, ${body.length}`], body),
-      'a signed length': post(gateway, ['host: a', `content-length: +${body.length}`], body),
-      'a negative length': post(gateway, ['host: a', 'content-length: -1'], body),
-      'a length and a coding': post(
-        gateway,
-        ['host: a', 'content-length: 5', 'transfer-encoding: chunked'],
-        chunk,
-      ),
-      'a coding and a length': post(
-        gateway,
-        ['host: a', 'transfer-encoding: chunked', 'content-length: 5'],
-        chunk,
-      ),
-      'two codings': post(
-        gateway,
-        ['host: a', 'transfer-encoding: chunked', 'transfer-encoding: chunked'],
-        chunk,
-      ),
-      'an odd coding': post(gateway, ['host: a', 'transfer-encoding: xchunked'], chunk),
-      'a list of codings': post(gateway, ['host: a', 'transfer-encoding: identity, chunked'], chunk),
-      'gzip on top of chunked': post(gateway, ['host: a', 'transfer-encoding: gzip, chunked'], chunk),
-      'a coding in HTTP/1.0': post(
-        gateway,
-        ['host: a', 'connection: keep-alive', 'transfer-encoding: chunked'],
-        chunk,
-      ).replace('HTTP/1.1', 'HTTP/1.0'),
-      'two Content-Types': post(
-        gateway,
-        ['host: a', 'content-type: application/json', 'Content-Type: text/plain', length],
-        body,
-      ),
-      'two upload commands': post(
-        gateway,
-        ['host: a', 'x-goog-upload-command: query', 'x-goog-upload-command: upload', length],
-        body,
-      ),
-      'a Content-Type of this hop': post(
-        gateway,
-        ['host: a', 'content-type: application/json', 'connection: close, Content-Type', length],
-        body,
-      ),
-      'a coding of this hop': post(
-        gateway,
-        ['host: a', 'content-encoding: identity', 'connection: content-encoding', length],
-        body,
-      ),
-      'a blank before the colon': post(gateway, ['host: a', 'transfer-encoding : chunked'], chunk),
-      'a tab in the coding': post(gateway, ['host: a', 'transfer-encoding: \tchunked\u000b'], chunk),
-      'a folded line': post(gateway, [
-        'host: a',
-        'x-a: 1',
-        ' transfer-encoding: chunked',
-        'content-length: 0',
-      ]),
-      'a bare line feed': post(gateway, [
-        'host: a',
-        'x-a: 1\ntransfer-encoding: chunked',
-        'content-length: 0',
-      ]),
-      'a bare carriage return': post(gateway, ['host: a', 'x-a: 1\rx-b: 2', 'content-length: 0']),
-      'a NUL in a value': post(gateway, ['host: a', 'x-a: 1\0 2', 'content-length: 0']),
-      'a NUL in a name': post(gateway, ['host: a', 'x\0a: 1', 'content-length: 0']),
-      'a chunk size that is none': post(
-        gateway,
-        ['host: a', 'transfer-encoding: chunked'],
-        `zz\r\n${body}\r\n0\r\n\r\n`,
-      ),
-      'a chunk longer than it says': post(
-        gateway,
-        ['host: a', 'transfer-encoding: chunked'],
-        `2\r\n${body}\r\n0\r\n\r\n`,
-      ),
-      'a line feed alone after a chunk size': post(
-        gateway,
-        ['host: a', 'transfer-encoding: chunked'],
-        `2\n{}\r\n0\r\n\r\n`,
-      ),
-      'HTTP/0.9': 'GET /v1/models\r\n\r\n',
-      'HTTP/2 in plain text': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-      'no HTTP at all': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-    }
-    for (const [name, bytes] of Object.entries(cases)) {
-      await t.test(name, async t => {
-        // What follows must not be read as a request of its own.
-        const result = await sendRaw(t, gateway.url, Buffer.from(bytes + smuggled, 'latin1'))
-        const [answer, ...more] = parseAnswers(result.bytes)
-        t.equal(answer?.status, 400, result.bytes.toString())
-        t.equal(more.length, 0, 'the connection is closed')
-        t.match(answer?.body.toString(), /^\{"error":\{"message":"/)
-        t.equal(answer?.headers.get('connection'), 'close')
-        t.equal(upstream.requests.length, 0, 'nothing reached the provider')
-      })
-    }
-    t.same(await gateway.charges(), [])
-  },
-)
+await t.test('requests that two servers could read differently are refused and not forwarded', async t => {
+  const { upstream, gateway } = await start(t)
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+  const length = `content-length: ${body.length}`
+  const smuggled = post(gateway, ['host: g', length], body)
+  const cases: Record<string, string> = {
+    'two Hosts': post(gateway, ['host: a', 'host: b', `content-length: ${body.length}`], body),
+    'two equal Hosts': post(gateway, ['host: a', 'Host: a', `content-length: ${body.length}`], body),
+    'no Host': post(gateway, [`content-length: ${body.length}`], body),
+    'an invalid Host': post(gateway, ['host: a, b', length], body),
+    'a Host with a user': post(gateway, ['host: a@b', length], body),
+    'HTTP/2.0 in the form of HTTP/1': post(gateway, ['host: a', length], body).replace('1.1', '2.0'),
+    'two lengths': post(gateway, ['host: a', `content-length: ${body.length}`, 'content-length: 0'], body),
+    'two equal lengths': post(
+      gateway,
+      ['host: a', `content-length: ${body.length}`, `Content-Length: ${body.length}`],
+      body,
+    ),
+    'a list of lengths': post(gateway, ['host: a', `content-length: ${body.length}, ${body.length}`], body),
+    'a signed length': post(gateway, ['host: a', `content-length: +${body.length}`], body),
+    'a negative length': post(gateway, ['host: a', 'content-length: -1'], body),
+    'a length and a coding': post(
+      gateway,
+      ['host: a', 'content-length: 5', 'transfer-encoding: chunked'],
+      chunk,
+    ),
+    'a coding and a length': post(
+      gateway,
+      ['host: a', 'transfer-encoding: chunked', 'content-length: 5'],
+      chunk,
+    ),
+    'two codings': post(
+      gateway,
+      ['host: a', 'transfer-encoding: chunked', 'transfer-encoding: chunked'],
+      chunk,
+    ),
+    'an odd coding': post(gateway, ['host: a', 'transfer-encoding: xchunked'], chunk),
+    'a list of codings': post(gateway, ['host: a', 'transfer-encoding: identity, chunked'], chunk),
+    'gzip on top of chunked': post(gateway, ['host: a', 'transfer-encoding: gzip, chunked'], chunk),
+    'a coding in HTTP/1.0': post(
+      gateway,
+      ['host: a', 'connection: keep-alive', 'transfer-encoding: chunked'],
+      chunk,
+    ).replace('HTTP/1.1', 'HTTP/1.0'),
+    'two Content-Types': post(
+      gateway,
+      ['host: a', 'content-type: application/json', 'Content-Type: text/plain', length],
+      body,
+    ),
+    'two upload commands': post(
+      gateway,
+      ['host: a', 'x-goog-upload-command: query', 'x-goog-upload-command: upload', length],
+      body,
+    ),
+    'a Content-Type of this hop': post(
+      gateway,
+      ['host: a', 'content-type: application/json', 'connection: close, Content-Type', length],
+      body,
+    ),
+    'a coding of this hop': post(
+      gateway,
+      ['host: a', 'content-encoding: identity', 'connection: content-encoding', length],
+      body,
+    ),
+    'a blank before the colon': post(gateway, ['host: a', 'transfer-encoding : chunked'], chunk),
+    'a tab in the coding': post(gateway, ['host: a', 'transfer-encoding: \tchunked\u000b'], chunk),
+    'a folded line': post(gateway, ['host: a', 'x-a: 1', ' transfer-encoding: chunked', 'content-length: 0']),
+    'a bare line feed': post(gateway, ['host: a', 'x-a: 1\ntransfer-encoding: chunked', 'content-length: 0']),
+    'a bare carriage return': post(gateway, ['host: a', 'x-a: 1\rx-b: 2', 'content-length: 0']),
+    'a NUL in a value': post(gateway, ['host: a', 'x-a: 1\0 2', 'content-length: 0']),
+    'a NUL in a name': post(gateway, ['host: a', 'x\0a: 1', 'content-length: 0']),
+    'an invalid chunk size': post(
+      gateway,
+      ['host: a', 'transfer-encoding: chunked'],
+      `zz\r\n${body}\r\n0\r\n\r\n`,
+    ),
+    'a chunk longer than it says': post(
+      gateway,
+      ['host: a', 'transfer-encoding: chunked'],
+      `2\r\n${body}\r\n0\r\n\r\n`,
+    ),
+    'a line feed alone after a chunk size': post(
+      gateway,
+      ['host: a', 'transfer-encoding: chunked'],
+      `2\n{}\r\n0\r\n\r\n`,
+    ),
+    'HTTP/0.9': 'GET /v1/models\r\n\r\n',
+    'HTTP/2 in plain text': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'no HTTP at all': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  }
+  for (const [name, bytes] of Object.entries(cases)) {
+    await t.test(name, async t => {
+      // The bytes after it must not be read as a second request.
+      const result = await sendRaw(t, gateway.url, Buffer.from(bytes + smuggled, 'latin1'))
+      const [answer, ...more] = parseAnswers(result.bytes)
+      t.equal(answer?.status, 400, result.bytes.toString())
+      t.equal(more.length, 0, 'the connection is closed')
+      t.match(answer?.body.toString(), /^\{"error":\{"message":"/)
+      t.equal(answer?.headers.get('connection'), 'close')
+      t.equal(upstream.requests.length, 0, 'nothing reached the provider')
+    })
+  }
+  t.same(await gateway.charges(), [])
+})
 
-await t.test('bodies on methods that have none are refused, framed in any way', async t => {
+await t.test('a body on a method that has none is refused, with any framing', async t => {
   const { upstream, gateway } = await start(t)
   const hidden = post(gateway, ['host: g', `content-length: ${body.length}`], body)
   for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
@@ -173,24 +161,27 @@ await t.test('bodies on methods that have none are refused, framed in any way', 
   }
 })
 
-await t.test('a head that is too long is 431, and a bit less is not', async t => {
-  const { upstream, gateway } = await start(t)
+await t.test(
+  'a head that is too long is refused with 431, and a slightly shorter one is accepted',
+  async t => {
+    const { upstream, gateway } = await start(t)
 
-  const long = await sendRaw(t, gateway.url, post(gateway, ['host: g', `x-long: ${'a'.repeat(16_384)}`]))
-  t.match(long.bytes.toString(), /^HTTP\/1\.1 431 /)
-  t.equal(upstream.requests.length, 0)
+    const long = await sendRaw(t, gateway.url, post(gateway, ['host: g', `x-long: ${'a'.repeat(16_384)}`]))
+    t.match(long.bytes.toString(), /^HTTP\/1\.1 431 /)
+    t.equal(upstream.requests.length, 0)
 
-  const fits = [
-    'host: g',
-    `x-long: ${'a'.repeat(15_000)}`,
-    'connection: close',
-    `content-length: ${body.length}`,
-  ]
-  const [answer] = parseAnswers((await sendRaw(t, gateway.url, post(gateway, fits, body))).bytes)
-  t.equal(answer?.status, 200)
-})
+    const fits = [
+      'host: g',
+      `x-long: ${'a'.repeat(15_000)}`,
+      'connection: close',
+      `content-length: ${body.length}`,
+    ]
+    const [answer] = parseAnswers((await sendRaw(t, gateway.url, post(gateway, fits, body))).bytes)
+    t.equal(answer?.status, 200)
+  },
+)
 
-await t.test('headers that come too slowly are 408, and so is a body', async t => {
+await t.test('slow headers and a slow body are refused with 408', async t => {
   const { upstream, gateway } = await start(t, { limits: { headersMs: 300, bodyMs: 300 } })
 
   const [head, content] = await Promise.all([
@@ -205,35 +196,38 @@ await t.test('headers that come too slowly are 408, and so is a body', async t =
   await checkMoney(t, gateway)
 })
 
-await t.test('pipelined requests are answered in order, good ones charged once each', async t => {
-  const { upstream, gateway } = await start(t)
-  const good = post(gateway, ['host: g', `content-length: ${body.length}`], body)
-  const unknown = post(gateway, ['host: g', 'content-length: 2'], '{}')
-  const other = 'GET /v1/nothing HTTP/1.1\r\nhost: g\r\n\r\n'
-  const models = `GET /v1/models HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n\r\n`
-  const kinds = [good, unknown, good, other, models, good]
-  const requests = Array.from({ length: 48 }, (_, n) => kinds[n % kinds.length]!)
-  const client = await connectRaw(t, gateway.url)
+await t.test(
+  'pipelined requests receive their responses in order, and each valid one is charged once',
+  async t => {
+    const { upstream, gateway } = await start(t)
+    const good = post(gateway, ['host: g', `content-length: ${body.length}`], body)
+    const unknown = post(gateway, ['host: g', 'content-length: 2'], '{}')
+    const other = 'GET /v1/nothing HTTP/1.1\r\nhost: g\r\n\r\n'
+    const models = `GET /v1/models HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n\r\n`
+    const kinds = [good, unknown, good, other, models, good]
+    const requests = Array.from({ length: 48 }, (_, n) => kinds[n % kinds.length]!)
+    const client = await connectRaw(t, gateway.url)
 
-  client.socket.write(requests.join(''))
-  await until(() => parseAnswers(client.received()).length === requests.length)
+    client.socket.write(requests.join(''))
+    await until(() => parseAnswers(client.received()).length === requests.length)
 
-  const statuses = [200, 400, 200, 404, 200, 200]
-  const answers = parseAnswers(client.received())
-  t.same(
-    answers.map(answer => answer.status),
-    requests.map((_, n) => statuses[n % statuses.length]),
-  )
-  t.ok(answers.every(answer => answer.isWhole))
-  await settled(gateway, requests.length)
-  const charges = await gateway.charges()
-  t.equal(charges.length, 24)
-  t.equal(new Set(charges.map(charge => charge.requestId)).size, 24)
-  t.equal(upstream.requests.length, 24)
-  await checkMoney(t, gateway)
-})
+    const statuses = [200, 400, 200, 404, 200, 200]
+    const answers = parseAnswers(client.received())
+    t.same(
+      answers.map(answer => answer.status),
+      requests.map((_, n) => statuses[n % statuses.length]),
+    )
+    t.ok(answers.every(answer => answer.isWhole))
+    await settled(gateway, requests.length)
+    const charges = await gateway.charges()
+    t.equal(charges.length, 24)
+    t.equal(new Set(charges.map(charge => charge.requestId)).size, 24)
+    t.equal(upstream.requests.length, 24)
+    await checkMoney(t, gateway)
+  },
+)
 
-await t.test('a connection is used again after an error', async t => {
+await t.test('a connection stays usable after an error', async t => {
   const { gateway } = await start(t)
   const client = await connectRaw(t, gateway.url)
   const refused = `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer gw-wrong\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -254,7 +248,7 @@ await t.test('a connection is used again after an error', async t => {
   )
 })
 
-await t.test('a broken request behind a running response is answered when that has ended', async t => {
+await t.test('a malformed request behind a running response receives 400 after it', async t => {
   const { upstream, gateway } = await start(t)
   const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
   const [first, ...more] = chunked(openai.events.map(event => Buffer.from(event)))
@@ -265,7 +259,7 @@ await t.test('a broken request behind a running response is answered when that h
   client.socket.write(post(gateway, ['host: g', `content-length: ${body.length}`], body))
   await client.waitFor('Once')
 
-  // However much of it comes.
+  // More of it changes nothing.
   for (let count = 0; count < 20; count += 1) {
     client.socket.write('this is not HTTP\r\n\r\n')
     await delay(1)
@@ -286,7 +280,7 @@ await t.test('a broken request behind a running response is answered when that h
   await checkMoney(t, gateway)
 })
 
-await t.test('a client that leaves behind a broken request is seen to leave', async t => {
+await t.test('a client that disconnects after a malformed request aborts its running exchange', async t => {
   for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
     await t.test(leave, async t => {
       const { upstream, gateway } = await start(t)

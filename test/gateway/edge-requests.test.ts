@@ -27,7 +27,7 @@ async function start(
 }
 
 await t.test(
-  'a client that waits for 100 Continue gets one, and the provider its own credential',
+  'a client that waits for 100 Continue receives it, and the provider receives its own credential',
   async t => {
     const { upstream, gateway } = await start(t)
     const client = await connectRaw(t, gateway.url)
@@ -54,7 +54,7 @@ await t.test(
 )
 
 await t.test(
-  'a client with a wrong key is refused without 100 Continue, and its body is not read',
+  'a request that is refused by its head receives no 100 Continue, and its body is not read',
   async t => {
     const { upstream, gateway } = await start(t)
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\ncontent-length: 10\r\n`
@@ -82,7 +82,7 @@ await t.test(
   },
 )
 
-await t.test('OPTIONS is for pages of the allowed origins', async t => {
+await t.test('OPTIONS is allowed only to pages of the allowed origins', async t => {
   const { upstream, gateway } = await start(t, { cors: { origins: ['https://app.example'] } })
   const ask = (headers: readonly string[]) =>
     send(`${gateway.url}/v1/chat/completions`, { method: 'OPTIONS', headers })
@@ -107,7 +107,7 @@ await t.test('OPTIONS is for pages of the allowed origins', async t => {
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('HEAD is answered as GET without the body', async t => {
+await t.test('HEAD responds like GET without the body', async t => {
   const { gateway } = await start(t)
   const headers = ['authorization', `Bearer ${gateway.key}`]
 
@@ -120,7 +120,7 @@ await t.test('HEAD is answered as GET without the body', async t => {
   t.ok(get.body.length > 0)
 })
 
-await t.test('targets and headers that servers read differently are refused', async t => {
+await t.test('targets and headers that servers interpret differently are refused', async t => {
   const { upstream, gateway } = await start(t)
   const targets = [
     'http://other.example/v1/chat/completions',
@@ -153,7 +153,7 @@ await t.test('targets and headers that servers read differently are refused', as
     '/v1beta/models/gemini:generateContent?%24httpMethod=GET',
     '/google/v1/chat/completions?$httpHeaders=x-goog-fieldmask%3Achoices%0D%0A',
     '/google/v1/chat/completions?$alt=proto',
-    // How the body is read, another body, another payer.
+    // Parameters that set the format of the body, another body or another payer.
     '/v1beta/models/gemini:generateContent?$ct=application/x-protobuf',
     '/v1beta/models/gemini:generateContent?%24ct=application/x-protobuf',
     '/v1beta/models/gemini:generateContent?$req=%7B%7D',
@@ -164,7 +164,7 @@ await t.test('targets and headers that servers read differently are refused', as
     '/v1beta/models/gemini:generateContent?Fields=candidates',
     '/v1beta/interactions?$ct=application/x-protobuf',
     '/upload/v1beta/files?$ct=application/x-protobuf',
-    // The same servers take these in whichever format they are asked.
+    // Google's servers accept these parameters in every format.
     '/v1beta/openai/chat/completions?$ct=application/x-protobuf',
     '/v1beta/openai/chat/completions?alt=proto',
     '/v1beta/openai/chat/completions?alt=media',
@@ -193,7 +193,7 @@ await t.test('targets and headers that servers read differently are refused', as
   }
 })
 
-await t.test('a key in the query is cut out, the rest of the query stays as it was', async t => {
+await t.test('a key in the query is removed, and the rest of the query is unchanged', async t => {
   const { upstream, gateway } = await start(t)
   const path = '/v1beta/models/test-model:generateContent'
   const cases: [string, string][] = [
@@ -210,11 +210,11 @@ await t.test('a key in the query is cut out, the rest of the query stays as it w
     t.equal(upstream.requests.at(-1)?.path, path + rest)
   }
   t.notMatch(Buffer.concat(upstream.received).toString(), gateway.key.slice(3))
-  t.notMatch(gateway.logLines.join(''), gateway.key.slice(3), 'nor does it stand in the log')
+  t.notMatch(gateway.logLines.join(''), gateway.key.slice(3), 'nor is it in the log')
 })
 
 await t.test(
-  'a WebSocket that no provider agrees to is refused in words, and other upgrades are plain requests',
+  'a WebSocket that the provider refuses is an error response, and other upgrades are plain requests',
   async t => {
     const { upstream, gateway } = await start(t)
     const upgrade = (path: string, protocol: string): string =>
@@ -234,9 +234,9 @@ await t.test(
     for (const protocol of ['websocket', 'h2c']) {
       const { bytes, end } = await sendRaw(t, gateway.url, upgrade('/v1/models', protocol))
       t.equal(parseAnswers(bytes)[0]?.status, 200)
-      t.equal(end, 'end', 'what follows may be meant for another protocol')
+      t.equal(end, 'end', 'the connection closes, since the next bytes may be of another protocol')
     }
-    t.equal(upstream.requests.length, 1, 'it was asked for a session, and answered as if it were a request')
+    t.equal(upstream.requests.length, 1, 'the upstream received one upgrade request')
 
     const post = upgrade('/v1/chat/completions', 'h2c').replace('GET', 'POST').replace('\r\n\r\n', '\r\n')
     const client = await connectRaw(t, gateway.url)
@@ -246,7 +246,7 @@ await t.test(
   },
 )
 
-await t.test('HTTP/1.0 clients get answers that end by closing, after the charge is written', async t => {
+await t.test('responses to HTTP/1.0 clients end by closing, after the charge is written', async t => {
   const { upstream, gateway } = await start(t)
   upstream.answer = () => ({
     pieces: [
@@ -256,7 +256,7 @@ await t.test('HTTP/1.0 clients get answers that end by closing, after the charge
   })
   const streamed = openai.body(true)
 
-  // To the last nobody says that it may continue: it would take that for the answer.
+  // The last receives no 100 Continue: an HTTP/1.0 client would take it for the response.
   for (const connection of ['', 'connection: keep-alive\r\n', 'expect: 100-continue\r\n']) {
     const before = (await gateway.charges()).length
     const { bytes, end } = await sendRaw(
@@ -265,7 +265,7 @@ await t.test('HTTP/1.0 clients get answers that end by closing, after the charge
       `POST /v1/chat/completions HTTP/1.0\r\n${connection}authorization: Bearer ${gateway.key}\r\n` +
         `content-length: ${streamed.length}\r\n\r\n${streamed}`,
     )
-    t.equal((await gateway.charges()).length, before + 1, 'the charge was there when the connection closed')
+    t.equal((await gateway.charges()).length, before + 1, 'the charge was written when the connection closed')
     const [answer] = parseAnswers(bytes)
     t.equal(end, 'end', 'a FIN, no reset')
     t.equal(answer?.headers.get('transfer-encoding'), undefined)
@@ -275,7 +275,7 @@ await t.test('HTTP/1.0 clients get answers that end by closing, after the charge
   await checkMoney(t, gateway)
 })
 
-await t.test('a cut answer to an HTTP/1.0 client ends with a reset', async t => {
+await t.test('a cut response to an HTTP/1.0 client ends with a reset', async t => {
   const { upstream, gateway } = await start(t)
   const client = await connectRaw(t, gateway.url)
   upstream.answer = () => ({

@@ -25,7 +25,7 @@ interface Image {
   readonly data: Buffer | string
 }
 
-/** A question with images, in the words of each dialect. */
+/** A prompt with images, in the form of each dialect. */
 function question(dialect: DialectName, images: readonly Image[]): unknown {
   const encoded = images.map(({ type, data }) => ({
     type,
@@ -49,7 +49,7 @@ function question(dialect: DialectName, images: readonly Image[]): unknown {
   return [{ role: 'user', parts: [{ text: 'What is this?' }, ...parts] }]
 }
 
-/** Where the image with this number stands, from 1. */
+/** The place of the image with this number, counted from 1. */
 const place = (dialect: DialectName, number: number): string =>
   ({
     openai: `messages[0].content[${number}].image_url.url`,
@@ -62,7 +62,7 @@ const pixel: Image = { type: 'image/png', data: pixels['image/png'] }
 for (const dialect of dialectNames) {
   const { imagesMax, imageBytesMax } = limits[dialect]
 
-  await t.test(`${dialect}: images of every accepted type pass as they are`, async t => {
+  await t.test(`${dialect}: images of every accepted type are forwarded unchanged`, async t => {
     const images = Object.entries(pixels).map(([type, data]) => ({ type, data }))
     for (const image of [...images, { type: 'image/png', data: png(40, 40) }]) {
       const answer = await ask(dialect, gateway, { content: question(dialect, [image]) })
@@ -71,7 +71,7 @@ for (const dialect of dialectNames) {
     }
   })
 
-  await t.test(`${dialect}: as many and as large as is allowed passes`, async t => {
+  await t.test(`${dialect}: the most and the largest allowed images are accepted`, async t => {
     const most = Array.from({ length: imagesMax }, () => pixel)
     const largest = { type: 'image/png', data: pngOfBytes(imageBytesMax) }
     for (const images of [most, [largest]]) {
@@ -80,7 +80,7 @@ for (const dialect of dialectNames) {
     }
   })
 
-  await t.test(`${dialect}: one type under its other names passes`, async t => {
+  await t.test(`${dialect}: image/jpg is accepted as a name of image/jpeg`, async t => {
     const content = question(dialect, [{ type: 'image/jpg', data: pixels['image/jpeg'] }])
     t.notOk((await ask(dialect, gateway, { content })) instanceof Error)
   })
@@ -107,7 +107,7 @@ for (const dialect of dialectNames) {
       number: 2,
     },
     {
-      what: 'a bitmap that calls itself a PNG',
+      what: 'a bitmap labelled as a PNG',
       images: [{ type: 'image/png', data: Buffer.concat([Buffer.from('BM'), Buffer.alloc(100)]) }],
       code: 'media_type',
       message: /is (image\/bmp|of no known type) by its content; accepted are image\/jpeg, image\/png/,
@@ -116,7 +116,7 @@ for (const dialect of dialectNames) {
     ...(dialect === 'anthropic'
       ? [
           {
-            what: 'an image whose label lies',
+            what: 'an image with a wrong label',
             images: [pixel, { type: 'image/jpeg', data: pixels['image/webp'] }],
             code: 'media_type',
             message: /is called image\/jpeg and is image\/webp by its content/,
@@ -125,7 +125,7 @@ for (const dialect of dialectNames) {
         ]
       : []),
     {
-      what: 'an archive that calls itself an image',
+      what: 'an archive labelled as an image',
       images: [
         { type: 'image/png', data: Buffer.concat([Buffer.from('504b0304', 'hex'), Buffer.alloc(99)]) },
       ],
@@ -134,35 +134,35 @@ for (const dialect of dialectNames) {
       number: 1,
     },
     {
-      what: 'a web page that calls itself an image',
+      what: 'a web page labelled as an image',
       images: [{ type: 'image/png', data: Buffer.from('<!DOCTYPE html><html>not found</html>') }],
       code: 'media_type',
       message: /is called image\/png and is text\/html by its content/,
       number: 1,
     },
     {
-      what: 'an image that is cut off between two groups of base64',
+      what: 'an image truncated between two groups of base64',
       images: [{ type: 'image/png', data: png(40, 40).toString('base64').slice(0, 800) }],
       code: 'media_invalid',
       message: /cannot be read: it is cut off \(600 bytes\)/,
       number: 1,
     },
     {
-      what: 'an image that unpacks to more than memory',
+      what: 'an image with too many pixels',
       images: [{ type: 'image/png', data: pngOfSides(dialect === 'anthropic' ? 8001 : 100_000, 100_000) }],
       code: 'media_too_large',
       message: /is \d+ x 100000 pixels, and at most \d+ (a side|in all) are accepted/,
       number: 1,
     },
     {
-      what: 'an image of a type that nobody takes',
+      what: 'a RAR archive labelled as an image',
       images: [{ type: 'image/png', data: Buffer.from('526172211a0700'.padEnd(200, '0'), 'hex') }],
       code: 'media_type',
       message: /is application\/x-rar-compressed by its content; accepted are/,
       number: 1,
     },
     {
-      what: 'words that call themselves an image',
+      what: 'plain text labelled as an image',
       images: [{ type: 'image/png', data: Buffer.from('just words') }],
       code: 'media_type',
       message: /is of no known type by its content/,

@@ -13,7 +13,7 @@ interface Shortfall {
   readonly max_tokens: number | string
 }
 
-/** The facts beside a 402, where each SDK shows them. */
+/** The facts of a 402, from the place where each SDK has them. */
 function shortfall(dialect: DialectName, error: unknown): Shortfall {
   if (dialect === 'openai') return (error as { error: Shortfall }).error
   if (dialect === 'anthropic') return (error as { error: { error: Shortfall } }).error.error
@@ -24,59 +24,71 @@ function shortfall(dialect: DialectName, error: unknown): Shortfall {
 const limitNames = { openai: 'max_tokens', anthropic: 'max_tokens', google: 'maxOutputTokens' }
 
 for (const dialect of dialectNames) {
-  await t.test(`${dialect}: what the balance does not cover is refused, and what fits is said`, async t => {
-    // 0.09 roubles, at 1000 roubles a million tokens of output.
-    const gateway = await startCountingGateway(t, { rub: 0.09 })
-    const capped = (tokens: number): FailingRequest => ({ fields: { [limitNames[dialect]]: tokens } })
+  await t.test(
+    `${dialect}: a request beyond the balance is refused, and the error names the max_tokens that fits`,
+    async t => {
+      // 0.09 roubles, at 1000 roubles a million tokens of output.
+      const gateway = await startCountingGateway(t, { rub: 0.09 })
+      const capped = (tokens: number): FailingRequest => ({ fields: { [limitNames[dialect]]: tokens } })
 
-    const error = await ask(dialect, gateway, capped(99))
-    const message =
-      /likely costs 0\.10\d{4} roubles and 0\.1\d{5} at worst; 0\.090000 are available, .* Top up\. Or ask for at most \d\d output/
-    checkError(t, dialect, error, 'balance_insufficient', message)
-    const { likely, worst, available, risk, debt, max_tokens: tokens } = shortfall(dialect, error)
-    t.match(likely, /^0\.10\d{4}$/)
-    t.ok(Number(worst) >= Number(likely))
-    t.equal(risk, '30.090000')
-    t.equal(debt, '0.000000')
-    t.equal(available, '0.090000')
-    const fits = Number(tokens)
-    t.ok(fits > 60 && fits < 90, `${fits} tokens fit`)
+      const error = await ask(dialect, gateway, capped(99))
+      const message =
+        /likely costs 0\.10\d{4} roubles and 0\.1\d{5} at worst; 0\.090000 are available, .* Top up\. Or ask for at most \d\d output/
+      checkError(t, dialect, error, 'balance_insufficient', message)
+      const { likely, worst, available, risk, debt, max_tokens: tokens } = shortfall(dialect, error)
+      t.match(likely, /^0\.10\d{4}$/)
+      t.ok(Number(worst) >= Number(likely))
+      t.equal(risk, '30.090000')
+      t.equal(debt, '0.000000')
+      t.equal(available, '0.090000')
+      const fits = Number(tokens)
+      t.ok(fits > 60 && fits < 90, `${fits} tokens fit`)
 
-    const oneMore = await ask(dialect, gateway, capped(fits + 1))
-    checkError(t, dialect, oneMore, 'balance_insufficient', /at most/)
-    t.equal(gateway.upstream.requests.length, 0, 'nothing was sent')
-    t.equal(gateway.exchangeCount(), 2, 'no SDK asked twice')
+      const oneMore = await ask(dialect, gateway, capped(fits + 1))
+      checkError(t, dialect, oneMore, 'balance_insufficient', /at most/)
+      t.equal(gateway.upstream.requests.length, 0, 'nothing was sent')
+      t.equal(gateway.exchangeCount(), 2, 'no SDK retried')
 
-    t.notOk((await ask(dialect, gateway, capped(fits))) instanceof Error, 'what was said to fit fits')
-    await until(async () => (await gateway.charges()).length === 1)
-    t.equal((await gateway.balance()).balanceMicros, 90_000 - 2_300)
-    await checkServes(t, gateway, dialect)
-    t.same(await gateway.breaches(), [])
-  })
+      t.notOk(
+        (await ask(dialect, gateway, capped(fits))) instanceof Error,
+        'a request with the named limit is accepted',
+      )
+      await until(async () => (await gateway.charges()).length === 1)
+      t.equal((await gateway.balance()).balanceMicros, 90_000 - 2_300)
+      await checkServes(t, gateway, dialect)
+      t.same(await gateway.breaches(), [])
+    },
+  )
 
-  await t.test(`${dialect}: an account without money is refused, and a top-up works at once`, async t => {
-    const gateway = await startCountingGateway(t, { rub: 0.0001 })
-    const error = await ask(dialect, gateway)
-    checkError(
-      t,
-      dialect,
-      error,
-      'balance_insufficient',
-      /0\.000100 are available, with a risk of 30\.000100\. Top up\.$/,
-    )
-    t.equal(Number(shortfall(dialect, error).max_tokens), 0)
-    const { accountId } = gateway
-    await gateway.accounts.credit({ accountId, amountMicros: 1_000_000, reason: 'top-up' })
-    await checkServes(t, gateway, dialect)
-  })
+  await t.test(
+    `${dialect}: an account without money is refused, and a top-up takes effect at once`,
+    async t => {
+      const gateway = await startCountingGateway(t, { rub: 0.0001 })
+      const error = await ask(dialect, gateway)
+      checkError(
+        t,
+        dialect,
+        error,
+        'balance_insufficient',
+        /0\.000100 are available, with a risk of 30\.000100\. Top up\.$/,
+      )
+      t.equal(Number(shortfall(dialect, error).max_tokens), 0)
+      const { accountId } = gateway
+      await gateway.accounts.credit({ accountId, amountMicros: 1_000_000, reason: 'top-up' })
+      await checkServes(t, gateway, dialect)
+    },
+  )
 
-  await t.test(`${dialect}: a key’s budget ends before its account’s money`, async t => {
-    await checkBudget(t, dialect)
-  })
+  await t.test(
+    `${dialect}: a request beyond its key’s budget is refused although the balance covers it`,
+    async t => {
+      await checkBudget(t, dialect)
+    },
+  )
 }
 
 async function checkBudget(t: Test, dialect: DialectName): Promise<void> {
-  // Without risk the worst decides; with it, only what such calls usually cost must fit.
+  // Without risk the worst cost must fit; with it, only the likely cost.
   const gateway = await startCountingGateway(t, { sections: { hold: { riskRub: '0', riskOfPaid: '0' } } })
   const { accountId, accounts, url } = gateway
   const { key } = await accounts.createKey({ accountId, budgetMicros: 65_000, budgetPeriod: 'day' })
@@ -90,7 +102,7 @@ async function checkBudget(t: Test, dialect: DialectName): Promise<void> {
   checkError(t, dialect, error, 'key_budget_exceeded', message)
   t.match(shortfall(dialect, error), { available: '0.062700' })
   t.equal(gateway.upstream.requests.length, 1, 'nothing was sent')
-  t.equal((await gateway.charges()).length, 1, 'nothing is owed')
+  t.equal((await gateway.charges()).length, 1, 'nothing more is charged')
   await checkServes(t, gateway, dialect)
   t.same(await gateway.breaches(), [])
 }

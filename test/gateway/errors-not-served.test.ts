@@ -11,10 +11,10 @@ const openai = openaiClient(gateway)
 const anthropic = anthropicClient(gateway)
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
-/** OpenRouter would take another where the first fails, as with a prompt that is too long for it. */
+/** OpenRouter uses the next model where the first fails, for instance on a prompt that is too long for it. */
 const models = { model: 'some-model', models: ['some-model', 'other-model'] } as { readonly model: string }
 
-/** What is not in this release, by the SDKs' own methods, and what the caller is told instead. */
+/** Calls that the gateway does not serve, by the SDKs' own methods, and the message of the refusal. */
 const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
   [
     'openai: assistants',
@@ -42,7 +42,7 @@ const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
 ]
 
 for (const [what, message, call] of calls) {
-  await t.test(`${what} are refused with 501, once, and nothing is sent`, async t => {
+  await t.test(`${what} are refused with 501 once, and nothing is forwarded`, async t => {
     const before = gateway.exchangeCount()
     const error = await call().catch((error: unknown) => error)
     if (what.startsWith('openai')) {
@@ -57,12 +57,12 @@ for (const [what, message, call] of calls) {
       t.match(error, { message })
     }
     await until(() => gateway.exchangeCount() > before)
-    t.equal(gateway.exchangeCount(), before + 1, 'asked once')
+    t.equal(gateway.exchangeCount(), before + 1, 'the SDK sent it once')
     t.equal(gateway.upstream.requests.length, 0)
   })
 }
 
-await t.test('an object of nobody is not found, in the words of its provider', async t => {
+await t.test("an unknown object is not found, in the provider's error format", async t => {
   const error = await openai.responses.retrieve('resp_of_somebody_else').catch((error: unknown) => error)
   t.ok(error instanceof NotFoundError, String(error))
   t.match(error, { status: 404, message: /resp_of_somebody_else/ })
@@ -84,7 +84,7 @@ await t.test('a WebSocket session is refused before it opens', async t => {
   t.equal(gateway.upstream.requests.length, 0)
 })
 
-await t.test('after all of it nothing is owed and the gateway serves', async t => {
+await t.test('nothing was charged, and the gateway still accepts requests', async t => {
   t.same(await gateway.charges(), [])
   t.equal((await gateway.balance()).availableMicros, 1_000_000_000)
   await checkServes(t, gateway, 'openai')

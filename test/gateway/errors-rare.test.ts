@@ -23,7 +23,7 @@ for (const dialect of dialectNames) {
 }
 
 for (const dialect of dialectNames) {
-  await t.test(`${dialect}: a body that does not come in time has timed out`, async t => {
+  await t.test(`${dialect}: a body that does not arrive in time is refused with request_timeout`, async t => {
     const sent = slow.upstream.requests.length
     const error = await ask(dialect, slow, { body: begun })
 
@@ -33,20 +33,23 @@ for (const dialect of dialectNames) {
   })
 }
 
-await t.test('a plugin that breaks is an internal error, which names nothing of it', async t => {
-  const file = join(t.testdir(), 'broken.mjs')
-  writeFileSync(
-    file,
-    `export default { name: 'broken', create: () => ({ onRequest() { throw new Error('oops') } }) }`,
-  )
-  const plugins = ['auth', file, 'model-router', 'size-limit', 'upstream-proxy', 'usage-tap']
-  const gateway = await startCountingGateway(t, { sections: { plugins } })
+await t.test(
+  'a plugin that throws is an internal error, which names neither the plugin nor its message',
+  async t => {
+    const file = join(t.testdir(), 'broken.mjs')
+    writeFileSync(
+      file,
+      `export default { name: 'broken', create: () => ({ onRequest() { throw new Error('oops') } }) }`,
+    )
+    const plugins = ['auth', file, 'model-router', 'size-limit', 'upstream-proxy', 'usage-tap']
+    const gateway = await startCountingGateway(t, { sections: { plugins } })
 
-  for (const dialect of dialectNames) {
-    const error = await ask(dialect, gateway)
+    for (const dialect of dialectNames) {
+      const error = await ask(dialect, gateway)
 
-    checkError(t, dialect, error, 'internal', /^(?!.*(?:oops|broken)).+/)
-  }
-  t.equal(gateway.upstream.requests.length, 0)
-  t.same(await gateway.charges(), [])
-})
+      checkError(t, dialect, error, 'internal', /^(?!.*(?:oops|broken)).+/)
+    }
+    t.equal(gateway.upstream.requests.length, 0)
+    t.same(await gateway.charges(), [])
+  },
+)

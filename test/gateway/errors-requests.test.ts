@@ -41,7 +41,7 @@ const cases: readonly Case[] = [
     only: ['openai', 'anthropic'],
   },
   {
-    when: 'a model nobody has',
+    when: 'an unknown model',
     request: { model: 'gpt-99' },
     code: 'model_not_found',
     message: /The model "gpt-99" does not exist here; GET .v1.models lists/,
@@ -62,7 +62,7 @@ const cases: readonly Case[] = [
   },
   { when: 'no body', request: { body: '' }, code: 'body_invalid', message: /body is empty/ },
   {
-    when: 'a body that is cut off',
+    when: 'a truncated body',
     request: { body: '{"model":"some-model","messages":[{"role":"us' },
     code: 'body_invalid',
     message: /ends after 45 bytes.* too early/,
@@ -86,14 +86,14 @@ const cases: readonly Case[] = [
     message: /not valid gzip/,
   },
   {
-    when: 'an encoding nobody knows',
+    when: 'an unknown encoding',
     request: { headers: { 'content-encoding': 'lzma' } },
     code: 'request_invalid',
     message: /"lzma" is not known/,
     param: 'content-encoding',
   },
   {
-    when: 'two models, one of them in disguise',
+    when: 'two models, one under an escaped name',
     request: { body: '{"model":"some-model","max_tokens":5,"messages":[],"mod\\u0065l":"other-model"}' },
     code: 'field_ambiguous',
     message: /model/,
@@ -108,13 +108,13 @@ const cases: readonly Case[] = [
     only: ['google'],
   },
   {
-    when: 'a limit below nothing',
+    when: 'a negative limit',
     request: dialect => ({ fields: dialect === 'google' ? { maxOutputTokens: -5 } : { max_tokens: -5 } }),
     code: 'body_invalid',
     message: /(max_tokens|maxOutputTokens) must be a whole number of at least 0, not -5/,
   },
   {
-    when: "a tier's number in place of its name, as Google's servers take it",
+    when: "a tier's number in place of its name, as Google's servers accept it",
     request: dialect => ({ fields: dialect === 'google' ? { serviceTier: 3 } : { service_tier: 3 } }),
     code: 'body_invalid',
     message: /(service_tier|serviceTier) must be a string, not 3/,
@@ -143,7 +143,7 @@ const cases: readonly Case[] = [
     only: ['openai'],
   },
   {
-    when: 'a form with a model in pieces behind another name',
+    when: 'a form with a second model under a split and encoded name',
     request: form(
       audio,
       'name="model"\r\n\r\nsome-model',
@@ -183,7 +183,7 @@ const cases: readonly Case[] = [
     message: /GET is not allowed on .*; use POST/,
   },
   {
-    when: 'a version that stands in the base URL and in the path',
+    when: 'a version in the base URL and in the path',
     request: { path: '/v1/v1/messages' },
     code: 'route_not_found',
     message:
@@ -191,7 +191,7 @@ const cases: readonly Case[] = [
     only: ['anthropic'],
   },
   {
-    when: 'a path where nothing is',
+    when: 'an unknown path',
     request: dialect => ({
       path: { openai: '/v1/chat/complete', anthropic: '/v1/messages/all', google: '/v1beta/nothing' }[
         dialect
@@ -201,14 +201,14 @@ const cases: readonly Case[] = [
     message: /chat\/complete|messages\/all|nothing/,
   },
   {
-    when: 'the path of a provider that is not there',
+    when: 'the path of an unknown provider',
     request: { path: '/nobody/v1/chat/completions' },
     code: 'route_not_found',
     message: /nothing at \/nobody\/v1\/chat\/completions/,
     only: ['openai'],
   },
   {
-    when: 'a path with dot segments that are hidden',
+    when: 'a path with hidden dot segments',
     request: dialect => ({ path: `${dialect === 'google' ? '/v1beta' : '/v1/messages'}/..%2fmodels` }),
     code: 'request_invalid',
     message: /dot segments|encoded slashes/,

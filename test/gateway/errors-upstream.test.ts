@@ -19,10 +19,10 @@ t.jobs = 4
 
 type Answer = (request: SeenRequest) => RawAnswer | Promise<RawAnswer>
 
-/** Nothing more comes, and the connection stays as it is. */
+/** Sends nothing, and keeps the connection open. */
 const silence = (): Promise<RawAnswer> => new Promise(() => undefined)
 
-/** A gateway before an upstream that answers like this until `heal` is called. */
+/** A gateway whose upstream responds with `answer` until `heal` is called. */
 async function startBroken(
   t: Test,
   answer: Answer,
@@ -35,13 +35,13 @@ async function startBroken(
   return { ...gateway, upstream, exchangeCount, heal: () => (upstream.answer = answerWell) }
 }
 
-/** The upstream saw the request once, whatever the SDK makes of the error; nobody pays for it. */
+/** Checks that the upstream received the request once, so that no SDK has retried it, and that nothing is charged. */
 async function checkOnce(t: Test, gateway: CountingGateway): Promise<void> {
-  // The first pause of the SDKs before they repeat is half a second.
+  // The SDKs wait half a second before their first retry.
   await new Promise(resolve => setTimeout(resolve, 700))
-  t.equal(gateway.upstream.requests.length, 1, 'the provider was asked once')
-  t.equal(gateway.exchangeCount(), 1, 'and so were we')
-  // The provider may bill it all the same, so there is a row for the operator to see. It costs nothing.
+  t.equal(gateway.upstream.requests.length, 1, 'the provider received one request')
+  t.equal(gateway.exchangeCount(), 1, 'and so did the gateway')
+  // The provider may bill the request, so the operator sees a charge of zero.
   t.match(await gateway.charges(), [{ amount: '0.000000', usage: {}, flags: ['ambiguous'] }])
   await until(async () => (await gateway.balance()).heldMicros === 0)
   t.equal((await gateway.balance()).balanceMicros, 1_000_000_000)
@@ -68,13 +68,13 @@ const failures: readonly {
     message: /connection to the provider failed after the request was sent/,
   },
   {
-    when: 'a provider that breaks off in its head',
+    when: 'a provider that closes the connection inside its head',
     answer: () => ({ pieces: [Buffer.from('HTTP/1.1 200 OK\r\ncontent-ty')], then: 'end' }),
     code: 'upstream_failed',
     message: /connection to the provider failed after the request was sent/,
   },
   {
-    when: 'a provider that breaks off after its head',
+    when: 'a provider that resets the connection after its head',
     answer: () => ({
       pieces: [headLines(200, ['content-type', 'application/json', 'content-length', '500'])],
       then: 'reset',
@@ -83,7 +83,7 @@ const failures: readonly {
     message: /connection to the provider failed after the request was sent/,
   },
   {
-    when: 'a provider that falls silent after its head',
+    when: 'a provider that stops sending after its head',
     answer: () => ({
       pieces: [headLines(200, ['content-type', 'application/json', 'content-length', '500'])],
     }),
@@ -98,7 +98,7 @@ const failures: readonly {
     message: /the provider/,
   },
   {
-    when: 'a provider that does not answer',
+    when: 'a provider that does not respond',
     answer: silence,
     code: 'upstream_timeout',
     message: /The provider did not begin its response in time/,
@@ -107,7 +107,7 @@ const failures: readonly {
 ]
 
 for (const { when, answer, code, message, provider } of failures) {
-  t.test(`${when} is ${errorTable[code].status} ${code}, and no SDK repeats it`, async t => {
+  t.test(`${when} is ${errorTable[code].status} ${code}, and no SDK retries it`, async t => {
     await Promise.all(
       dialectNames.map(async dialect => {
         const gateway = await startBroken(t, answer, provider)
@@ -120,7 +120,7 @@ for (const { when, answer, code, message, provider } of failures) {
   })
 }
 
-t.test('a provider that is not there is 502 upstream_unreachable, and SDKs try again', async t => {
+t.test('an unreachable provider is 502 upstream_unreachable, and SDKs retry', async t => {
   const port = await unusedPort()
   await Promise.all(
     dialectNames.map(async dialect => {
@@ -134,7 +134,7 @@ t.test('a provider that is not there is 502 upstream_unreachable, and SDKs try a
         /The provider could not be reached; nothing was sent/,
       )
       const count = gateway.logLines.filter(line => line.includes('"msg":"exchange"')).length
-      // Google's SDK repeats nothing unless it is told to.
+      // Google's SDK does not retry unless it is configured to.
       t.equal(count, dialect === 'google' ? 1 : 3, dialect)
       t.same(await gateway.charges(), [])
       await until(async () => (await gateway.balance()).heldMicros === 0)
@@ -143,7 +143,7 @@ t.test('a provider that is not there is 502 upstream_unreachable, and SDKs try a
   )
 })
 
-t.test('an answer that breaks off in the middle cannot pass for a whole one', async t => {
+t.test('a response that is cut in the middle is an error in every SDK', async t => {
   const begun = Buffer.from('{"id":"chatcmpl-1","choices":[')
   const json = ['content-type', 'application/json']
   for (const head of [
@@ -165,31 +165,34 @@ t.test('an answer that breaks off in the middle cannot pass for a whole one', as
   }
 })
 
-t.test('while the store cannot be written requests are 503 overloaded, and SDKs wait for it', async t => {
-  const gateway = await startCountingGateway(t)
-  const blocker = openForWriting(gateway.storeFile)
-  t.teardown(() => blocker.close())
-  blocker.exec('BEGIN IMMEDIATE')
-  const impatient = openaiClient(gateway).withOptions({ maxRetries: 0 })
-  const request = { model: 'some-model', messages: [{ role: 'user' as const, content: 'Hello' }] }
+t.test(
+  'while the store cannot be written, requests are refused with 503 overloaded, and SDKs retry',
+  async t => {
+    const gateway = await startCountingGateway(t)
+    const blocker = openForWriting(gateway.storeFile)
+    t.teardown(() => blocker.close())
+    blocker.exec('BEGIN IMMEDIATE')
+    const impatient = openaiClient(gateway).withOptions({ maxRetries: 0 })
+    const request = { model: 'some-model', messages: [{ role: 'user' as const, content: 'Hello' }] }
 
-  const underWay = openaiClient(gateway).chat.completions.create(request)
-  await until(() => gateway.logLines.some(line => line.includes('SQLITE_BUSY')))
-  const sent = gateway.upstream.requests.length
-  const refused = await impatient.chat.completions.create(request).catch((error: unknown) => error)
-  checkError(t, 'openai', refused, 'overloaded', /ledger cannot take new requests now/)
-  t.ok(refused instanceof OpenAI.APIError && Number(refused.headers?.get('retry-after')) >= 1)
-  t.equal(gateway.upstream.requests.length, sent, 'nothing was sent')
+    const underWay = openaiClient(gateway).chat.completions.create(request)
+    await until(() => gateway.logLines.some(line => line.includes('SQLITE_BUSY')))
+    const sent = gateway.upstream.requests.length
+    const refused = await impatient.chat.completions.create(request).catch((error: unknown) => error)
+    checkError(t, 'openai', refused, 'overloaded', /ledger cannot take new requests now/)
+    t.ok(refused instanceof OpenAI.APIError && Number(refused.headers?.get('retry-after')) >= 1)
+    t.equal(gateway.upstream.requests.length, sent, 'nothing was sent')
 
-  setTimeout(() => blocker.exec('ROLLBACK'), 500)
-  const patient = openaiClient(gateway).withOptions({ maxRetries: 5 })
-  const answer = await patient.chat.completions.create(request)
-  t.equal(answer.choices[0]?.message.content, 'Hi')
-  t.equal((await underWay).choices[0]?.message.content, 'Hi', 'one that was under way has waited')
-  await until(async () => (await gateway.balance()).heldMicros === 0)
-  t.equal((await gateway.charges()).length, 2)
-  t.same(await gateway.breaches(), [])
-})
+    setTimeout(() => blocker.exec('ROLLBACK'), 500)
+    const patient = openaiClient(gateway).withOptions({ maxRetries: 5 })
+    const answer = await patient.chat.completions.create(request)
+    t.equal(answer.choices[0]?.message.content, 'Hi')
+    t.equal((await underWay).choices[0]?.message.content, 'Hi', 'a request that was running has waited')
+    await until(async () => (await gateway.balance()).heldMicros === 0)
+    t.equal((await gateway.charges()).length, 2)
+    t.same(await gateway.breaches(), [])
+  },
+)
 
 async function unusedPort(): Promise<number> {
   const server = createServer()

@@ -22,7 +22,7 @@ function events(texts: readonly string[]): Buffer {
 
 const streamHead = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
 
-/** A gateway before a provider that streams these texts and says nothing of usage. */
+/** A gateway before a provider that streams these texts and reports no usage. */
 async function gatewayBefore(t: Test, answer: (prompt: string) => readonly string[]): Promise<TestGateway> {
   const upstream = await startRawUpstream(t, ({ body }) => {
     const { messages } = JSON.parse(body.toString()) as { messages: [{ content: string }] }
@@ -45,7 +45,7 @@ async function ask(gateway: TestGateway, content: string): Promise<Response> {
   })
 }
 
-await t.test('a stream without usage is charged by what was asked and what was delivered', async t => {
+await t.test('a stream without usage is charged by the prompt and the delivered text', async t => {
   const gateway = await gatewayBefore(t, () => Array.from({ length: 50 }, () => sentence))
   const response = await ask(gateway, sentence.repeat(20))
   await response.text()
@@ -58,7 +58,7 @@ await t.test('a stream without usage is charged by what was asked and what was d
   await checkMoney(t, gateway)
 })
 
-await t.test('a stream that its client leaves is charged by what was delivered until then', async t => {
+await t.test('a stream that its client leaves is charged by the text delivered until then', async t => {
   const upstream = await startRawUpstream(t, async () => {
     const [socket] = upstream.openSockets
     socket?.write(streamHead)
@@ -90,7 +90,7 @@ await t.test('a stream that its client leaves is charged by what was delivered u
 })
 
 await t.test(
-  'a stream that ends before its last usage is charged what was told, and for the text after it',
+  'a stream that ends before its final usage is charged by the reported usage and the text after it',
   async t => {
     const call = dialectCalls.find(({ name }) => name === 'anthropic') as DialectCall
     const textEvent = call.events[call.eventsUntilText - 1] as string
@@ -111,13 +111,13 @@ await t.test(
     const charge = await gateway.chargeOf(answer.requestId)
     const { input, output = 0 } = charge?.usage ?? {}
     t.match(charge, { usageSource: 'estimated', flags: ['usage_partial'], outcome: 'completed' })
-    t.equal(input, 12, 'the input is what the opening event told')
+    t.equal(input, 12, 'the input is the one that the opening event reports')
     t.ok(Math.abs(output / tokensOf(30) / anthropicFactor - 1) < 0.05, `${output} tokens of output`)
     await checkMoney(t, gateway)
   },
 )
 
-await t.test('answers that were made to take long take no second of the event loop', async t => {
+await t.test('responses that are slow to count do not block the event loop', async t => {
   const gateway = await gatewayBefore(t, prompt => (prompt === 'bomb' ? ['a'.repeat(100_000)] : [sentence]))
   await (await ask(gateway, 'Hello')).text()
   const answer25 = (bombs: number) => () =>
@@ -126,12 +126,12 @@ await t.test('answers that were made to take long take no second of the event lo
         (await ask(gateway, index < bombs ? 'bomb' : 'Hello')).text(),
       ),
     )
-  // Client and provider run on this loop too, so what they take is measured first.
+  // Client and provider run on this event loop too, so their share is measured first.
   await answer25(5)()
   const withoutMs = await loopWork(answer25(0))
   const withBombsMs = await loopWork(answer25(5))
 
-  // Counted on this loop, each would take it three seconds.
+  // Counting one of them on this event loop would take three seconds.
   t.ok(
     withBombsMs < 1000 + 2 * withoutMs,
     `with bombs ${withBombsMs.toFixed()} ms of processor, without ${withoutMs.toFixed()}`,
@@ -140,7 +140,7 @@ await t.test('answers that were made to take long take no second of the event lo
   t.equal(charges.length, 1 + 25 * 11)
   t.ok(
     charges.every(charge => charge.details?.['estimatedByBytes'] === undefined),
-    'all were counted',
+    'all were counted by tiktoken',
   )
   await checkMoney(t, gateway)
 })

@@ -10,7 +10,7 @@ import { runHere } from '../cli/run-gateway.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
 
-/** Writes a plugin whose hooks are the text of an object. */
+/** Writes a plugin with these hooks: the source of an object's members. */
 function pluginFile(t: Test, hooks: string, members = ''): string {
   const file = join(t.testdir(), 'broken.js')
   writeFileSync(
@@ -87,17 +87,17 @@ const refusing: Readonly<Record<string, string>> = {
   'onRequest throws': `onRequest() { throw new Error('oops') }`,
   'onRequest throws nothing': `onRequest() { throw undefined }`,
   'onRequest rejects': `async onRequest() { throw new Error('oops') }`,
-  'it reads a fact that nobody set': `onRequest(exchange) { exchange.get('verdict') }`,
+  'it reads a fact that is not set': `onRequest(exchange) { exchange.get('verdict') }`,
   'it raises an error that it did not declare': `onRequest() { throw context.error('unknown_code', 'no') }`,
   'it overwrites a fact of the gateway': `onRequest(exchange) { exchange.set('target', {}) }`,
   'onRequestText throws': `onRequestText() { throw new Error('oops') }`,
   'the reader throws': `onRequestText() { return { onText() { throw new Error('oops') } } }`,
-  'the reader is none': `onRequestText() { return {} }`,
+  'the reader has no members': `onRequestText() { return {} }`,
   'the reader rejects at the end': `onRequestText() { return { onText() {}, async onEnd() { throw new Error('oops') } } }`,
 }
 
 for (const [name, hooks] of Object.entries(refusing)) {
-  await t.test(`a gate that breaks fails closed, and names its plugin: ${name}`, async t => {
+  await t.test(`a failing gate refuses the request, and the log names its plugin: ${name}`, async t => {
     const { upstream, gateway, ask } = await startWith(t, pluginFile(t, hooks))
 
     const answer = await ask(false)
@@ -146,19 +146,19 @@ const atBoot: readonly (readonly [name: string, source: string, message: RegExp]
     /gives the error "no" the status 200/,
   ],
   [
-    'a fact that nobody provides',
+    'a fact that no plugin provides',
     `export const a = { name: 'a', needs: ['verdict'], create: () => ({}) }`,
     /needs "plugin:verdict", and no enabled plugin provides it/,
   ],
   [
-    'options it does not take',
+    'options that it does not accept',
     `export const a = { name: 'a', create: () => ({}) }`,
     /unknown option "word": this plugin takes no options/,
   ],
 ]
 
 for (const [name, source, message] of atBoot) {
-  await t.test(`gateway check and a start refuse a plugin alike, and say why: ${name}`, async t => {
+  await t.test(`gateway check and the start refuse a plugin with the same message: ${name}`, async t => {
     const options = name.startsWith('options') ? '{ word: a }' : ''
     const folder = t.testdir({
       'broken.js': source,

@@ -20,7 +20,7 @@ import { until } from '../fixtures/test-gateway.ts'
 const root = join(import.meta.dirname, '../..')
 const [openai] = dialectCalls as readonly [DialectCall]
 
-/** Installs what npm packs into a folder of its own; answers the folder of the package. */
+/** Installs the package that npm packs into a folder, and returns the folder of the package. */
 function install(folder: string): string {
   const variables = ['PATH', 'HOME'].map(name => `${name}=${process.env[name] ?? ''}`)
   const run = (command: string, ...words: string[]) =>
@@ -30,13 +30,13 @@ function install(folder: string): string {
   mkdirSync(modules)
   run('sh', '-c', `tar xzf "${folder}"/*.tgz -C "${modules}" && mv "${modules}/package" "${modules}/gateway"`)
   symlinkSync(join(root, 'node_modules'), join(modules, 'gateway', 'node_modules'))
-  // The plugin's own package, as an operator installs it beside the plugin.
+  // The plugin's own dependency, as an operator installs it beside the plugin.
   symlinkSync(join(root, 'node_modules', 'zod'), join(modules, 'zod'))
   return join(modules, 'gateway')
 }
 
 await t.test(
-  'an installed gateway of two workers runs plugins beside its config, and reads them again at SIGHUP',
+  'an installed gateway of two workers runs plugins beside its config, and reloads them at SIGHUP',
   async t => {
     const folder = mkdtempSync(join(tmpdir(), 'gw-'))
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -82,7 +82,7 @@ await t.test(
     writeFileSync(plugin, 'export const broken = {')
     gateway.child.kill('SIGHUP')
     await until(() => gateway.written().includes('block-words.ts cannot be loaded'))
-    t.same(new Set(await statuses('herring')), new Set([403]), 'the one of before stays')
+    t.same(new Set(await statuses('herring')), new Set([403]), 'the previous plugin stays')
 
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
     t.match(metrics, /^gateway_plugin_block_words_refusals_total \d+$/m)

@@ -14,7 +14,7 @@ const [openai, anthropic] = dialectCalls as readonly [DialectCall, DialectCall]
 const example = (name: string): string => join(import.meta.dirname, '../../examples', `${name}.ts`)
 const blockSwordfish = { [example('block-words')]: { words: ['Swordfish'] } }
 
-/** A provider that answers in the dialect, and a gateway in front of it with plugins from outside. */
+/** A provider that responds in the dialect, and a gateway before it with external plugins. */
 async function startWith(t: Test, plugins: readonly unknown[], call: DialectCall = openai) {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], call.document),
@@ -36,7 +36,7 @@ async function nothingCharged(t: Test, gateway: TestGateway): Promise<void> {
 }
 
 for (const call of dialectCalls) {
-  await t.test(`${call.name}: a plugin refuses with an error of its own, in the dialect's shape`, async t => {
+  await t.test(`${call.name}: a plugin refuses with its own error, in the dialect's shape`, async t => {
     const { upstream, gateway, ask } = await startWith(t, [blockSwordfish], call)
 
     const refused = await ask({ body: call.body(false).replace('short', 'SWORDFISH') })
@@ -96,7 +96,7 @@ await t.test('no size, escape, encoding or place hides a word from a plugin that
   await nothingCharged(t, gateway)
 })
 
-await t.test('a document of text in base64 is read, and so is a file that streams through', async t => {
+await t.test('a plugin reads text documents in base64 and streamed files', async t => {
   const { upstream, gateway } = await startWith(t, [blockSwordfish], anthropic)
   const data = Buffer.from(`${'a '.repeat(70_000)}swordfish`).toString('base64')
   const source = { type: 'base64', media_type: 'text/plain', data }
@@ -135,7 +135,7 @@ await t.test('a plugin cuts a stream, and the client receives its reason', async
       call,
     )
     upstream.answer = async () => {
-      // What comes before the hold is on the disk waits for it, and is refused whole.
+      // A response that arrives before the hold is on the disk waits for it, and is then refused as a whole.
       await until(async () => (await gateway.balance()).heldMicros > 0)
       return {
         pieces: [
@@ -157,21 +157,24 @@ await t.test('a plugin cuts a stream, and the client receives its reason', async
   }
 })
 
-await t.test('a plugin adds headers on both ways, and none that are the gateway’s', async t => {
-  const { upstream, gateway, ask } = await startWith(t, [example('response-header')])
+await t.test(
+  'a plugin adds headers to request and response, and replaces one that the client forged',
+  async t => {
+    const { upstream, gateway, ask } = await startWith(t, [example('response-header')])
 
-  const answer = await ask({ headers: ['content-type', 'application/json', 'X-Tenant', 'forged'] })
+    const answer = await ask({ headers: ['content-type', 'application/json', 'X-Tenant', 'forged'] })
 
-  t.equal(answer.headers['x-served-by'], 'openai/test-model')
-  const [seen] = upstream.requests
-  const tenants = seen?.headers.filter(
-    (_, index, all) => index % 2 === 1 && /^x-tenant$/i.test(all[index - 1] as string),
-  )
-  t.same(tenants, [gateway.accountId])
-  t.equal(answer.body.toString(), openai.document)
-})
+    t.equal(answer.headers['x-served-by'], 'openai/test-model')
+    const [seen] = upstream.requests
+    const tenants = seen?.headers.filter(
+      (_, index, all) => index % 2 === 1 && /^x-tenant$/i.test(all[index - 1] as string),
+    )
+    t.same(tenants, [gateway.accountId])
+    t.equal(answer.body.toString(), openai.document)
+  },
+)
 
-await t.test('every charge is posted once, signed, however often the receiver fails at first', async t => {
+await t.test('a plugin posts each charge once, signed, and retries while the receiver fails', async t => {
   const received: { body: string; signature: unknown }[] = []
   let failures = 2
   const receiver = createServer((request, response) => {

@@ -12,7 +12,7 @@ const imported = `${name}/operations/import-1`
 const uploaded = `${name}/upload/operations/upload-1`
 const content = Buffer.from('Call me Ishmael.')
 
-/** What Google answers, by method and path. */
+/** Google's responses, by method and path. */
 const answers: Readonly<Record<string, object>> = {
   'POST /v1beta/fileSearchStores': store,
   [`GET /v1beta/${name}`]: store,
@@ -60,8 +60,8 @@ async function namesOf(
 
 const blob = (): Blob => new Blob([new Uint8Array(content)], { type: 'text/plain' })
 
-/** What can be asked of a store that is there, by Google's client. */
-function asksOf(google: GoogleGenAI, of: string): readonly (() => Promise<unknown>)[] {
+/** Every request about an existing store, by Google's client. */
+function requestsOf(google: GoogleGenAI, of: string): readonly (() => Promise<unknown>)[] {
   const { fileSearchStores } = google
   return [
     () => fileSearchStores.get({ name: of }),
@@ -74,13 +74,13 @@ function asksOf(google: GoogleGenAI, of: string): readonly (() => Promise<unknow
   ]
 }
 
-await t.test("a file search store is made, filled, read and deleted by Google's client", async t => {
+await t.test("Google's client creates, fills, reads and deletes a file search store", async t => {
   const { gateway, google, upstream } = await start(t)
   await google.files.upload({ file: blob() })
 
   t.match(await google.fileSearchStores.create({ config: { displayName: 'Books' } }), { name })
   t.same(await namesOf(google.fileSearchStores.list()), [name])
-  const [, importFile, upload] = asksOf(google, name)
+  const [, importFile, upload] = requestsOf(google, name)
   t.match(await importFile?.(), { name: imported })
   t.match(await upload?.(), { name: uploaded })
   t.ok(
@@ -94,35 +94,37 @@ await t.test("a file search store is made, filled, read and deleted by Google's 
       done: true,
     })
   }
-  for (const ask of asksOf(google, name)) await t.resolves(ask())
+  for (const ask of requestsOf(google, name)) await t.resolves(ask())
 
   t.same(await namesOf(google.fileSearchStores.list()), [], 'it is gone')
   t.same(await gateway.breaches(), [])
 })
 
-await t.test("another's store is for a stranger what one is that does not exist", async t => {
+await t.test("another account's store is refused like one that does not exist", async t => {
   const { google, theirs, upstream } = await start(t)
   await google.files.upload({ file: blob() })
   await google.fileSearchStores.create({})
   const sent = upstream.requests.length
 
   for (const one of [name, 'fileSearchStores/none']) {
-    for (const [index, ask] of asksOf(theirs, one).entries()) {
+    for (const [index, ask] of requestsOf(theirs, one).entries()) {
       const error = await ask().catch((error: unknown) => error)
       t.match(error, { status: 404 }, `${index} of ${one}: ${String(error)}`)
     }
   }
   t.same(await namesOf(theirs.fileSearchStores.list()), [])
-  const nobodys = { fileSearchStoreName: name, fileName: 'files/none' }
-  t.match(await google.fileSearchStores.importFile(nobodys).catch((error: unknown) => error), { status: 404 })
-  t.equal(upstream.requests.length, sent, 'nobody is asked')
+  const unknownFile = { fileSearchStoreName: name, fileName: 'files/none' }
+  t.match(await google.fileSearchStores.importFile(unknownFile).catch((error: unknown) => error), {
+    status: 404,
+  })
+  t.equal(upstream.requests.length, sent, 'the provider receives no request')
 })
 
-await t.test('what goes in is held for, charged by its size, and refused without money', async t => {
+await t.test('content of a store is held for and charged by its size, and refused without money', async t => {
   const { gateway, google } = await start(t)
   await google.files.upload({ file: blob() })
   await google.fileSearchStores.create({})
-  const [, importFile, upload] = asksOf(google, name)
+  const [, importFile, upload] = requestsOf(google, name)
   await importFile?.()
   await upload?.()
 
@@ -148,7 +150,7 @@ await t.test('what goes in is held for, charged by its size, and refused without
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('an upload that does not say its size goes into no store', async t => {
+await t.test('an upload of unknown size into a store is refused', async t => {
   const { gateway, google, upstream } = await start(t)
   await google.fileSearchStores.create({})
   const sent = upstream.requests.length
@@ -157,7 +159,7 @@ await t.test('an upload that does not say its size goes into no store', async t 
     [new Blob([content]).stream(), {}],
     [gzipSync(content), { 'content-encoding': 'gzip' }],
   ] as const) {
-    // Types of fetch do not know what a stream needs.
+    // The types of fetch lack `duplex`, which a stream needs.
     const duplex = { duplex: 'half' }
     const response = await fetch(address, {
       method: 'POST',

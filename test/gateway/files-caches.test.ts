@@ -9,7 +9,7 @@ import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
 const made = Date.parse('2026-08-19T14:00:00Z')
 const tokens = 9609
-const kept = (minutes: number, isBare: boolean): string =>
+const cacheJson = (minutes: number, isBare: boolean): string =>
   JSON.stringify({
     name: 'cachedContents/abc',
     model: 'models/gemini-2.5-flash',
@@ -32,7 +32,7 @@ async function start(t: Test) {
   const state = { minutes: 60, isBare: false }
   const upstream = await startRawUpstream(t, ({ method, path }) => {
     const isUse = path.includes(':generateContent')
-    const body = isUse ? answered : method === 'DELETE' ? '{}' : kept(state.minutes, state.isBare)
+    const body = isUse ? answered : method === 'DELETE' ? '{}' : cacheJson(state.minutes, state.isBare)
     return plainAnswer(200, ['content-type', 'application/json'], body)
   })
   const models = {
@@ -42,13 +42,13 @@ async function start(t: Test) {
     },
     short: { alias: 'gemini-2.5-flash' },
   }
-  // Two credentials: what is cached is known to one of them only.
+  // Two credentials: only the one that created cached content knows it.
   const config = callConfig(upstream.origin, { credentials: ['sk-one', 'sk-two'] }, { models })
   const gateway = await startTestGateway(t, { config })
   return { state, upstream, gateway, google: googleClient(gateway) }
 }
 
-await t.test('a cached content is paid when it is put away, for as long as it is kept', async t => {
+await t.test('cached content is charged when it is created, for its whole term', async t => {
   const { state, upstream, gateway, google } = await start(t)
   const cache = await google.caches.create({
     model: 'gemini-2.5-flash',
@@ -74,7 +74,7 @@ await t.test('a cached content is paid when it is put away, for as long as it is
       [0, '0.000000'],
       [tokens / 2, '0.240225'],
     ],
-    'only what had not been paid before',
+    'only the time that was not charged before',
   )
   t.match(await google.caches.get({ name: 'cachedContents/abc' }), { name: 'cachedContents/abc' })
 
@@ -89,16 +89,16 @@ await t.test('a cached content is paid when it is put away, for as long as it is
   await google.caches.delete({ name: 'cachedContents/abc' })
   t.equal((await gateway.charges()).length, 5, 'reading and deleting are free')
   const credentials = upstream.requests.map(({ headers }) => headers[headers.indexOf('x-goog-api-key') + 1])
-  t.equal(new Set(credentials).size, 1, 'all of it where the content is')
+  t.equal(new Set(credentials).size, 1, 'every request used the credential of the content')
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a term to a moment is held for as long as it is until then', async t => {
+await t.test('a term with an expireTime is held for by the time until then', async t => {
   const { state, upstream, google, gateway } = await start(t)
   const hours = 10_000
   const expireTime = new Date(Date.now() + hours * 3_600_000).toISOString()
   const contents = [{ role: 'user', parts: [{ text: 'Long words. '.repeat(1000) }] }]
-  // 4000 tokens at least, at 50 roubles a million for an hour: two thousand roubles.
+  // At least 4000 tokens for 10,000 hours, at 50 roubles a million for an hour: two thousand roubles.
   await t.rejects(
     google.caches.create({ model: 'gemini-2.5-flash', config: { contents, expireTime } }),
     /balance_insufficient/,
@@ -117,7 +117,7 @@ await t.test('a term to a moment is held for as long as it is until then', async
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('media that are put away are held for by the hours, as text is', async t => {
+await t.test('cached media are held for by the hour, like text', async t => {
   const { upstream, google } = await start(t)
   const video = { fileData: { mimeType: 'video/mp4', fileUri: 'https://www.youtube.com/watch?v=abc' } }
   const create = (ttl: string) =>
@@ -125,7 +125,7 @@ await t.test('media that are put away are held for by the hours, as text is', as
       model: 'gemini-2.5-flash',
       config: { contents: [{ role: 'user', parts: [video] }], ttl },
     })
-  // 2700 tokens of video: for an hour a few kopecks, for ten thousand more than the account has.
+  // 2700 tokens of video: an hour costs a few kopecks, ten thousand hours cost more than the balance.
   await t.rejects(create('36000000s'), /balance_insufficient/)
   await t.rejects(create('315576000000s'), /balance_insufficient/)
   t.equal(upstream.requests.length, 0)
@@ -133,7 +133,7 @@ await t.test('media that are put away are held for by the hours, as text is', as
   t.equal(upstream.requests.length, 1)
 })
 
-await t.test('a term that cannot be read is refused, since nobody knows what it costs', async t => {
+await t.test('an invalid term is refused, since its cost is unknown', async t => {
   const { upstream, google } = await start(t)
   for (const term of [{ ttl: '1h' }, { ttl: '+3600s' }, { expireTime: 'in a year' }]) {
     const config = { contents: 'Words.', ...term }
@@ -145,7 +145,7 @@ await t.test('a term that cannot be read is refused, since nobody knows what it 
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('a longer term is paid though its answer does not tell how much is kept', async t => {
+await t.test('an extension is charged although its response has no token count', async t => {
   const { state, gateway, google } = await start(t)
   await google.caches.create({ model: 'gemini-2.5-flash', config: { contents: 'Words.', ttl: '3600s' } })
   Object.assign(state, { minutes: 90, isBare: true })
@@ -153,7 +153,7 @@ await t.test('a longer term is paid though its answer does not tell how much is 
   t.match((await gateway.charges()).at(-1), { usage: { cacheStorage: tokens / 2 }, amount: '0.240225' })
 })
 
-await t.test('a client that leaves pays for what is put away all the same', async t => {
+await t.test('cached content is charged although its client disconnects', async t => {
   const { gateway, upstream } = await start(t)
   const body = JSON.stringify({
     model: 'models/gemini-2.5-flash',
@@ -172,7 +172,7 @@ await t.test('a client that leaves pays for what is put away all the same', asyn
   )
   await until(() => upstream.requests.length === 1)
   socket.destroy()
-  // Time to see it leave; what is charged is the same if it is seen later.
+  // Time to see the disconnect; the charge is the same if it is seen later.
   await delay(100)
   leave()
   await until(async () => (await gateway.charges()).length === 1)
@@ -180,13 +180,16 @@ await t.test('a client that leaves pays for what is put away all the same', asyn
   await noHoldIsLeft(t, gateway)
 })
 
-await t.test('the model of a cached content may be an alias, and its name keeps its collection', async t => {
-  const { upstream, google } = await start(t)
-  await google.caches.create({ model: 'short', config: { contents: 'Words.' } })
-  t.match(upstream.requests[0]?.body.toString(), /"model":"models\/gemini-2\.5-flash"/)
-})
+await t.test(
+  'an alias as the model of cached content is replaced, and the prefix models/ is kept',
+  async t => {
+    const { upstream, google } = await start(t)
+    await google.caches.create({ model: 'short', config: { contents: 'Words.' } })
+    t.match(upstream.requests[0]?.body.toString(), /"model":"models\/gemini-2\.5-flash"/)
+  },
+)
 
-await t.test('another account can neither use, change, read nor delete it', async t => {
+await t.test('another account can neither use, change, read nor delete cached content', async t => {
   const { upstream, gateway, google } = await start(t)
   await google.caches.create({ model: 'gemini-2.5-flash', config: { contents: 'Words.' } })
   const { id } = await gateway.accounts.createAccount({ email: 'other@example.org' })

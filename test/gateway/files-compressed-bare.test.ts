@@ -7,7 +7,7 @@ import { recordedObject } from '../fixtures/recorded-object.ts'
 import { pngOfSides } from '../fixtures/small-images.ts'
 import type { TestGateway } from '../fixtures/test-gateway.ts'
 
-/** What a request brings of a file: its bytes as they are sent, and how they are compressed. */
+/** The body of a request: the bytes of a file as they are sent, and their content encoding. */
 interface Sent {
   readonly body: Buffer
   readonly encoding: string
@@ -65,7 +65,7 @@ const ways: Readonly<Record<string, (gateway: TestGateway, sent: Sent) => Promis
   'a resumable upload': (gateway, sent) => uploadChunks(gateway, [{ ...sent, offset: 0 }]),
 }
 
-/** Behind what is measured comes what does not compress. */
+/** Bytes that do not compress, behind the part that is measured. */
 const noise = Buffer.alloc(300_000)
 for (let at = 0, random = 1; at < noise.length; at++) {
   random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0
@@ -76,7 +76,7 @@ const encodeGzip = encoders['gzip'] as (bytes: Buffer) => Buffer
 const line = `${JSON.stringify({ key: 'a', request: { contents: [{ parts: [{ text: 'Hi' }] }] } })}\n`
 
 for (const [name, uploadBy] of Object.entries(ways)) {
-  await t.test(`${name}: a compressed file is measured, and goes to the provider as it was sent`, async t => {
+  await t.test(`${name}: a compressed file is measured, and forwarded unchanged`, async t => {
     const { provider, gateway } = await startFilesGateway(t)
     for (const [encoding, encode] of Object.entries(encoders)) {
       const body = encode(image)
@@ -94,7 +94,7 @@ for (const [name, uploadBy] of Object.entries(ways)) {
     t.same(await gateway.charges(), [])
   })
 
-  await t.test(`${name}: a compressed video is refused by its length where it is used`, async t => {
+  await t.test(`${name}: a compressed video that is too long is refused where it is used`, async t => {
     const models = { gemini: { provider: 'google', rubPerMillion: { input: '1', output: '1' } } }
     const sizeLimit = { 'size-limit': { google: { videoSecondsMax: 60 } } }
     const plugins = ['auth', 'model-router', sizeLimit, 'upstream-proxy', 'usage-tap']
@@ -113,19 +113,19 @@ for (const [name, uploadBy] of Object.entries(ways)) {
     t.equal(refused.status, 413, refused.body.toString())
     t.match(refused.body.toString(), /61 seconds long, and at most 60/)
     t.notMatch(provider.requests.at(-1)?.path, /generateContent/, 'nothing is sent')
-    t.same(await gateway.charges(), [], 'nothing is owed')
+    t.same(await gateway.charges(), [], 'nothing is charged')
     t.equal((await use(60)).status, 200)
     t.equal((await gateway.charges()).length, 1)
     t.match(await gateway.balance(), { heldMicros: 0 })
   })
 
   const unreadable: readonly (readonly [string, Sent])[] = [
-    ['is cut off', { encoding: 'gzip', body: encodeGzip(image).subarray(0, -20) }],
+    ['is truncated', { encoding: 'gzip', body: encodeGzip(image).subarray(0, -20) }],
     ['is not compressed', { encoding: 'gzip', body: image }],
     ['unpacks to far more', { encoding: 'gzip', body: encodeGzip(Buffer.alloc(32 << 20)) }],
-    ['is of a kind that nobody knows', { encoding: 'rot13', body: image }],
+    ['has an unknown encoding', { encoding: 'rot13', body: image }],
   ]
-  await t.test(`${name}: what cannot be read passes, and is not measured`, async t => {
+  await t.test(`${name}: a file that cannot be decoded is forwarded without being measured`, async t => {
     const { provider, gateway } = await startFilesGateway(t)
     for (const [what, sent] of unreadable) {
       const answer = await uploadBy(gateway, sent)
@@ -138,7 +138,7 @@ for (const [name, uploadBy] of Object.entries(ways)) {
     t.same(await gateway.charges(), [])
   })
 
-  await t.test(`${name}: no requests of a batch are read out of a compressed file`, async t => {
+  await t.test(`${name}: the requests of a batch are not read from a compressed file`, async t => {
     const { gateway } = await startFilesGateway(t)
     const lines = Buffer.from(line.repeat(2))
     const facts = async (sent: Sent) =>
@@ -148,8 +148,8 @@ for (const [name, uploadBy] of Object.entries(ways)) {
   })
 }
 
-/** As Google's own client for storage sends them: offsets count the bytes of the file. */
-await t.test('chunks that are compressed each for itself are measured together', async t => {
+/** Google's own client for storage sends such chunks: offsets count the bytes of the file. */
+await t.test('chunks that are compressed separately are measured together', async t => {
   const { provider, gateway } = await startFilesGateway(t)
   const encodeZstd = encoders['zstd'] as (bytes: Buffer) => Buffer
   const chunks = [
@@ -169,7 +169,7 @@ await t.test('chunks that are compressed each for itself are measured together',
   t.ok(passed.every(({ body }, index) => body.equals(chunks[index]?.body ?? Buffer.alloc(0))))
 })
 
-await t.test('a file that was compressed first and cut into chunks then is not measured', async t => {
+await t.test('a file that was compressed before it was cut into chunks is not measured', async t => {
   const { provider, gateway } = await startFilesGateway(t)
   const packed = encodeGzip(image)
   const half = packed.length >> 1
@@ -179,20 +179,17 @@ await t.test('a file that was compressed first and cut into chunks then is not m
   ])
   t.equal(answer.status, 200, answer.body.toString())
   const { name } = googleFileIn(answer)
-  t.ok(provider.files.get(name)?.bytes.equals(packed), 'all of it came')
+  t.ok(provider.files.get(name)?.bytes.equals(packed), 'the provider received all of it')
   t.same(recordedObject(gateway, 'file', name)?.facts, {})
 })
 
-await t.test(
-  'a chunk whose requests are no longer known hides them in the chunks behind it, too',
-  async t => {
-    const { gateway } = await startFilesGateway(t)
-    const bytes = Buffer.from(line)
-    const answer = await uploadChunks(gateway, [
-      { body: encodeGzip(bytes), encoding: 'gzip', offset: 0 },
-      { body: bytes, encoding: 'identity', offset: bytes.length },
-    ])
-    const facts = recordedObject(gateway, 'file', googleFileIn(answer).name)?.facts
-    t.same(facts, { bytes: 2 * bytes.length })
-  },
-)
+await t.test('after a compressed chunk the requests in later chunks are not read either', async t => {
+  const { gateway } = await startFilesGateway(t)
+  const bytes = Buffer.from(line)
+  const answer = await uploadChunks(gateway, [
+    { body: encodeGzip(bytes), encoding: 'gzip', offset: 0 },
+    { body: bytes, encoding: 'identity', offset: bytes.length },
+  ])
+  const facts = recordedObject(gateway, 'file', googleFileIn(answer).name)?.facts
+  t.same(facts, { bytes: 2 * bytes.length })
+})

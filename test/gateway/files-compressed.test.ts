@@ -28,7 +28,7 @@ function upload(gateway: TestGateway, encoding: string, body: Buffer): Promise<C
   })
 }
 
-/** The same without a length, in pieces. */
+/** The same upload without a length, in pieces. */
 async function uploadInPieces(
   t: Test,
   gateway: TestGateway,
@@ -69,7 +69,7 @@ const never = 3_600_000
 
 for (const [encoding, encode] of Object.entries(encoders)) {
   await t.test(
-    `${encoding}: a batch of a compressed file is held and charged for as one of a plain file`,
+    `${encoding}: a batch of a compressed file has the same hold and charge as one of a plain file`,
     async t => {
       const provider = await startBatchProvider(t)
       const plain = await startTestGateway(t, { config: batchConfig(provider.origin, never) })
@@ -102,9 +102,9 @@ async function start(t: Test): Promise<Started> {
   return { provider, gateway: await startTestGateway(t, { config: callConfig(provider.origin, {}) }) }
 }
 
-await t.test('a compressed file is measured, and reaches the provider as it was sent', async t => {
+await t.test('a compressed file is measured, and forwarded unchanged', async t => {
   const { provider, gateway } = await start(t)
-  // Images of one colour, behind which comes what does not compress.
+  // An image of one colour, followed by bytes that do not compress.
   const noise = Buffer.alloc(300_000)
   for (let at = 0; at < noise.length; at++) noise[at] = (at * at * 31 + (at >> 3) * 17) & 0xff
   const file = Buffer.concat([pngOfSides(300, 200), noise])
@@ -129,19 +129,13 @@ const encodeBrotli = encoders['br'] as (bytes: Buffer) => Buffer
 const good = form(lines, 'batch')
 const long = Buffer.alloc(600_000, 'x')
 const refused: readonly (readonly [string, string, Buffer, number, RegExp])[] = [
-  ['is cut off', 'gzip', encodeGzip(good).subarray(0, -20), 400, /not valid gzip/],
-  ['is none', 'gzip', good, 400, /not valid gzip/],
-  ['is none, and is long', 'gzip', form(long, 'batch'), 400, /not valid gzip/],
-  ['goes on behind its end', 'br', Buffer.concat([encodeBrotli(good), long]), 400, /not valid br/],
-  ['holds half a form', 'gzip', encodeGzip(good.subarray(0, -10)), 400, /closing boundary/],
-  [
-    'unpacks to far more',
-    'gzip',
-    encodeGzip(form(Buffer.alloc(32 << 20), 'batch')),
-    413,
-    /more than 250 times/,
-  ],
-  ['is of a kind that nobody knows', 'rot13', good, 400, /"rot13" is not known/],
+  ['is truncated', 'gzip', encodeGzip(good).subarray(0, -20), 400, /not valid gzip/],
+  ['is not compressed', 'gzip', good, 400, /not valid gzip/],
+  ['is not compressed and is long', 'gzip', form(long, 'batch'), 400, /not valid gzip/],
+  ['has bytes behind its end', 'br', Buffer.concat([encodeBrotli(good), long]), 400, /not valid br/],
+  ['has a truncated form', 'gzip', encodeGzip(good.subarray(0, -10)), 400, /closing boundary/],
+  ['expands too far', 'gzip', encodeGzip(form(Buffer.alloc(32 << 20), 'batch')), 413, /more than 250 times/],
+  ['has an unknown encoding', 'rot13', good, 400, /"rot13" is not known/],
 ]
 
 for (const [what, encoding, body, status, message] of refused) {

@@ -12,7 +12,7 @@ import { until, type TestGateway } from '../fixtures/test-gateway.ts'
 const boundary = '==limit 7=='
 const description = '{"file":{"display_name":"a file"}}'
 
-/** The description and the file, as Google's API takes them in one request. */
+/** The description and the file, as Google's API accepts them in one request. */
 function related(file: Buffer, type: string, eol = '\r\n', json = description): Buffer {
   const lines = [
     `--${boundary}`,
@@ -85,20 +85,23 @@ const files: readonly (readonly [type: string, file: Buffer, facts: object])[] =
 ]
 
 for (const [name, protocol] of Object.entries(protocols)) {
-  await t.test(`${name}: a file is measured on its way, and reaches the provider as it was sent`, async t => {
+  await t.test(`${name}: a file is measured while it is forwarded unchanged`, async t => {
     const { provider, gateway } = await startFilesGateway(t)
     for (const [type, file, facts] of files) {
       const answer = await upload(gateway, protocol, file, type)
       t.equal(answer.status, 200, answer.body.toString())
       t.ok(provider.requests.at(-1)?.body.equals(protocol.body(file, type)), `${type}: the same bytes`)
-      t.ok(provider.files.get(googleFileIn(answer).name)?.bytes.equals(file), 'and the same file in them')
+      t.ok(
+        provider.files.get(googleFileIn(answer).name)?.bytes.equals(file),
+        'and the provider finds the same file in them',
+      )
       const known = recordedObject(gateway, 'file', googleFileIn(answer).name)
       t.match(known, { accountId: gateway.accountId, facts: { ...facts, bytes: file.length } })
     }
     t.same(await gateway.charges(), [])
   })
 
-  await t.test(`${name}: what was measured counts where the file is used`, async t => {
+  await t.test(`${name}: the measured length limits the use of the file`, async t => {
     const models = {
       'gemini-2.5-flash': { provider: 'google', rubPerMillion: { input: '1', output: '1' } },
     }
@@ -120,7 +123,7 @@ for (const [name, protocol] of Object.entries(protocols)) {
     t.equal(refused.status, 413, refused.body.toString())
     t.match(refused.body.toString(), /61 seconds long, and at most 60/)
     t.equal(provider.requests.length, sent, 'nothing is sent')
-    t.same(await gateway.charges(), [], 'nothing is owed')
+    t.same(await gateway.charges(), [], 'nothing is charged')
     const answer = await use(gateway, short.uri, 'video/mp4')
     t.equal(answer.status, 200, answer.body.toString())
     t.equal((await gateway.charges()).length, 1)
@@ -128,7 +131,7 @@ for (const [name, protocol] of Object.entries(protocols)) {
   })
 }
 
-await t.test('JSON lines that came with their description may become a batch', async t => {
+await t.test('JSON lines uploaded with a description may become a batch', async t => {
   const { gateway } = await startFilesGateway(t)
   const line = `${JSON.stringify({ key: 'a', request: { contents: [{ parts: [{ text: 'Hi' }] }] } })}\n`
   const protocol = protocols['uploadType=multipart'] as Protocol
@@ -138,7 +141,7 @@ await t.test('JSON lines that came with their description may become a batch', a
   t.match(recordedObject(gateway, 'file', name)?.facts.batch, { requests: 2, shares: [{ model: '*' }] })
 })
 
-await t.test('an upload in parts is on its way to the provider before it has ended', async t => {
+await t.test('a multipart upload is forwarded before it has ended', async t => {
   const { provider, gateway } = await startFilesGateway(t)
   const body = related(mp4(5, { dataBytes: 200_000, isIndexLast: true }), 'video/mp4')
   const client = await connectRaw(t, gateway.url)
@@ -173,7 +176,7 @@ const unclear: Readonly<Record<string, string>> = {
   'with one part': `--${boundary}\r\ncontent-type: application/json\r\n\r\n${description}\r\n--${boundary}--\r\n`,
   'with three parts': crlf.replace(`--${boundary}--`, `--${boundary}\r\n\r\nmore\r\n--${boundary}--`),
   'with a boundary in another style': crlf.replace('Words', `Words\n--${boundary}\n\nmore`),
-  'with something before its first boundary': `--other\r\n\r\n${description}\r\n${crlf}`,
+  'with text before its first boundary': `--other\r\n\r\n${description}\r\n${crlf}`,
   'whose file is encoded': crlf.replace('binary', 'base64'),
   'whose file is compressed': crlf.replace('MIME-Version: 1.0', 'Content-Encoding: gzip'),
 }
@@ -193,7 +196,7 @@ for (const [what, body] of Object.entries(unclear)) {
   })
 }
 
-await t.test('without isolation a name may be brought, and the file is measured as well', async t => {
+await t.test('without isolation the client may choose the name, and the file is still measured', async t => {
   const { gateway } = await startFilesGateway(t, { isolation: 'off' })
   const answer = await send(`${gateway.url}/upload/v1beta/files?uploadType=multipart`, {
     headers: [...key(gateway), 'content-type', relatedType],

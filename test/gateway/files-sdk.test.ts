@@ -28,7 +28,7 @@ await t.test("OpenAI's client uploads a file, uses it, reads it back and deletes
   t.equal(response.usage?.output_tokens, 7)
   t.match(await openai.files.delete(file.id), { deleted: true })
   t.notOk(provider.files.has(file.id))
-  t.equal((await gateway.charges()).length, 1, 'only the answer is charged')
+  t.equal((await gateway.charges()).length, 1, 'only the response is charged')
 })
 
 await t.test("OpenAI's client uploads a file in parts", async t => {
@@ -73,7 +73,7 @@ await t.test("Anthropic's client uploads a file, uses it, reads it back and dele
   t.equal(message.usage.output_tokens, 7)
   await anthropic.beta.files.delete(file.id)
   t.notOk(provider.files.has(file.id))
-  t.equal((await gateway.charges()).length, 2, 'only the answers are charged')
+  t.equal((await gateway.charges()).length, 2, 'only the responses are charged')
 })
 
 for (const [path, client] of [
@@ -100,12 +100,12 @@ for (const [path, client] of [
       t.equal(answer.text, 'A fox.')
       await google.files.delete({ name: String(file.name) })
       t.notOk(provider.files.has(String(file.name)))
-      t.equal((await gateway.charges()).length, charged + 1, 'only the answer is charged')
+      t.equal((await gateway.charges()).length, charged + 1, 'only the response is charged')
     },
   )
 }
 
-await t.test('the credential went out with every request, and the key of the client with none', t => {
+await t.test("every request has the provider's credential, and none has the client's key", t => {
   for (const { headers } of provider.requests) {
     t.notMatch(JSON.stringify(headers), gateway.key)
     t.match(JSON.stringify(headers), /sk-provider-credential/)

@@ -12,9 +12,9 @@ import { connectRaw } from '../fixtures/raw-client.ts'
 import { recordedObject } from '../fixtures/recorded-object.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
-/** What the world calls the gateway. */
+/** The public URL of the gateway. */
 const publicUrl = 'https://ai.example.org'
-/** Uploads that do not say how long they will be have room for the longest. */
+/** Uploads of unknown length have room for the longest. */
 const uploads = { bytesMax: '100GB' }
 
 async function start(t: Test) {
@@ -42,7 +42,7 @@ function begin(gateway: TestGateway, prefix = '', headers = ['x-goog-api-key', g
   })
 }
 
-/** An address that the client was given, as it is reached from here. */
+/** An address that the client received, at the origin where this test reaches the gateway. */
 function here(gateway: TestGateway, address: string): string {
   return address.replace(publicUrl, gateway.url)
 }
@@ -59,28 +59,28 @@ function go(address: string, command: string, body = '', headers: readonly strin
 }
 
 for (const prefix of ['', '/google']) {
-  await t.test(`an upload of Google's goes on without a key, below ${prefix}/`, async t => {
+  await t.test(`a resumable upload to Google continues without a key, below ${prefix}/`, async t => {
     const { provider, gateway } = await start(t)
     const begun = await begin(gateway, prefix)
     t.equal(begun.status, 200)
-    const told = String(begun.headers['x-goog-upload-url'])
-    t.match(told, `${publicUrl}${prefix}/upload/v1beta/files?upload_id=`)
-    t.equal(begun.headers['x-goog-upload-control-url'], told)
-    const address = here(gateway, told)
+    const uploadUrl = String(begun.headers['x-goog-upload-url'])
+    t.match(uploadUrl, `${publicUrl}${prefix}/upload/v1beta/files?upload_id=`)
+    t.equal(begun.headers['x-goog-upload-control-url'], uploadUrl)
+    const address = here(gateway, uploadUrl)
     const id = new URL(address).searchParams.get('upload_id') ?? ''
     t.match(
       recordedObject(gateway, 'upload', id),
       { accountId: gateway.accountId },
-      'known when its address is out',
+      'recorded before its address is returned',
     )
 
-    const asked = await go(address, 'query')
-    t.equal(asked.headers['x-goog-upload-status'], 'active')
+    const queried = await go(address, 'query')
+    t.equal(queried.headers['x-goog-upload-status'], 'active')
     const sent = await go(address, 'upload, finalize', 'Words.')
     t.equal(sent.status, 200, sent.body.toString())
     const { file } = JSON.parse(sent.body.toString()) as { file: { name: string; uri: string } }
     t.equal(provider.files.get(file.name)?.bytes.toString(), 'Words.')
-    t.match(file.uri, provider.origin, 'the name of the file is not touched')
+    t.match(file.uri, provider.origin, 'the uri of the file is unchanged')
     t.match(recordedObject(gateway, 'file', file.name), { accountId: gateway.accountId, facts: { bytes: 6 } })
     t.ok(
       provider.requests.every(
@@ -104,7 +104,7 @@ for (const prefix of ['', '/google']) {
   })
 }
 
-await t.test('who goes on with an upload is who began it', async t => {
+await t.test('only the account that began an upload may continue it', async t => {
   const { provider, gateway } = await start(t)
   const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
   const { key } = await gateway.accounts.createKey({ accountId: other.id })
@@ -113,19 +113,15 @@ await t.test('who goes on with an upload is who began it', async t => {
 
   t.equal((await go(address, 'upload, finalize', 'x', ['x-goog-api-key', key])).status, 404, 'another key')
   const unknown = await go(address.replace(/upload_id=[^&]*/, 'upload_id=up-99'), 'upload, finalize', 'x')
-  t.equal(unknown.status, 404, 'an address that nobody was given')
-  t.equal(
-    (await go(address, 'upload', 'x', ['x-goog-api-key', 'gw-wrong'])).status,
-    401,
-    'a wrong key is no key',
-  )
-  t.equal((await begin(gateway, '', [])).status, 401, 'a beginning needs a key')
+  t.equal(unknown.status, 404, 'an unknown address')
+  t.equal((await go(address, 'upload', 'x', ['x-goog-api-key', 'gw-wrong'])).status, 401, 'a wrong key')
+  t.equal((await begin(gateway, '', [])).status, 401, 'beginning needs a key')
   await gateway.accounts.revokeKey(gateway.keyId)
-  t.equal((await go(address, 'cancel')).status, 401, 'the key that began it is gone')
+  t.equal((await go(address, 'cancel')).status, 401, 'the key that began it is revoked')
   t.equal(provider.requests.length, sent, 'nothing is forwarded')
 })
 
-await t.test('an upload that was begun goes on after a restart', async t => {
+await t.test('an upload continues after a restart', async t => {
   const { provider, gateway } = await start(t)
   const address = await addressOf(gateway)
   await gateway.gateway.close(1000)
@@ -139,7 +135,7 @@ await t.test('an upload that was begun goes on after a restart', async t => {
   t.equal(provider.files.size, 1)
 })
 
-await t.test('the bytes of a file may come in pieces, and it can be cancelled', async t => {
+await t.test('a file may be uploaded in pieces, and an upload may be cancelled', async t => {
   const { provider, gateway } = await start(t)
   const address = await addressOf(gateway)
   const at = (offset: number, command: string, body: string) =>
@@ -178,17 +174,17 @@ for (const [dialect, version] of [
     t.equal(provider.requests.length, 0)
     const cut = await upload(`multipart/form-data; boundary=${boundary}`, part('Half of'))
     t.equal(cut.status, 400, cut.body.toString())
-    t.equal(provider.requests.length, 0, 'the provider never saw the end of it')
+    t.equal(provider.requests.length, 0, 'the provider received no complete request')
     const whole = await upload(
       `multipart/form-data; boundary=${boundary}`,
       `${part('All of it')}\r\n--${boundary}--\r\n`,
     )
-    t.equal(whole.status, 200, 'the next one is served')
+    t.equal(whole.status, 200, 'the next one is accepted')
     t.same(await gateway.charges(), [])
   })
 }
 
-await t.test("an upload that stops half way ends at the provider too, and is nobody's file", async t => {
+await t.test('an upload that stops half way is aborted at the provider, and records no file', async t => {
   const { provider, gateway } = await start(t)
   const { socket } = await connectRaw(t, gateway.url)
   socket.write(
@@ -205,46 +201,49 @@ await t.test("an upload that stops half way ends at the provider too, and is nob
   t.same(await gateway.breaches(), [])
 })
 
-await t.test("an upload cannot bring a name that may have been another's", async t => {
-  const { provider, gateway } = await start(t)
-  const named = '{"file":{"display_name":"a","n\\u0061me":"files/mine"}}'
-  const behind = `{"file":{"display_name":"${'a'.repeat(100_000)}","name":"files/mine"}}`
-  const related = (json: string, before = '', eol = '\r\n'): string =>
-    `${before}--${boundary}${eol}content-type: application/json${eol}${eol}${json}${eol}--${boundary}${eol}${eol}x${eol}--${boundary}--`
-  const parts = `multipart/related; boundary=${boundary}`
-  for (const [protocol, body, type, status] of [
-    ['resumable', named, 'application/json', 501],
-    ['multipart', related(named), parts, 501],
-    ['resumable', behind, 'application/json', 501],
-    ['multipart', related(behind), parts, 501],
-    ['multipart', related(named, '\r\n'), parts, 501],
-    ['multipart', related(named, '', '\n'), parts, 501],
-    ['multipart', 'x'.repeat(20_000), parts, 501],
-    ['resumable', "{file:{'name':'files/mine'}}", 'application/json', 400],
-    ['multipart', related("{file:{'name':'files/mine'}}"), parts, 400],
-  ] as const) {
-    const answer = await send(`${gateway.url}/upload/v1beta/files`, {
-      headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', protocol, 'content-type', type],
-      body,
-    })
-    t.equal(answer.status, status, `${body.slice(0, 60)}: ${answer.body.toString()}`)
-  }
-  // What is raw by one sign and not by another is read as a description.
-  for (const [query, type] of [
-    ['?uploadType=multipart', 'application/json'],
-    ['?upload_protocol=resumable', 'application/json'],
-    ['', parts],
-  ] as const) {
-    const answer = await send(`${gateway.url}/upload/v1beta/files${query}`, {
-      headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', 'raw', 'content-type', type],
-      body: type === parts ? related(named) : named,
-    })
-    t.equal(answer.status, 501, answer.body.toString())
-  }
-  t.equal(provider.requests.length, 0)
-})
+await t.test(
+  'an upload that chooses its own name is refused, since another account may have had it',
+  async t => {
+    const { provider, gateway } = await start(t)
+    const named = '{"file":{"display_name":"a","n\\u0061me":"files/mine"}}'
+    const behind = `{"file":{"display_name":"${'a'.repeat(100_000)}","name":"files/mine"}}`
+    const related = (json: string, before = '', eol = '\r\n'): string =>
+      `${before}--${boundary}${eol}content-type: application/json${eol}${eol}${json}${eol}--${boundary}${eol}${eol}x${eol}--${boundary}--`
+    const parts = `multipart/related; boundary=${boundary}`
+    for (const [protocol, body, type, status] of [
+      ['resumable', named, 'application/json', 501],
+      ['multipart', related(named), parts, 501],
+      ['resumable', behind, 'application/json', 501],
+      ['multipart', related(behind), parts, 501],
+      ['multipart', related(named, '\r\n'), parts, 501],
+      ['multipart', related(named, '', '\n'), parts, 501],
+      ['multipart', 'x'.repeat(20_000), parts, 501],
+      ['resumable', "{file:{'name':'files/mine'}}", 'application/json', 400],
+      ['multipart', related("{file:{'name':'files/mine'}}"), parts, 400],
+    ] as const) {
+      const answer = await send(`${gateway.url}/upload/v1beta/files`, {
+        headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', protocol, 'content-type', type],
+        body,
+      })
+      t.equal(answer.status, status, `${body.slice(0, 60)}: ${answer.body.toString()}`)
+    }
+    // A body is read as a description when one sign of the protocol says raw and another does not.
+    for (const [query, type] of [
+      ['?uploadType=multipart', 'application/json'],
+      ['?upload_protocol=resumable', 'application/json'],
+      ['', parts],
+    ] as const) {
+      const answer = await send(`${gateway.url}/upload/v1beta/files${query}`, {
+        headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', 'raw', 'content-type', type],
+        body: type === parts ? related(named) : named,
+      })
+      t.equal(answer.status, 501, answer.body.toString())
+    }
+    t.equal(provider.requests.length, 0)
+  },
+)
 
-await t.test("a file of Google's that comes as it is, in one request, is measured", async t => {
+await t.test('a raw upload to Google in one request is measured', async t => {
   const { gateway } = await start(t)
   const answer = await send(`${gateway.url}/upload/v1beta/files`, {
     headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', 'raw', 'content-type', 'text/plain'],
@@ -254,14 +253,14 @@ await t.test("a file of Google's that comes as it is, in one request, is measure
   t.match(recordedObject(gateway, 'file', file.name), { accountId: gateway.accountId, facts: { bytes: 48 } })
 })
 
-await t.test('a description in very small pieces is looked at once', async t => {
+await t.test('a description in very small pieces is scanned once', async t => {
   const watcher = new OwnNameWatcher(true, 'application/json')
   const text = Buffer.from(`{"file":{"display_name":"${'a'.repeat(60_000)}"`)
   for (const byte of text) watcher.onData(Buffer.of(byte))
   t.throws(() => watcher.onData(Buffer.from(',"name":"files/mine"')), { code: 'not_supported' })
 })
 
-await t.test('of many uploads that were left half way the oldest is forgotten, and only its own', async t => {
+await t.test('of 33 unfinished uploads of an account its oldest is no longer measured', async t => {
   const { gateway } = await start(t)
   const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
   const { key } = await gateway.accounts.createKey({ accountId: other.id })
@@ -285,7 +284,7 @@ await t.test('of many uploads that were left half way the oldest is forgotten, a
   const own: string[] = []
   for (let count = 0; count < 33; count++) own.push(await half(gateway))
 
-  t.same(await rest(String(own[0])), {}, 'the oldest goes through, and is not measured')
+  t.same(await rest(String(own[0])), {}, 'the oldest is forwarded, and not measured')
   t.match(await rest(String(own[1])), { bytes: 8 }, 'the next one is measured')
   t.match(await rest(String(own.at(-1))), { bytes: 8 })
   t.match(await rest(others), { bytes: 8 }, "another account's is measured")

@@ -29,7 +29,7 @@ const openai = openaiClient(gateway)
 const anthropic = anthropicClient(gateway)
 const google = googleClient(gateway)
 
-/** Uploads an image and asks about it, by each official client. */
+/** Uploads an image and uses it in a request, by each official client. */
 const uses: Readonly<Record<string, (image: Buffer) => Promise<unknown>>> = {
   async openai(image) {
     const { id } = await openai.files.create({ file: await toFile(image, 'a.png'), purpose: 'vision' })
@@ -68,12 +68,12 @@ const uses: Readonly<Record<string, (image: Buffer) => Promise<unknown>>> = {
 }
 
 for (const [client, use] of Object.entries(uses)) {
-  await t.test(`${client}: an uploaded image counts where it is used`, async t => {
+  await t.test(`${client}: the size limit applies to an uploaded image where it is used`, async t => {
     await use(small)
     const sent = provider.requests.length
     const error = await use(large).catch((reason: unknown) => reason)
     t.match(error, { status: 413 })
-    t.match(String(error), /2000 bytes/, 'the size that was found')
+    t.match(String(error), /2000 bytes/, 'the measured size')
     t.ok(provider.requests.length > sent, 'it was uploaded')
     t.notMatch(provider.requests.at(-1)?.path, /responses|messages|generateContent/, 'and not used')
   })

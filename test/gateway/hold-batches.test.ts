@@ -2,7 +2,7 @@ import t from 'tap'
 import { send } from '../fixtures/http-client.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// What a batch may cost is what its requests may cost one by one, at half the price.
+// The worst cost of a batch is the sum of the worst costs of its requests, at half the price.
 
 const dialects = (path: string) => ({ baseUrl: `http://127.0.0.1:9${path}` })
 const model = {
@@ -43,11 +43,14 @@ const message = (more: object): object => ({
 const count = 200
 
 const rows: readonly (readonly [name: string, more: object])[] = [
-  ['a plain one', {}],
-  ['a tool of its own', { tools: [{ name: 'f', input_schema: { type: 'object' } }] }],
-  ['a tool that is explained', { tools: [{ type: 'computer_20250124', name: 'computer' }] }],
+  ['a plain request', {}],
+  ['a tool of the client', { tools: [{ name: 'f', input_schema: { type: 'object' } }] }],
   [
-    'two of them',
+    'a tool that the provider explains in the prompt',
+    { tools: [{ type: 'computer_20250124', name: 'computer' }] },
+  ],
+  [
+    'two tools',
     {
       tools: [
         { type: 'bash_20250124', name: 'bash' },
@@ -58,28 +61,34 @@ const rows: readonly (readonly [name: string, more: object])[] = [
 ]
 
 for (const [name, more] of rows) {
-  await t.test(`what the provider writes around each request is held for in a batch: ${name}`, async t => {
-    const alone = await worstRub('/anthropic/v1/messages', message(more))
-    const requests = Array.from({ length: count }, (_, index) => ({
-      custom_id: `${index}`,
-      params: message(more),
-    }))
-    const batch = await worstRub('/anthropic/v1/messages/batches', { requests })
+  await t.test(
+    `a batch is held for with the text that the provider adds to each request: ${name}`,
+    async t => {
+      const alone = await worstRub('/anthropic/v1/messages', message(more))
+      const requests = Array.from({ length: count }, (_, index) => ({
+        custom_id: `${index}`,
+        params: message(more),
+      }))
+      const batch = await worstRub('/anthropic/v1/messages/batches', { requests })
 
-    t.ok(alone > 0)
-    t.ok(batch >= 0.49 * count * alone, `${batch} for ${count} of ${alone}`)
-    t.ok(batch < 0.8 * count * alone)
-  })
+      t.ok(alone > 0)
+      t.ok(batch >= 0.49 * count * alone, `${batch} for ${count} of ${alone}`)
+      t.ok(batch < 0.8 * count * alone)
+    },
+  )
 }
 
-await t.test('a list of texts in a batch is held for as a whole, each having a window', async t => {
-  const input = Array.from({ length: 20 }, () => '9'.repeat(4000))
-  const alone = await worstRub('/mistral/v1/embeddings', { model: 'e', input })
-  t.ok(alone > 8, `${alone} for 80,000 tokens`)
-  const batch = await worstRub('/mistral/v1/batch/jobs', {
-    model: 'e',
-    endpoint: '/v1/embeddings',
-    requests: [{ custom_id: '1', body: { input } }],
-  })
-  t.ok(batch >= 0.49 * alone, `${batch}`)
-})
+await t.test(
+  'a list of texts in a batch is held for in full, since each text has its own window',
+  async t => {
+    const input = Array.from({ length: 20 }, () => '9'.repeat(4000))
+    const alone = await worstRub('/mistral/v1/embeddings', { model: 'e', input })
+    t.ok(alone > 8, `${alone} for 80,000 tokens`)
+    const batch = await worstRub('/mistral/v1/batch/jobs', {
+      model: 'e',
+      endpoint: '/v1/embeddings',
+      requests: [{ custom_id: '1', body: { input } }],
+    })
+    t.ok(batch >= 0.49 * alone, `${batch}`)
+  },
+)

@@ -51,7 +51,7 @@ async function worstRub(path: string, body: object, betas?: string): Promise<num
   return Number(json['worst'])
 }
 
-await t.test('a window that a beta opens is held for, at the rates of what it reads then', async t => {
+await t.test('a larger window by a beta header is held for, at the rates of that window', async t => {
   const usual = await worstRub('/messages', read)
   t.ok(usual > 40 && usual < 90, `${usual}: read twice at most, in a window of 200,000 tokens`)
   for (const betas of [
@@ -71,7 +71,7 @@ await t.test('a window that a beta opens is held for, at the rates of what it re
     t.equal(await worstRub('/messages', read, betas), usual, betas)
 })
 
-await t.test('output that a beta allows is held for, in a batch too', async t => {
+await t.test('longer output by a beta header is held for, in a batch too', async t => {
   const usual = await worstRub('/messages', write)
   t.ok(usual > 32 && usual < 33, `${usual}: no more than the model writes`)
   const more = await worstRub('/messages', write, 'output-300k-2026-03-24')
@@ -81,22 +81,25 @@ await t.test('output that a beta allows is held for, in a batch too', async t =>
   t.ok(moreOfBatch / ofBatch > 4, `${ofBatch} and ${moreOfBatch}`)
 })
 
-await t.test('who has money for the usual limits alone is refused before anything is sent', async t => {
-  const { id: accountId } = await gateway.accounts.createAccount({ email: 'poor@example.org' })
-  await gateway.accounts.credit({ accountId, amountMicros: 100_000_000, reason: 'test' })
-  const { key } = await gateway.accounts.createKey({ accountId })
-  const ask = (betas: readonly string[]) =>
-    send(`${gateway.url}/anthropic/v1/messages`, {
-      headers: ['x-api-key', key, 'content-type', 'application/json', ...betas],
-      body: JSON.stringify(write),
-    })
-  t.equal((await ask(['anthropic-beta', 'output-300k-2026-03-24'])).status, 402)
-  t.equal(
-    (await ask(['anthropic-beta', 'a', 'anthropic-beta', 'output-300k-2026-03-24'])).status,
-    402,
-    'said twice',
-  )
-  t.equal(upstream.requests.length, 0)
-  t.equal((await ask([])).status, 200)
-  t.same(await gateway.breaches(), [])
-})
+await t.test(
+  'an account with money only for the usual limits is refused before anything is sent',
+  async t => {
+    const { id: accountId } = await gateway.accounts.createAccount({ email: 'poor@example.org' })
+    await gateway.accounts.credit({ accountId, amountMicros: 100_000_000, reason: 'test' })
+    const { key } = await gateway.accounts.createKey({ accountId })
+    const ask = (betas: readonly string[]) =>
+      send(`${gateway.url}/anthropic/v1/messages`, {
+        headers: ['x-api-key', key, 'content-type', 'application/json', ...betas],
+        body: JSON.stringify(write),
+      })
+    t.equal((await ask(['anthropic-beta', 'output-300k-2026-03-24'])).status, 402)
+    t.equal(
+      (await ask(['anthropic-beta', 'a', 'anthropic-beta', 'output-300k-2026-03-24'])).status,
+      402,
+      'in a second header',
+    )
+    t.equal(upstream.requests.length, 0)
+    t.equal((await ask([])).status, 200)
+    t.same(await gateway.breaches(), [])
+  },
+)

@@ -30,11 +30,11 @@ const lineOf = (id: string, body: object) =>
   `${JSON.stringify({ custom_id: id, method: 'POST', url: '/v1/responses', body })}\n`
 const onward = bodyOf({ previous_response_id: 'resp_a' })
 
-/** What the response of the first line of a batch has read and said. */
+/** The usage of the response to the first line of a batch. */
 const { input, output } = usageOf(0)
 const contextTokens = input + output
 
-/** A gateway whose account has fetched the results of a batch, in which a response was made and kept. */
+/** A gateway whose account has fetched the results of a batch with one stored response. */
 async function start(t: Test): Promise<TestGateway> {
   const provider = await startBatchProvider(t)
   const gateway = await startTestGateway(t, { config: batchConfig(provider.origin, 20) })
@@ -53,13 +53,13 @@ const textTokens = (bodies: readonly object[]): number =>
     return tokens + density.tokens.likely
   }, 0)
 
-await t.test('what goes on from a response of a batch is held for with all of it', async t => {
+await t.test('a request that continues a response of a batch is held for with its whole context', async t => {
   const gateway = await start(t)
   const tokens = textTokens([onward]) + contextTokens
   t.equal(await quotedMicros(gateway, '/v1/responses', onward), tokens * rate.input + cap * rate.output)
 })
 
-await t.test('each request of a batch is held for with what it goes on from', async t => {
+await t.test('each request of a batch is held for with the context that it continues', async t => {
   const gateway = await start(t)
   const bodies = [onward, bodyOf(), onward, onward]
   const lines = bodies.map((body, index) => lineOf(`next-${index}`, body)).join('')
@@ -74,8 +74,8 @@ await t.test('each request of a batch is held for with what it goes on from', as
   t.equal(held, (tokens * rate.input + 4 * cap * rate.output) / 2)
 })
 
-await t.test('a cached content is held for as often as requests of a batch name it', async t => {
-  const kept = {
+await t.test('cached content is held for once for each request of a batch that names it', async t => {
+  const storedContent = {
     name: 'cachedContents/abc',
     model: 'models/gemini-3',
     createTime: '2026-08-19T14:00:00Z',
@@ -83,7 +83,7 @@ await t.test('a cached content is held for as often as requests of a batch name 
     usageMetadata: { totalTokenCount: cachedTokens },
   }
   const upstream = await startRawUpstream(t, () =>
-    plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(kept)),
+    plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(storedContent)),
   )
   const gateway = await startTestGateway(t, { config: contextConfig(upstream.origin) })
   const contents = [{ parts: [{ text: 'Long words.' }] }]

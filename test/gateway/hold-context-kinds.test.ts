@@ -17,7 +17,7 @@ import { startTestGateway, until, type ConfigSections, type TestGateway } from '
 
 const path = '/v1/responses'
 const contextMicros = contextTokens * contextPrices.input
-const saidMicros = longResponse.usage.output_tokens * contextPrices.input
+const outputMicros = longResponse.usage.output_tokens * contextPrices.input
 
 async function start(t: Test, answer: object, sections: ConfigSections = {}): Promise<TestGateway> {
   const upstream = await startRawUpstream(t, () =>
@@ -30,7 +30,7 @@ const streamHead = headLines(200, ['content-type', 'text/event-stream', 'transfe
 const first = { model: 'gpt-5', input: 'Hi' }
 const onward = { model: 'gpt-5', input: 'Go on', previous_response_id: 'resp_1' }
 
-await t.test('items that are named count with all that was said beside them, and once', async t => {
+await t.test('a referenced item counts with the whole output of its response, and once', async t => {
   const gateway = await start(t, longResponse)
   await askJson(gateway, path, first)
   const refer = (...ids: string[]) => ids.map(id => ({ type: 'item_reference', id }))
@@ -38,37 +38,40 @@ await t.test('items that are named count with all that was said beside them, and
   const both = { model: 'gpt-5', input: refer('msg_1', 'msg_2', 'msg_1') }
   const twice = { ...both, previous_response_id: 'resp_1' }
 
-  t.equal(await quotedMicros(gateway, path, one), holdMicros(one, saidMicros))
-  t.equal(await quotedMicros(gateway, path, both), holdMicros(both, saidMicros))
+  t.equal(await quotedMicros(gateway, path, one), holdMicros(one, outputMicros))
+  t.equal(await quotedMicros(gateway, path, both), holdMicros(both, outputMicros))
   t.equal(await quotedMicros(gateway, path, twice), holdMicros(twice, contextMicros), 'with their response')
 })
 
-await t.test('an answer in audio that a chat goes on from counts with what was said', async t => {
-  const usage = {
-    prompt_tokens: 5000,
-    completion_tokens: 3000,
-    completion_tokens_details: { audio_tokens: 2000 },
-    total_tokens: 8000,
-  }
-  const message = { role: 'assistant', audio: { id: 'audio_1', transcript: 'Yes.', data: 'AAAA' } }
-  const gateway = await start(t, {
-    object: 'chat.completion',
-    model: 'gpt-5',
-    choices: [{ index: 0, message }],
-    usage,
-  })
-  const chat = '/v1/chat/completions'
-  const ask = {
-    model: 'gpt-5',
-    messages: [{ role: 'user', content: 'Hi' }],
-    audio: { voice: 'a', format: 'wav' },
-  }
-  await askJson(gateway, chat, ask)
-  const next = { ...ask, messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }
-  t.equal(await quotedMicros(gateway, chat, next), holdMicros(next, 3000 * contextPrices.input))
-})
+await t.test(
+  'a chat that continues an audio response is held for with the output of that response',
+  async t => {
+    const usage = {
+      prompt_tokens: 5000,
+      completion_tokens: 3000,
+      completion_tokens_details: { audio_tokens: 2000 },
+      total_tokens: 8000,
+    }
+    const message = { role: 'assistant', audio: { id: 'audio_1', transcript: 'Yes.', data: 'AAAA' } }
+    const gateway = await start(t, {
+      object: 'chat.completion',
+      model: 'gpt-5',
+      choices: [{ index: 0, message }],
+      usage,
+    })
+    const chat = '/v1/chat/completions'
+    const ask = {
+      model: 'gpt-5',
+      messages: [{ role: 'user', content: 'Hi' }],
+      audio: { voice: 'a', format: 'wav' },
+    }
+    await askJson(gateway, chat, ask)
+    const next = { ...ask, messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }
+    t.equal(await quotedMicros(gateway, chat, next), holdMicros(next, 3000 * contextPrices.input))
+  },
+)
 
-/** The most that a model of these tests writes, of jobs and of others. */
+/** The output limits of the models in these tests: of jobs and of others. */
 const outputMax = { job: 1000, other: 100 }
 const tokensIn = (body: object) => {
   const density = new TextDensity()
@@ -77,7 +80,7 @@ const tokensIn = (body: object) => {
 }
 
 await t.test(
-  'a background response counts as what is held for it, and as what it came to when its end was seen',
+  'a background response counts as its hold while it runs, and as its usage once its end is seen',
   async t => {
     const provider = await startJobProvider(t)
     const gateway = await startTestGateway(t, { config: jobConfig(provider.origin, 20) })
@@ -94,7 +97,7 @@ await t.test(
   },
 )
 
-await t.test('a response whose stream has not ended counts as what is held for it', async t => {
+await t.test('a response whose stream has not ended counts as its hold', async t => {
   const upstream = await startRawUpstream(t, ({ body }) => {
     if (!body.includes('stream')) {
       return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(longResponse))
@@ -121,39 +124,42 @@ await t.test('a response whose stream has not ended counts as what is held for i
   t.equal(await quotedMicros(gateway, path, next), holdMicros(next, atMost * contextPrices.input))
 })
 
-await t.test('a response that the gateway does not know adds nothing', async t => {
+await t.test('an unknown response adds nothing to the hold', async t => {
   const gateway = await start(t, longResponse, { isolation: 'off' })
   t.equal(await quotedMicros(gateway, path, onward), holdMicros(onward, 0))
   const forgotten = await askJson(gateway, path, { ...first, store: false })
   t.equal(forgotten.status, 200)
-  t.equal(await quotedMicros(gateway, path, onward), holdMicros(onward, 0), 'nor does one that is not kept')
+  t.equal(await quotedMicros(gateway, path, onward), holdMicros(onward, 0), 'nor does one that is not stored')
 })
 
-await t.test('an answer that broke off before its usage is charged for what it went on from', async t => {
-  const begun = [
-    { type: 'response.created', response: { id: 'resp_2', model: 'gpt-5', status: 'in_progress' } },
-    { type: 'response.output_text.delta', delta: 'Yes, and then there was more to say of it.' },
-  ].map(event => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
-  const upstream = await startRawUpstream(t, ({ body }) =>
-    body.includes('previous_response_id')
-      ? { pieces: [streamHead, ...chunked(begun).slice(0, -1)], then: 'end' }
-      : plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(longResponse)),
-  )
-  const gateway = await startTestGateway(t, { config: contextConfig(upstream.origin) })
-  await askJson(gateway, path, first)
+await t.test(
+  'a response that is cut before its usage is charged for the context that it continues',
+  async t => {
+    const begun = [
+      { type: 'response.created', response: { id: 'resp_2', model: 'gpt-5', status: 'in_progress' } },
+      { type: 'response.output_text.delta', delta: 'Yes, and then there was more to say of it.' },
+    ].map(event => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+    const upstream = await startRawUpstream(t, ({ body }) =>
+      body.includes('previous_response_id')
+        ? { pieces: [streamHead, ...chunked(begun).slice(0, -1)], then: 'end' }
+        : plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(longResponse)),
+    )
+    const gateway = await startTestGateway(t, { config: contextConfig(upstream.origin) })
+    await askJson(gateway, path, first)
 
-  const { requestId, isWhole } = await askJson(gateway, path, { ...onward, stream: true })
+    const { requestId, isWhole } = await askJson(gateway, path, { ...onward, stream: true })
 
-  t.notOk(isWhole)
-  const charge = await gateway.chargeOf(requestId)
-  t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
-  const { input = 0, output = 0 } = charge?.usage ?? {}
-  t.ok(input > contextTokens && input < contextTokens + 100, `${input}`)
-  t.ok(output > 5 && output < 20, `${output}`)
-  t.same(await gateway.breaches(), [])
-})
+    t.notOk(isWhole)
+    const charge = await gateway.chargeOf(requestId)
+    t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
+    const { input = 0, output = 0 } = charge?.usage ?? {}
+    t.ok(input > contextTokens && input < contextTokens + 100, `${input}`)
+    t.ok(output > 5 && output < 20, `${output}`)
+    t.same(await gateway.breaches(), [])
+  },
+)
 
-await t.test('what a provider keeps counts against the tokens of a key by the minute', async t => {
+await t.test('stored context counts against the tokens per minute of a key', async t => {
   const limit = { 'rate-limit': { tokensPerMinute: 2 * contextTokens - 1 } }
   const plugins = ['auth', 'model-router', limit, 'upstream-proxy', 'usage-tap']
   const gateway = await start(t, longResponse, { plugins })

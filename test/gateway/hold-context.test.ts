@@ -18,18 +18,18 @@ import {
 } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
-/** One way to go on from what a provider keeps. */
+/** One way to continue from context that a provider stores. */
 interface Way {
   readonly name: string
   readonly path: string
-  /** What makes the conversation, or what is put into a cache. */
+  /** The request that creates the conversation or the cached content. */
   readonly first: { readonly path?: string; readonly body: object }
   readonly next: object
-  /** The answer of the provider to both, as a document or as events. */
+  /** The provider's response to both, as a document or as events. */
   readonly answer: (path: string, isStreaming: boolean) => RawAnswer
-  /** What the context is held for, a token. */
+  /** Micro-roubles a token at which the context is held for. */
   readonly rate: number
-  /** What the first request costs, and the second. */
+  /** The cost of the first request, and of the second. */
   readonly costMicros: readonly [number, number]
 }
 
@@ -119,7 +119,7 @@ const cacheWay: Way = {
 
 const ways: readonly Way[] = [
   responseWay('a response', false),
-  responseWay('a response that is streamed', true),
+  responseWay('a streamed response', true),
   interactionWay,
   cacheWay,
 ]
@@ -127,15 +127,15 @@ const ways: readonly Way[] = [
 interface Started {
   readonly gateway: TestGateway
   readonly sent: () => number
-  /** While it is set, the provider keeps what it was asked. */
-  readonly keep: (answered: Promise<void>) => void
+  /** Delays the provider's responses until this promise resolves. */
+  readonly delay: (answered: Promise<void>) => void
   readonly ask: (path: string, body: object) => Promise<ClientAnswer>
 }
 
 async function start(t: Test, answer: Way['answer'], rub: number): Promise<Started> {
-  let kept: Promise<void> | undefined
+  let delayed: Promise<void> | undefined
   const upstream = await startRawUpstream(t, async ({ path, body }) => {
-    await kept
+    await delayed
     return answer(path, body.includes('"stream":true'))
   })
   const config = contextConfig(upstream.origin)
@@ -143,8 +143,8 @@ async function start(t: Test, answer: Way['answer'], rub: number): Promise<Start
   return {
     gateway,
     sent: () => upstream.requests.length,
-    keep(answered) {
-      kept = answered
+    delay(answered) {
+      delayed = answered
     },
     ask: (path, body) => askJson(gateway, path, body),
   }
@@ -152,7 +152,7 @@ async function start(t: Test, answer: Way['answer'], rub: number): Promise<Start
 
 const roubles = (micros: number): string => (micros / 1e6).toFixed(6)
 
-/** Makes what the others go on from. */
+/** Creates the context that the other requests continue. */
 async function begin(t: Test, { ask, gateway }: Started, way: Way): Promise<void> {
   const { status, requestId, body } = await ask(way.first.path ?? way.path, way.first.body)
   t.equal(status, 200, body.toString())
@@ -160,57 +160,63 @@ async function begin(t: Test, { ask, gateway }: Started, way: Way): Promise<void
 }
 
 for (const way of ways) {
-  await t.test(`what goes on from ${way.name} is refused where the money is too little for both`, async t => {
-    const holds = holdMicros(way.next, contextTokens * way.rate)
-    const leftMicros = holds - 1
-    const started = await start(t, way.answer, (way.costMicros[0] + leftMicros) / 1e6)
-    await begin(t, started, way)
+  await t.test(
+    `a request that continues ${way.name} is refused where the balance does not cover the context`,
+    async t => {
+      const holds = holdMicros(way.next, contextTokens * way.rate)
+      const leftMicros = holds - 1
+      const started = await start(t, way.answer, (way.costMicros[0] + leftMicros) / 1e6)
+      await begin(t, started, way)
 
-    const refused = await started.ask(way.path, way.next)
+      const refused = await started.ask(way.path, way.next)
 
-    t.equal(refused.status, 402)
-    const text = refused.body.toString()
-    t.match(text, roubles(holds), 'what it takes')
-    t.match(text, roubles(leftMicros), 'and what there is')
-    t.equal(started.sent(), 1)
-    const alone = Object.fromEntries(
-      Object.entries(way.next).filter(([name]) => !/^(?:previous|cached)/.test(name)),
-    )
-    t.equal((await started.ask(way.path, alone)).status, 200, 'one that names nothing is held for as before')
-  })
+      t.equal(refused.status, 402)
+      const text = refused.body.toString()
+      t.match(text, roubles(holds), 'the amount of the hold')
+      t.match(text, roubles(leftMicros), 'and the available amount')
+      t.equal(started.sent(), 1)
+      const alone = Object.fromEntries(
+        Object.entries(way.next).filter(([name]) => !/^(?:previous|cached)/.test(name)),
+      )
+      t.equal((await started.ask(way.path, alone)).status, 200, 'a request without the context is accepted')
+    },
+  )
 
-  await t.test(`of many that go on from ${way.name} at once those pass that there is money for`, async t => {
-    const moneyFor = 4
-    const holds = holdMicros(way.next, contextTokens * way.rate)
-    const started = await start(t, way.answer, (way.costMicros[0] + moneyFor * holds + holds - 1) / 1e6)
-    const { gateway, ask, keep, sent } = started
-    await begin(t, started, way)
-    const { promise, resolve: letGo } = Promise.withResolvers<void>()
-    keep(promise)
+  await t.test(
+    `concurrent requests that continue ${way.name} are forwarded as far as the balance covers them`,
+    async t => {
+      const moneyFor = 4
+      const holds = holdMicros(way.next, contextTokens * way.rate)
+      const started = await start(t, way.answer, (way.costMicros[0] + moneyFor * holds + holds - 1) / 1e6)
+      const { gateway, ask, delay, sent } = started
+      await begin(t, started, way)
+      const { promise, resolve: letGo } = Promise.withResolvers<void>()
+      delay(promise)
 
-    const asked = Array.from({ length: 40 }, () => ask(way.path, way.next))
-    let refused = 0
-    for (const one of asked) void one.then(({ status }) => (refused += status === 402 ? 1 : 0))
-    await until(() => refused === 40 - moneyFor)
-    await until(() => sent() === 1 + moneyFor)
-    await until(async () => (await gateway.balance()).heldMicros === moneyFor * holds)
-    letGo()
+      const pending = Array.from({ length: 40 }, () => ask(way.path, way.next))
+      let refused = 0
+      for (const one of pending) void one.then(({ status }) => (refused += status === 402 ? 1 : 0))
+      await until(() => refused === 40 - moneyFor)
+      await until(() => sent() === 1 + moneyFor)
+      await until(async () => (await gateway.balance()).heldMicros === moneyFor * holds)
+      letGo()
 
-    const statuses = (await Promise.all(asked)).map(({ status }) => status)
-    t.equal(statuses.filter(status => status === 200).length, moneyFor)
-    const charges = await gateway.charges()
-    t.same(
-      charges.map(({ amount, flags }) => [amount, flags]),
-      [way.costMicros[0], ...Array.from({ length: moneyFor }, () => way.costMicros[1])].map(micros => [
-        roubles(micros),
-        [],
-      ]),
-      'charged by what the provider counted, as before',
-    )
-    t.same(await gateway.breaches(), [])
-  })
+      const statuses = (await Promise.all(pending)).map(({ status }) => status)
+      t.equal(statuses.filter(status => status === 200).length, moneyFor)
+      const charges = await gateway.charges()
+      t.same(
+        charges.map(({ amount, flags }) => [amount, flags]),
+        [way.costMicros[0], ...Array.from({ length: moneyFor }, () => way.costMicros[1])].map(micros => [
+          roubles(micros),
+          [],
+        ]),
+        "charged by the provider's usage",
+      )
+      t.same(await gateway.breaches(), [])
+    },
+  )
 
-  await t.test(`${way.name} is as long after the gateway was started anew`, async t => {
+  await t.test(`the context of ${way.name} counts as much after a restart of the gateway`, async t => {
     const first = await start(t, way.answer, 1000)
     await begin(t, first, way)
     await first.gateway.gateway.close(1000)

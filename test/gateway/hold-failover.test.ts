@@ -5,7 +5,7 @@ import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-/** What nobody listens at. */
+/** An origin at which no server listens. */
 async function closedOrigin(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
@@ -14,7 +14,7 @@ async function closedOrigin(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** The first provider reads `max_tool_calls` and cannot be reached, the second passes over it. */
+/** The first provider reads `max_tool_calls` and is unreachable; the second ignores it. */
 async function start(t: Test, rub: number, rubPerUnit: Readonly<Record<string, string>>) {
   const usage = { input_tokens: 10_000, output_tokens: 100, total_tokens: 10_100 }
   const answer = { id: 'r', object: 'response', model: 'm', status: 'completed', output: [], usage }
@@ -50,24 +50,25 @@ async function start(t: Test, rub: number, rubPerUnit: Readonly<Record<string, s
   return { upstream, gateway, ask }
 }
 
-await t.test(
-  'a request is held for at the most expensive of the providers where it may be tried',
-  async t => {
-    const { upstream, ask } = await start(t, 8, { searches: '0' })
-    t.equal((await ask({ type: 'mcp' })).status, 402)
-    t.equal(upstream.requests.length, 0)
+await t.test('a request is held for at the most expensive provider that it may be sent to', async t => {
+  const { upstream, ask } = await start(t, 8, { searches: '0' })
+  t.equal((await ask({ type: 'mcp' })).status, 402)
+  t.equal(upstream.requests.length, 0)
 
-    const rich = await start(t, 15, { searches: '0' })
-    const { status, requestId } = await rich.ask({ type: 'mcp' })
-    t.equal(status, 200)
-    t.match(await rich.gateway.chargeOf(requestId), { amount: '10.100000', flags: [] })
-    t.same(await rich.gateway.breaches(), [])
-  },
-)
+  const rich = await start(t, 15, { searches: '0' })
+  const { status, requestId } = await rich.ask({ type: 'mcp' })
+  t.equal(status, 200)
+  t.match(await rich.gateway.chargeOf(requestId), { amount: '10.100000', flags: [] })
+  t.same(await rich.gateway.breaches(), [])
+})
 
-await t.test('a provider at which a tool has no price is passed over', async t => {
+await t.test('a provider without a price for a tool is skipped', async t => {
   const { upstream, ask } = await start(t, 100, { containers: '0' })
-  t.equal((await ask({ type: 'code_interpreter' })).status, 200, 'what has none there is no search')
+  t.equal(
+    (await ask({ type: 'code_interpreter' })).status,
+    200,
+    'a code interpreter needs no price for searches',
+  )
   t.equal((await ask({ type: 'file_search' })).status, 501)
   t.equal(upstream.requests.length, 1)
 })

@@ -3,7 +3,7 @@ import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// Lists of texts and images of which a model reads each by itself: its window bounds one of them, and not the request.
+// A model reads each text or image of these lists separately: its window bounds one of them, and not the request.
 
 const windowTokens = 1000
 const count = 20
@@ -75,7 +75,7 @@ const model = {
 }
 
 for (const { name, path, body, billed } of rows) {
-  await t.test(`${name} are held for each by itself`, async t => {
+  await t.test(`each item is held for separately: ${name}`, async t => {
     const usage = { prompt_tokens: billed, completion_tokens: 0, total_tokens: billed }
     const meta = { billed_units: { input_tokens: billed, output_tokens: 0 } }
     const answer = JSON.stringify(path.startsWith('/cohere') ? { meta } : { data: [], usage })
@@ -100,7 +100,7 @@ for (const { name, path, body, billed } of rows) {
 
     const poor = await ask(billed / 1000 - 0.001)
     t.equal(poor.response.status, 402)
-    t.equal(upstream.requests.length, 0, 'nothing is sent that the account could not pay')
+    t.equal(upstream.requests.length, 0, 'a request that the account cannot pay is not sent')
     t.same(await poor.gateway.charges(), [])
 
     const { gateway, response } = await ask(billed / 10)

@@ -4,9 +4,9 @@ import { rubPerMillion, startSessionGateway, type SessionGateway } from '../fixt
 import type { ProviderSession } from '../fixtures/session-upstream.ts'
 import { until } from '../fixtures/until.ts'
 
-/** Micro-roubles a token, whatever it is of. */
+/** Micro-roubles a token, for every meter. */
 const rate = Number(rubPerMillion.input)
-/** Of the first turn: text and audio, read and said. */
+/** Usage of the first turn: text and audio, input and output. */
 const usage = {
   promptTokenCount: 150_000,
   responseTokenCount: 50_000,
@@ -18,14 +18,14 @@ const usage = {
   responseTokensDetails: [{ modality: 'AUDIO', tokenCount: 50_000 }],
 }
 const contextMicros = 200_000 * rate
-/** Turns here do not end, so nobody reads on to their usage. */
+/** Turns here do not end, so the gateway does not read on to their usage. */
 const left = { provider: { onClientLeft: 'abort' } }
 const setup = { model: 'models/gemini-live' }
 const turnOf = (text: string): object => ({
   clientContent: { turns: [{ parts: [{ text }] }], turnComplete: true },
 })
 
-/** Gives a handle at the beginning and after each turn; a turn that is to wait does not end. */
+/** Sends a handle at the beginning and after each turn; a turn with the text "Wait" does not end. */
 function converse({ socket }: ProviderSession): void {
   const say = (message: unknown): void => socket.send(JSON.stringify(message))
   const giveHandle = (): void =>
@@ -52,47 +52,50 @@ async function open(t: Test, gateway: SessionGateway, handle?: string): Promise<
   return client
 }
 
-/** The handle that a session was given after so many messages. */
+/** The handle that a session receives after its first `from` messages. */
 async function handleOf(client: SessionClient, from = 0): Promise<string> {
   const update = await client.next('sessionResumptionUpdate', from)
   return (update['sessionResumptionUpdate'] as { newHandle: string }).newHandle
 }
 
-/** Has a session read and say so much, and tells what it can be resumed by. */
+/** Runs a session with one turn of this usage, and returns the handle that resumes it. */
 async function converseOnce(t: Test, gateway: SessionGateway): Promise<string> {
   const client = await open(t, gateway)
   await handleOf(client)
-  const heard = client.received.length
+  const receivedCount = client.received.length
   client.send(turnOf('Hi'))
-  const handle = await handleOf(client, heard)
+  const handle = await handleOf(client, receivedCount)
   client.socket.close()
   await until(() => gateway.logLines.some(line => line.includes('"msg":"exchange"')))
   return handle
 }
 
-/** What is held for the first turn of a session while it runs. */
+/** The hold of the first turn of a session while it runs. */
 async function heldFor(client: SessionClient, gateway: SessionGateway): Promise<number> {
   client.send(turnOf('Wait'))
   await client.next('serverContent')
   return (await gateway.balance()).heldMicros
 }
 
-await t.test('the first turn of a resumed session is held for with all that was said before', async t => {
-  const gateway = await startSessionGateway(t, converse, left)
-  const fresh = await open(t, gateway)
-  const alone = await heldFor(fresh, gateway)
-  t.ok(alone > 0 && alone < 0.01 * contextMicros, `${alone}`)
-  fresh.socket.close()
-  await until(async () => (await gateway.balance()).heldMicros === 0)
+await t.test(
+  'the first turn of a resumed session is held for with the whole conversation before it',
+  async t => {
+    const gateway = await startSessionGateway(t, converse, left)
+    const fresh = await open(t, gateway)
+    const alone = await heldFor(fresh, gateway)
+    t.ok(alone > 0 && alone < 0.01 * contextMicros, `${alone}`)
+    fresh.socket.close()
+    await until(async () => (await gateway.balance()).heldMicros === 0)
 
-  const handle = await converseOnce(t, gateway)
-  const held = await heldFor(await open(t, gateway, handle), gateway)
+    const handle = await converseOnce(t, gateway)
+    const held = await heldFor(await open(t, gateway, handle), gateway)
 
-  t.ok(held >= alone + contextMicros, `${held}`)
-  t.ok(held < alone + 1.01 * contextMicros, `${held}`)
-})
+    t.ok(held >= alone + contextMicros, `${held}`)
+    t.ok(held < alone + 1.01 * contextMicros, `${held}`)
+  },
+)
 
-await t.test('one that was resumed and said nothing gives a handle that is worth as much', async t => {
+await t.test('a session that was resumed and had no turn returns a handle with the same context', async t => {
   const gateway = await startSessionGateway(t, converse, left)
   const handle = await converseOnce(t, gateway)
   const silent = await open(t, gateway, handle)
@@ -103,7 +106,7 @@ await t.test('one that was resumed and said nothing gives a handle that is worth
   t.ok((await heldFor(await open(t, gateway, next), gateway)) >= contextMicros)
 })
 
-await t.test('of many that resume a session those have a turn that there is money for', async t => {
+await t.test('sessions that resume the same one have turns as far as the balance covers them', async t => {
   // The first turn costs 200 roubles.
   const gateway = await startSessionGateway(t, converse, { ...left, rub: 200 + 2.5 * 203 })
   const handle = await converseOnce(t, gateway)

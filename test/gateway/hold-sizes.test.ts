@@ -6,7 +6,7 @@ import { startTestGateway, until, type ConfigSections, type TestGateway } from '
 
 const boundary = 'form'
 
-/** A transcription of audio. */
+/** The form of a transcription request with this audio. */
 function transcription(audio: Buffer, format = 'json'): Buffer {
   const field = (name: string, value: string): string =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
@@ -72,14 +72,14 @@ async function start(t: Test, rub: number, sections: ConfigSections = {}, answer
   }
 }
 
-await t.test('an account without money sends nothing that has a price, whatever its hold is', async t => {
+await t.test('an account without money sends no priced request, whatever its hold is', async t => {
   const { sent, transcribe } = await start(t, 0)
   for (const audio of [Buffer.alloc(0), wav(1)])
     t.equal((await transcribe(transcription(audio))).status, 402, `${audio.length}`)
   t.equal(sent(), 0)
 })
 
-await t.test('audio is charged by its length where the answer tells no usage', async t => {
+await t.test('audio is charged by its length where the response reports no usage', async t => {
   const { gateway, transcribe } = await start(t, 10)
   const { status, requestId } = await transcribe(transcription(wav(4)))
   t.equal(status, 200)
@@ -103,7 +103,7 @@ async function quotedRub({ chat }: Started, fields: object): Promise<number> {
   return Number((JSON.parse(body.toString()) as { hold: string }).hold)
 }
 
-await t.test('images are held for, by the allowance or by what the operator sets', async t => {
+await t.test('images are held for by the allowance, or by the amount that the operator sets', async t => {
   const plugins = ['auth', 'model-router', 'upstream-proxy', 'usage-tap']
   const started = await start(t, 100, { plugins })
   const text = await quotedRub(started, {})
@@ -111,7 +111,7 @@ await t.test('images are held for, by the allowance or by what the operator sets
   // 1,600 tokens each at 1,000 roubles a million, and the addresses, which are text.
   t.ok(illustrated >= text + 144 && illustrated < text + 150, `${illustrated} roubles`)
   const { status, body } = await started.chat(withImages)
-  t.equal(status, 402, 'and 100 roubles are too few')
+  t.equal(status, 402, 'and 100 roubles do not cover it')
   t.match(JSON.parse(body.toString()), { error: { code: 'insufficient_quota' } })
   t.equal(started.sent(), 0)
 
@@ -120,7 +120,7 @@ await t.test('images are held for, by the allowance or by what the operator sets
   t.ok(own >= text + 0.9 && own < text + 6, `${own} roubles`)
 })
 
-await t.test('a key whose budget is too small is told how many tokens fit', async t => {
+await t.test("the refusal by a key's budget says how many tokens fit", async t => {
   const { gateway, chat, sent } = await start(t, 100)
   const { key } = await gateway.accounts.createKey({
     accountId: gateway.accountId,
@@ -136,27 +136,24 @@ await t.test('a key whose budget is too small is told how many tokens fit', asyn
   t.equal((await chat({ max_tokens: error.max_tokens }, undefined, key)).status, 200)
 })
 
-await t.test(
-  'what was used and has no price, and what the account could not pay, raises an alarm',
-  async t => {
-    const usage = { prompt_tokens: 10, completion_tokens: 900, total_tokens: 910 }
-    const answer = JSON.stringify({ object: 'chat.completion', model: 'inputless', choices: [], usage })
-    const { gateway, chat } = await start(t, 0.2, {}, answer)
-    const { status, requestId } = await chat({ model: 'inputless', max_tokens: 100 })
-    t.equal(status, 200)
-    t.match((await gateway.chargeOf(requestId))?.flags.toSorted(), ['meter_unpriced', 'overrun'])
-    const alarms = (): string[] => gateway.logLines.filter(line => line.includes('"msg":"alarm"'))
-    await until(() => alarms().length >= 2)
-    for (const code of ['meter_unpriced', 'overrun']) {
-      t.ok(
-        alarms().some(line => line.includes(`"alarm":"${code}"`) && line.includes(requestId)),
-        code,
-      )
-    }
-  },
-)
+await t.test('usage without a price and an overrun each raise an alarm', async t => {
+  const usage = { prompt_tokens: 10, completion_tokens: 900, total_tokens: 910 }
+  const answer = JSON.stringify({ object: 'chat.completion', model: 'inputless', choices: [], usage })
+  const { gateway, chat } = await start(t, 0.2, {}, answer)
+  const { status, requestId } = await chat({ model: 'inputless', max_tokens: 100 })
+  t.equal(status, 200)
+  t.match((await gateway.chargeOf(requestId))?.flags.toSorted(), ['meter_unpriced', 'overrun'])
+  const alarms = (): string[] => gateway.logLines.filter(line => line.includes('"msg":"alarm"'))
+  await until(() => alarms().length >= 2)
+  for (const code of ['meter_unpriced', 'overrun']) {
+    t.ok(
+      alarms().some(line => line.includes(`"alarm":"${code}"`) && line.includes(requestId)),
+      code,
+    )
+  }
+})
 
-await t.test('an alarm of an overrun names the tools of the provider that the request asked for', async t => {
+await t.test("the alarm of an overrun names the provider's tools in the request", async t => {
   const usage = { prompt_tokens: 10, completion_tokens: 90_000, total_tokens: 90_010 }
   const answer = JSON.stringify({ object: 'chat.completion', model: 'big', choices: [], usage })
   const { gateway, chat } = await start(t, 60, { hold: { riskRub: '100000', riskRubMax: '100000' } }, answer)

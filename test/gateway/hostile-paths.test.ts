@@ -8,7 +8,7 @@ import { startTestGateway } from '../fixtures/test-gateway.ts'
 
 const origin = 'http://127.0.0.1:9'
 
-await t.test('a path from anybody is told back as it is, and at no length', async t => {
+await t.test('an unknown path is repeated literally in the error, and shortened', async t => {
   const gateway = await startTestGateway(t, { config: callConfig(origin) })
   const paths = [
     "/v1/$&$`$'$$",
@@ -23,18 +23,18 @@ await t.test('a path from anybody is told back as it is, and at no length', asyn
     const [answer] = parseAnswers((await sendRaw(t, gateway.url, request)).bytes)
     t.equal(answer?.status, 404)
     const text = answer?.body.toString() ?? ''
-    t.ok(text.length < 1000, `${text.length} characters answer a path of ${path.length}`)
-    t.ok(text.includes(JSON.stringify(path.slice(0, 100)).slice(1, -1)), 'it says which path')
+    t.ok(text.length < 1000, `${text.length} characters for a path of ${path.length}`)
+    t.ok(text.includes(JSON.stringify(path.slice(0, 100)).slice(1, -1)), 'it names the path')
     const logged = gateway.logLines.slice(linesBefore).join('')
     t.ok(logged.length < 2000, `${logged.length} characters are logged`)
   }
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a path of a million characters is looked at within ten seconds', async t => {
+await t.test('a path of a million characters is matched within ten seconds', async t => {
   const baseUrl = new URL('https://api.example/v1')
   const provider = { name: 'example', dialects: { openai: { baseUrl } } } as unknown as ProviderConfig
-  // Each would take minutes if every slash or blank began another look to the end.
+  // Each would take minutes if every slash or blank started another scan to the end.
   for (const part of [';/', '%20', '/;a']) {
     const path = `/new/${part.repeat(Math.ceil(1_000_000 / part.length))}x`
     const began = performance.now()

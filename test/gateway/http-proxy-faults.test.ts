@@ -16,24 +16,24 @@ import {
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
 /*
- * Why answers do not pass through http-proxy-3: four faults of it, each shown there and shown absent here.
- * Its share of the processor is measured by a benchmark, not here; the fourth is that a promise around
- * web() never settles when the client leaves, so that a charge would be lost.
+ * Why responses are not relayed by http-proxy-3: four of its faults, each shown there and shown to be absent here. Its
+ * processor time is measured by a benchmark instead. The fourth fault is that a promise around web() never settles
+ * when the client disconnects, so that a charge would be lost.
  */
 
 const [openai] = dialectCalls as readonly [DialectCall]
 const body = openai.body(false)
 const clientKey = 'gw-client-key-of-the-control'
-/** Long enough for anything on loopback that is going to happen. */
+/** Long enough for every event on loopback. */
 const waitMs = 300
 
 interface Control {
   readonly url: string
-  /** How often a request's callback was called, and how often its answer ended. */
+  /** How often callbacks of requests, and the events end and error, were called. */
   readonly settledCount: () => number
 }
 
-/** A proxy as one would write it with http-proxy-3, which puts the provider's key into `proxyReq`. */
+/** An ordinary proxy with http-proxy-3, which sets the provider's key in `proxyReq`. */
 async function startControl(t: Test, upstream: RawUpstream): Promise<Control> {
   let count = 0
   const proxy = createProxyServer({ target: upstream.origin })
@@ -83,7 +83,7 @@ await t.test('an upstream that closes in the middle of a body', async t => {
       Buffer.from('{"half":'),
     ],
   }))
-  // A part of the answer is with the client by then.
+  // Called once the client has a part of the response.
   const close = (): void => {
     for (const socket of upstream.openSockets) socket.end()
   }
@@ -95,7 +95,7 @@ await t.test('an upstream that closes in the middle of a body', async t => {
     close()
     const outcome = await Promise.race([client.ended, wait()])
     t.equal(outcome, undefined, 'no end of any kind')
-    t.equal(control.settledCount(), 0, 'nor does it say anything')
+    t.equal(control.settledCount(), 0, 'nor any callback or event')
   })
 
   await t.test('the gateway resets the connection', async t => {
@@ -156,7 +156,7 @@ await t.test('a chunked DELETE with a request in its body', async t => {
   t.equal(upstream.requests.length, 2, 'the gateway refuses it')
 })
 
-await t.test('a client that leaves before the answer', async t => {
+await t.test('a client that leaves before the response', async t => {
   const { upstream, control, gateway } = await startBoth(t, () => new Promise<never>(() => undefined))
 
   const first = await connectRaw(t, control.url)
@@ -165,7 +165,7 @@ await t.test('a client that leaves before the answer', async t => {
   first.socket.destroy()
   await until(() => upstream.openSockets.size === 0)
   await wait()
-  t.equal(control.settledCount(), 0, 'whoever awaits http-proxy-3 waits for ever')
+  t.equal(control.settledCount(), 0, 'a caller that awaits http-proxy-3 waits for ever')
 
   const second = await connectRaw(t, gateway.url)
   second.socket.write(post(gateway.key) + body)

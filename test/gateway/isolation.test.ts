@@ -46,7 +46,7 @@ const collections: Partial<Record<ObjectKind, string>> = {
 function idOf(whose: string, dialectName: string, kind: ObjectKind): string {
   const isGoogle = dialectName === 'google'
   const collection = isGoogle ? { file: 'files/', batch: 'batches/', ...collections }[kind as string] : ''
-  // Skills without this beginning are the provider's own.
+  // Skills without this prefix are the provider's own.
   return `${collection ?? ''}${kind === 'skill' ? 'skill_' : ''}${whose}-1`
 }
 
@@ -68,7 +68,7 @@ for (const name of ['openai', 'anthropic', 'google']) {
     insert.run(name, kind, idOf('own', name, kind), gateway.accountId, `${name}#1`)
   }
 }
-// A video is made anew by the model of the job that made it.
+// A remix of a video uses the model of the job that made the video.
 database
   .prepare(
     `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, state, owner, created_at, expires_at,
@@ -86,7 +86,7 @@ database
   .run(idOf('own', 'openai', 'video'), gateway.accountId)
 database.close()
 
-await t.test('every route with a name in its path says of what', t => {
+await t.test('every route with a name in its path declares the kind of its object', t => {
   for (const dialect of Object.values(dialects)) {
     for (const row of dialect.routes) {
       if (!isServed(row) || !hasName(row) || row.operation.mintsKeys !== undefined) continue
@@ -96,7 +96,7 @@ await t.test('every route with a name in its path says of what', t => {
   t.end()
 })
 
-await t.test('every body in which something is looked for is read', t => {
+await t.test('every operation with an interest reads its body', t => {
   for (const { name, routes } of Object.values(dialects)) {
     for (const { operation, path } of routes) {
       if (operation.interest === undefined) continue
@@ -106,7 +106,7 @@ await t.test('every body in which something is looked for is read', t => {
   t.end()
 })
 
-await t.test('the file of a batch of Google is looked for too', async t => {
+await t.test('the file of a Google batch must belong to the account too', async t => {
   for (const name of ['files/theirs-1', 'files/nobody-1']) {
     const answer = await send(`${gateway.url}/v1beta/models/some-model:batchGenerateContent`, {
       headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
@@ -118,17 +118,17 @@ await t.test('the file of a batch of Google is looked for too', async t => {
   t.equal(upstream.requests.length, 0)
 })
 
-// The same names are looked for in very many places, in each part of a request: `npm run test:hostile` asks in an eighth of
-// them, and wherever a name is an operation's own.
+// The same names may be in very many places: `npm run test:hostile` tests an eighth of the shared places, and all
+// places of one operation.
 const isFull = process.env['HOSTILE'] === 'full'
-const isAsked = (index: number, { isShared }: NamingRequest): boolean =>
+const isTested = (index: number, { isShared }: NamingRequest): boolean =>
   index % (isShared ? (isFull ? 8 : 128) : isFull ? 1 : 4) === 0
 
-/** A response to go on from is refused as OpenAI does; in a batch it is an object of a line as others are. */
-const isGoneOnFrom = ({ title }: NamingRequest): boolean =>
+/** A previous response is refused in OpenAI's way, with 400; in a line of a batch it is an object like others. */
+const isPreviousResponse = ({ title }: NamingRequest): boolean =>
   title.includes('previous_response_id') && !title.includes('requests.[]')
 
-/** What of an answer may not tell another's from what nobody has. */
+/** The parts of a response that must be equal for another account's object and for an unknown one. */
 const plain = ({ body, requestId }: ClientAnswer): string =>
   body
     .toString()
@@ -150,17 +150,17 @@ for (const dialect of Object.values(dialects)) {
   for (const row of dialect.routes) {
     const naming = (whose: string): readonly NamingRequest[] =>
       namingRequests(dialect, row, (kind, part) => idOf(part === 'own' ? part : whose, dialect.name, kind))
-    const nobodys = naming('nobody')
-    const asked = [...naming('theirs').entries()].filter(([index, request]) => isAsked(index, request))
-    if (asked.length === 0) continue
+    const unknownRequests = naming('nobody')
+    const tested = [...naming('theirs').entries()].filter(([index, request]) => isTested(index, request))
+    if (tested.length === 0) continue
     await t.test(
-      `${dialect.name}: ${row.methods.join(', ')} ${row.path}: another's is not found, as an unknown one is`,
+      `${dialect.name}: ${row.methods.join(', ')} ${row.path}: another account's object is refused like an unknown one`,
       async t => {
-        for (const [index, request] of asked) {
+        for (const [index, request] of tested) {
           const foreign = await ask(request)
-          const unknown = await ask(nobodys[index] as NamingRequest)
+          const unknown = await ask(unknownRequests[index] as NamingRequest)
           const text = foreign.body.toString()
-          // One check a case: there are thousands of them.
+          // One assertion a case, since there are thousands of cases.
           t.strictSame(
             {
               status: foreign.status,
@@ -171,7 +171,7 @@ for (const dialect of Object.values(dialects)) {
               forwarded: upstream.requests.length,
             },
             {
-              status: isGoneOnFrom(request) ? 400 : 404,
+              status: isPreviousResponse(request) ? 400 : 404,
               isNotFound: true,
               isNamedAsSent: true,
               body: plain(foreign),
@@ -186,7 +186,7 @@ for (const dialect of Object.values(dialects)) {
   }
 }
 
-await t.test("an address of the provider's own files is a name, other addresses pass", async t => {
+await t.test("a URL of the provider's files counts as a name, and other URLs pass", async t => {
   const port = new URL(upstream.origin).port
   const ask = (uri: string) =>
     send(`${gateway.url}/v1beta/models/some-model:countTokens`, {
@@ -221,7 +221,7 @@ await t.test("an address of the provider's own files is a name, other addresses 
   t.equal(upstream.requests.length, 4)
 })
 
-await t.test('among very many names the one that is not the own is found', async t => {
+await t.test('one foreign name among two thousand of the account is found', async t => {
   const ask = (last: string) => {
     const content = Array.from({ length: 2000 }, () => ({ type: 'input_file', file_id: 'own-1' }))
     content.push({ type: 'input_file', file_id: last })
@@ -240,7 +240,7 @@ await t.test('among very many names the one that is not the own is found', async
   t.equal(upstream.requests.length, sent)
 })
 
-await t.test('nothing of it cost anything', async t => {
+await t.test('nothing was charged', async t => {
   t.same(await gateway.charges(), [])
   await noHoldIsLeft(t, gateway)
   t.same(await gateway.breaches(), [])

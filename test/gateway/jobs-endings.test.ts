@@ -16,38 +16,44 @@ async function start(t: Test, pollMs: number): Promise<{ provider: JobProvider; 
 }
 
 for (const client of jobClients) {
-  await t.test(`${client.name}: the hold of one that failed is given back, whoever sees it`, async t => {
-    const { provider, gateway } = await start(t, seldomMs)
-    const { id } = await submit(gateway, client)
-    provider.end(id, 'failed')
-    await call(gateway, 'GET', client.pathOf(id))
-    t.match(await gateway.balance(), { balanceMicros: credit, heldMicros: 0 })
-    const polling = await start(t, oftenMs)
-    const { id: second } = await submit(polling.gateway, client)
-    polling.provider.end(second, 'failed')
-    await until(async () => (await polling.gateway.balance()).heldMicros === 0, 20_000)
-    const nothing = { amount: '0.000000', lines: [], flags: ['provider_error'] }
-    t.match(await gateway.charges(), [{ ...nothing, providerRequestId: id }])
-    t.match(await polling.gateway.charges(), [{ ...nothing, providerRequestId: second }])
-    t.same(await polling.gateway.breaches(), [])
-  })
-
-  await t.test(`${client.name}: clients that ask all at once, and the gateway, charge it once`, async t => {
-    const { provider, gateway } = await start(t, 10)
-    const { id } = await submit(gateway, client)
-    const asking = Array.from({ length: 5 }, async () => {
-      while ((await gateway.charges()).length === 0) await call(gateway, 'GET', client.pathOf(id))
+  await t.test(
+    `${client.name}: the hold of a failed job is released when a client or the gateway sees the failure`,
+    async t => {
+      const { provider, gateway } = await start(t, seldomMs)
+      const { id } = await submit(gateway, client)
+      provider.end(id, 'failed')
       await call(gateway, 'GET', client.pathOf(id))
-    })
-    provider.end(id, 'done')
-    await Promise.all(asking)
-    t.equal((await gateway.charges()).length, 1)
-    await noHoldIsLeft(t, gateway)
-    t.same(await gateway.breaches(), [])
-  })
+      t.match(await gateway.balance(), { balanceMicros: credit, heldMicros: 0 })
+      const polling = await start(t, oftenMs)
+      const { id: second } = await submit(polling.gateway, client)
+      polling.provider.end(second, 'failed')
+      await until(async () => (await polling.gateway.balance()).heldMicros === 0, 20_000)
+      const nothing = { amount: '0.000000', lines: [], flags: ['provider_error'] }
+      t.match(await gateway.charges(), [{ ...nothing, providerRequestId: id }])
+      t.match(await polling.gateway.charges(), [{ ...nothing, providerRequestId: second }])
+      t.same(await polling.gateway.breaches(), [])
+    },
+  )
 
   await t.test(
-    `${client.name}: before one is deleted it is looked at, so that nothing is had for free`,
+    `${client.name}: a job whose end several clients and the gateway see at once is charged once`,
+    async t => {
+      const { provider, gateway } = await start(t, 10)
+      const { id } = await submit(gateway, client)
+      const asking = Array.from({ length: 5 }, async () => {
+        while ((await gateway.charges()).length === 0) await call(gateway, 'GET', client.pathOf(id))
+        await call(gateway, 'GET', client.pathOf(id))
+      })
+      provider.end(id, 'done')
+      await Promise.all(asking)
+      t.equal((await gateway.charges()).length, 1)
+      await noHoldIsLeft(t, gateway)
+      t.same(await gateway.breaches(), [])
+    },
+  )
+
+  await t.test(
+    `${client.name}: a job is charged before it is deleted, and a running one is not deleted`,
     async t => {
       const { provider, gateway } = await start(t, seldomMs)
       const { id, requestId } = await submit(gateway, client)
@@ -57,7 +63,7 @@ for (const client of jobClients) {
 
       const { id: running } = await submit(gateway, client)
       const refused = await call(gateway, 'DELETE', client.pathOf(running))
-      t.equal(refused.status, 400, 'one that runs could not be charged any more')
+      t.equal(refused.status, 400, 'a deleted job could not be charged at its end')
       t.match(refused.body.toString(), 'has not ended')
       t.equal(provider.seen.filter(line => line.startsWith('DELETE')).length, 1)
       provider.end(running, 'done')
@@ -69,7 +75,7 @@ for (const client of jobClients) {
   )
 }
 
-await t.test('a job that is cancelled is charged nothing', async t => {
+await t.test('a cancelled job is charged nothing', async t => {
   const { provider, gateway } = await start(t, seldomMs)
   const [, response] = jobClients
   if (response === undefined) throw new Error('there is no such kind')
@@ -80,7 +86,7 @@ await t.test('a job that is cancelled is charged nothing', async t => {
   t.ok(provider.seen.includes(`POST /v1/responses/${id}/cancel`))
 })
 
-await t.test('a submission that is refused holds nothing, and is no job', async t => {
+await t.test('a refused submission holds nothing, and creates no job', async t => {
   const { provider, gateway } = await start(t, oftenMs)
   provider.refuse()
   for (const client of jobClients) {
@@ -94,7 +100,7 @@ await t.test('a submission that is refused holds nothing, and is no job', async 
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a response that is cancelled in its text pays for that and for what it was asked', async t => {
+await t.test('a response that is cancelled in its text is charged for the text and the prompt', async t => {
   const text = 'Words that were said. '.repeat(100)
   const output = [{ type: 'message', content: [{ type: 'output_text', text }] }]
   const upstream = await startRawUpstream(t, ({ path }) => {
@@ -110,12 +116,12 @@ await t.test('a response that is cancelled in its text pays for that and for wha
   const [charge] = await gateway.charges()
   t.match(charge, { usageSource: 'estimated', flags: ['usage_missing', 'estimate_rough'] })
   const { input = 0, output: written = 0 } = charge?.usage ?? {}
-  t.ok(input > 9000 && input < 15_000, `12,000 tokens were asked: ${input}`)
+  t.ok(input > 9000 && input < 15_000, `12,000 tokens of prompt: ${input}`)
   t.equal(written, text.length / 4)
   t.same(await gateway.breaches(), [])
 })
 
-/** As OpenAI's table has them, at a thousandth of a rouble a token. */
+/** The tokens of an image in OpenAI's table, at a thousandth of a rouble each. */
 const drawnTokens = { low: 408, high: 6240 }
 const drawing = {
   type: 'image_generation_call',
@@ -131,7 +137,7 @@ for (const { name, output, tokens } of [
     tokens: 2 * drawnTokens.low,
   },
 ]) {
-  await t.test(`a response that is cancelled after ${name} pays for what was drawn`, async t => {
+  await t.test(`a response that is cancelled after ${name} is charged for the images`, async t => {
     const tools = [{ type: 'image_generation', model: 'gpt-image-1' }]
     const upstream = await startRawUpstream(t, ({ path }) => {
       const response = path.endsWith('/cancel')

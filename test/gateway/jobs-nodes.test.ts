@@ -7,7 +7,7 @@ import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
 const server = await startPostgres(t)
 
-await t.test('three nodes that all ask, and clients at each, charge every job once', async t => {
+await t.test('three polling nodes and clients at each of them charge every job once', async t => {
   const provider = await startJobProvider(t)
   const config = { ...jobConfig(provider.origin, 20), store: await server.createDatabase() }
   const first = await startTestGateway(t, { config, rub: 5000 })
@@ -22,7 +22,7 @@ await t.test('three nodes that all ask, and clients at each, charge every job on
   const { heldMicros } = await first.balance()
   t.ok(heldMicros > 0)
   await nodes.pop()?.gateway.close(1000)
-  t.equal((await first.balance()).heldMicros, heldMicros, 'what a node submitted outlives it')
+  t.equal((await first.balance()).heldMicros, heldMicros, 'the holds of a node outlive it')
 
   for (const { id } of jobs) provider.end(id, 'done')
   const asking = jobs.flatMap(({ path }) =>

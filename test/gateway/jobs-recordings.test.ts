@@ -39,53 +39,49 @@ function config(origin: string): Record<string, unknown> {
 
 const options = { skip: recordingsSkip }
 
-await t.test(
-  'a recorded video is made, asked after and charged; bytes pass as they were',
-  options,
-  async t => {
-    const [submission] = named(/^gemini-longrunning\/.*videos\.json$/).filter(
-      ({ request }) => request?.method === 'POST',
-    )
-    const polls = named(/^gemini-longrunning\//).filter(({ request }) => request?.method === 'GET')
-    const sequence = [
-      submission,
-      ...polls.toSorted((a, b) => bytesOf(a.response).length - bytesOf(b.response).length),
-    ]
-    t.equal(sequence.length, 5)
-    let index = 0
-    const upstream = await startRawUpstream(t, () => answerOf(sequence[index] as Recording))
-    const gateway = await startTestGateway(t, { config: config(upstream.origin) })
-    const requestIds: string[] = []
-    for (const [place, recording] of sequence.entries()) {
-      index = place
-      const { request, response } = recording as Recording
-      t.same(await gateway.charges(), [], 'nothing before its end')
-      const body = request?.body ? (JSON.parse(request.body) as object) : undefined
-      const answer = await call(gateway, request?.method ?? 'GET', String(request?.path), body)
-      t.equal(answer.status, 200)
-      t.equal(upstream.requests.at(-1)?.path, request?.path)
-      // Addresses of the provider become the gateway's own, and nothing else changes.
-      const plain = (text: string): string => text.replace(/https?:\/\/[^/"]+/g, '')
-      t.equal(plain(answer.body.toString()), plain(bytesOf(response).toString()))
-      requestIds.push(answer.requestId)
-    }
-    const [charge, ...more] = await gateway.charges()
-    t.same(more, [])
-    t.match(charge, {
-      requestId: requestIds[0],
-      operation: 'predict-long-running',
-      model: 'veo-3.1-lite-generate-preview',
-      usage: { videoSeconds: 4 },
-      amount: '160.000000',
-      flags: [],
-    })
-    await noHoldIsLeft(t, gateway)
-    t.same(await gateway.breaches(), [])
-  },
-)
+await t.test('a recorded video is submitted, polled and charged; bytes pass unchanged', options, async t => {
+  const [submission] = named(/^gemini-longrunning\/.*videos\.json$/).filter(
+    ({ request }) => request?.method === 'POST',
+  )
+  const polls = named(/^gemini-longrunning\//).filter(({ request }) => request?.method === 'GET')
+  const sequence = [
+    submission,
+    ...polls.toSorted((a, b) => bytesOf(a.response).length - bytesOf(b.response).length),
+  ]
+  t.equal(sequence.length, 5)
+  let index = 0
+  const upstream = await startRawUpstream(t, () => answerOf(sequence[index] as Recording))
+  const gateway = await startTestGateway(t, { config: config(upstream.origin) })
+  const requestIds: string[] = []
+  for (const [place, recording] of sequence.entries()) {
+    index = place
+    const { request, response } = recording as Recording
+    t.same(await gateway.charges(), [], 'nothing is charged before its end')
+    const body = request?.body ? (JSON.parse(request.body) as object) : undefined
+    const answer = await call(gateway, request?.method ?? 'GET', String(request?.path), body)
+    t.equal(answer.status, 200)
+    t.equal(upstream.requests.at(-1)?.path, request?.path)
+    // Addresses of the provider become the gateway's own, and nothing else changes.
+    const plain = (text: string): string => text.replace(/https?:\/\/[^/"]+/g, '')
+    t.equal(plain(answer.body.toString()), plain(bytesOf(response).toString()))
+    requestIds.push(answer.requestId)
+  }
+  const [charge, ...more] = await gateway.charges()
+  t.same(more, [])
+  t.match(charge, {
+    requestId: requestIds[0],
+    operation: 'predict-long-running',
+    model: 'veo-3.1-lite-generate-preview',
+    usage: { videoSeconds: 4 },
+    amount: '160.000000',
+    flags: [],
+  })
+  await noHoldIsLeft(t, gateway)
+  t.same(await gateway.breaches(), [])
+})
 
 await t.test(
-  'a recorded background response is charged once, streamed and fetched again',
+  'a recorded background response that is streamed and fetched again is charged once',
   options,
   async t => {
     const [streamed] = named(/sse-background-test-background-mode-streaming-continuation/)

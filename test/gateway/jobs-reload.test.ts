@@ -19,25 +19,25 @@ interface JobSections {
   defaultProvider: Record<string, string>
 }
 
-/** The shipped test's config, changed. */
+/** The config of the job tests with this change. */
 function changed(origin: string, change: (sections: JobSections) => void): ConfigSections {
   const sections = structuredClone(jobConfig(origin, oftenMs))
   change(sections as unknown as JobSections)
   return sections
 }
 
-const dear = { rubPerMillion: { input: '7000', output: '7000' }, rubPerUnit: { videoSeconds: '7000' } }
+const expensive = { rubPerMillion: { input: '7000', output: '7000' }, rubPerUnit: { videoSeconds: '7000' } }
 
-/** What can be changed under an open job, and whether its provider can be asked after it still. */
+/** Changes of the configuration while a job is open, and whether its provider can still be polled. */
 const changes: readonly (readonly [string, boolean, (sections: JobSections) => void])[] = [
   ['its model is removed', true, ({ models }) => ['sora-2', 'gpt-5'].forEach(name => delete models[name])],
   [
     'its model is repriced',
     true,
-    ({ models }) => ['sora-2', 'gpt-5'].forEach(name => Object.assign(models[name] ?? {}, dear)),
+    ({ models }) => ['sora-2', 'gpt-5'].forEach(name => Object.assign(models[name] ?? {}, expensive)),
   ],
   [
-    'its credential is another one of that name',
+    'its credential has another value',
     true,
     ({ providers }) => Object.assign(providers['openai'] ?? {}, { credentials: ['renewed'] }),
   ],
@@ -60,43 +60,46 @@ const changes: readonly (readonly [string, boolean, (sections: JobSections) => v
 ]
 
 for (const client of jobClients.filter(({ name }) => isOpenAi.includes(name))) {
-  await t.test(`${client.name} that is open when the configuration changes`, async t => {
-    const provider = await startJobProvider(t)
-    const test = await startTestGateway(t, { config: jobConfig(provider.origin, oftenMs) })
-    const reload = async (sections: ConfigSections): Promise<void> => {
-      writeFileSync(
-        `${test.folder}/next.yaml`,
-        stringify({ ...sections, store: `sqlite:${test.storeFile}`, listen: { port: 0 } }),
-      )
-      await test.gateway.reload(loadConfig(`${test.folder}/next.yaml`, { env: {}, plugins }).config)
-    }
-    let spent = 0
-    for (const [what, canBeAsked, change] of changes) {
-      const { id, requestId } = await submit(test, client)
-      const { heldMicros } = await test.balance()
-      const before = test.logLines.length
-      const told = (): string[] =>
-        test.logLines.slice(before).filter(line => line.includes('job_unanswered') && line.includes(id))
+  await t.test(
+    `${client.name}: an open job is charged once after each change of the configuration`,
+    async t => {
+      const provider = await startJobProvider(t)
+      const test = await startTestGateway(t, { config: jobConfig(provider.origin, oftenMs) })
+      const reload = async (sections: ConfigSections): Promise<void> => {
+        writeFileSync(
+          `${test.folder}/next.yaml`,
+          stringify({ ...sections, store: `sqlite:${test.storeFile}`, listen: { port: 0 } }),
+        )
+        await test.gateway.reload(loadConfig(`${test.folder}/next.yaml`, { env: {}, plugins }).config)
+      }
+      let spent = 0
+      for (const [what, canBePolled, change] of changes) {
+        const { id, requestId } = await submit(test, client)
+        const { heldMicros } = await test.balance()
+        const before = test.logLines.length
+        const alarms = (): string[] =>
+          test.logLines.slice(before).filter(line => line.includes('job_unanswered') && line.includes(id))
 
-      await reload(changed(provider.origin, change))
-      provider.end(id, 'done')
+        await reload(changed(provider.origin, change))
+        provider.end(id, 'done')
 
-      if (!canBeAsked) {
-        await until(() => told().length > 0)
-        t.match(told()[0], /openai#1.*put it back/, `${what}: it is told what is missing`)
-        t.equal((await test.balance()).heldMicros, heldMicros, `${what}: the hold stays`)
+        if (!canBePolled) {
+          await until(() => alarms().length > 0)
+          t.match(alarms()[0], /openai#1.*put it back/, `${what}: the alarm names what is missing`)
+          t.equal((await test.balance()).heldMicros, heldMicros, `${what}: the hold stays`)
+          await reload(jobConfig(provider.origin, oftenMs))
+        }
+        const chargeOf = async () => (await test.charges()).find(one => one.requestId === requestId)
+        await until(async () => (await chargeOf()) !== undefined)
+        const charge = await chargeOf()
+        spent += Math.round(client.cost * 1e6)
+        t.equal(Number(charge?.amount), client.cost, `${what}: it is charged at the price of its submission`)
+        t.match(await test.balance(), { balanceMicros: credit - spent, heldMicros: 0 }, what)
+        if (canBePolled) t.same(alarms(), [], `${what}: there is no alarm`)
         await reload(jobConfig(provider.origin, oftenMs))
       }
-      const chargeOf = async () => (await test.charges()).find(one => one.requestId === requestId)
-      await until(async () => (await chargeOf()) !== undefined)
-      const charge = await chargeOf()
-      spent += Math.round(client.cost * 1e6)
-      t.equal(Number(charge?.amount), client.cost, `${what}: it is charged by the price of its submission`)
-      t.match(await test.balance(), { balanceMicros: credit - spent, heldMicros: 0 }, what)
-      if (canBeAsked) t.same(told(), [], `${what}: there is nothing to tell`)
-      await reload(jobConfig(provider.origin, oftenMs))
-    }
-    t.equal((await test.charges()).length, changes.length, 'each once')
-    t.same(await test.breaches(), [])
-  })
+      t.equal((await test.charges()).length, changes.length, 'each once')
+      t.same(await test.breaches(), [])
+    },
+  )
 }

@@ -26,13 +26,13 @@ await t.test('a background response that is streamed to its end is charged by it
   t.equal((await gateway.charges()).length, 1)
 })
 
-await t.test('a client that leaves its stream is charged for the response when it is done', async t => {
+await t.test('a response whose client leaves its stream is charged when it is done', async t => {
   const { provider, gateway } = await start(t, 20)
   const { request } = await submitStream(gateway)
   request.destroy()
   provider.streams[0]?.destroy()
   await until(() => provider.seen.includes('GET /v1/responses/resp_1'), 20_000)
-  t.ok((await gateway.balance()).heldMicros > 0, 'the work goes on, and so does the hold')
+  t.ok((await gateway.balance()).heldMicros > 0, 'the hold remains while the provider works')
   provider.end('resp_1', 'done')
   await until(async () => (await gateway.charges()).length === 1, 20_000)
   t.match(await gateway.charges(), [{ amount: cost, flags: [] }])
@@ -40,7 +40,7 @@ await t.test('a client that leaves its stream is charged for the response when i
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('the events of a stored response that is done charge it', async t => {
+await t.test('a stored response that is done is charged when its events are streamed', async t => {
   const { provider, gateway } = await start(t, 600_000)
   await call(gateway, 'POST', '/v1/responses', { ...body, stream: false })
   await call(gateway, 'GET', '/v1/responses/resp_1?stream=true&starting_after=0')
@@ -56,7 +56,7 @@ const words = 'x'.repeat(400)
 const delta = `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', delta: words })}\n\n`
 const cancelled = responseEvents('resp_1', 'cancelled')[1].replaceAll('.completed', '.cancelled')
 
-await t.test('what a stream has said before it was cancelled is charged', async t => {
+await t.test('the text of a stream before its cancellation is charged', async t => {
   const { provider, gateway } = await start(t, 600_000)
   const answering = call(gateway, 'POST', '/v1/responses', body)
   await until(() => provider.streams.length === 1)
@@ -68,7 +68,7 @@ await t.test('what a stream has said before it was cancelled is charged', async 
   await noHoldIsLeft(t, gateway)
 })
 
-await t.test('nor is it free for a client that leaves its stream and cancels then', async t => {
+await t.test('the text is charged although the client leaves the stream and then cancels', async t => {
   const { provider, gateway } = await start(t, 600_000)
   const { request, answer } = await submitStream(gateway)
   provider.streams[0]?.write(delta)
@@ -82,18 +82,18 @@ await t.test('nor is it free for a client that leaves its stream and cancels the
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('nor for one that goes on with its stream and cancels beside it', async t => {
+await t.test('the text is charged although the client cancels while it reads the stream', async t => {
   const { provider, gateway } = await start(t, 600_000)
   const { answer } = await submitStream(gateway)
   provider.streams[0]?.write(delta)
   await once(answer, 'data')
 
   const deletion = await call(gateway, 'DELETE', '/v1/responses/resp_1')
-  t.equal(deletion.status, 400, 'what nobody has paid for is not deleted')
+  t.equal(deletion.status, 400, 'an uncharged response is not deleted')
   t.notOk(provider.seen.includes('DELETE /v1/responses/resp_1'))
   t.equal((await call(gateway, 'POST', '/v1/responses/resp_1/cancel')).status, 200)
   t.same(await gateway.charges(), [])
-  t.ok((await gateway.balance()).heldMicros > 0, 'the stream will say what it said')
+  t.ok((await gateway.balance()).heldMicros > 0, 'the hold remains until the stream ends')
 
   const rest = answer.toArray()
   provider.streams[0]?.end(cancelled)
@@ -106,11 +106,11 @@ await t.test('nor for one that goes on with its stream and cancels beside it', a
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('as long as a stream goes on, the gateway does not ask after its job', async t => {
+await t.test('the gateway does not poll a job while its stream runs', async t => {
   const { provider, gateway } = await start(t, 20)
   const { answer } = await submitStream(gateway)
   const asked = 'GET /v1/responses/resp_1'
-  // A job that is not streamed is asked after meanwhile, again and again.
+  // A job without a stream is polled several times meanwhile.
   await call(gateway, 'POST', '/v1/responses', { ...body, stream: false })
   await until(() => provider.seen.filter(line => line === 'GET /v1/responses/resp_2').length > 5, 20_000)
   t.notOk(provider.seen.includes(asked))
@@ -122,7 +122,7 @@ await t.test('as long as a stream goes on, the gateway does not ask after its jo
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a stream that breaks off leaves its job to the gateway', async t => {
+await t.test('the gateway polls the job of a stream that breaks off', async t => {
   const { provider, gateway } = await start(t, 20)
   const { answer, firstEvent } = await submitStream(gateway)
   t.equal(firstEvent, responseEvents('resp_1', 'running')[0], 'byte for byte')
@@ -135,7 +135,7 @@ await t.test('a stream that breaks off leaves its job to the gateway', async t =
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a job that says something and no usage is charged by what it says', async t => {
+await t.test('a job with text and without usage is charged by its text', async t => {
   const { provider, gateway } = await start(t, 600_000)
   await call(gateway, 'POST', '/v1/responses', { ...body, stream: false })
   provider.extra = delta

@@ -14,7 +14,7 @@ async function start(t: Test): Promise<{ provider: JobProvider; gateway: TestGat
   return { provider, gateway, openai: openaiClient(gateway) }
 }
 
-await t.test('the SDK makes a video from a form with an image, and gets the video', async t => {
+await t.test('the SDK submits a form with an image, and downloads the video', async t => {
   const { provider, gateway, openai } = await start(t)
   const input_reference = await toFile(png(8, 8), 'first.png', { type: 'image/png' })
   const video = await openai.videos.create({
@@ -36,7 +36,7 @@ await t.test('the SDK makes a video from a form with an image, and gets the vide
 })
 
 await t.test(
-  'a remix is as long and dear as what it begins from, and only its account may make it',
+  'a remix has the length and price of its source, and only the account of the source may make it',
   async t => {
     const { provider, gateway, openai } = await start(t)
     const { id } = await openai.videos.create({
@@ -77,22 +77,25 @@ await t.test(
       )
       t.equal(answer.status, 404, `${method} ${path}`)
     }
-    t.equal(provider.seen.length, seen, 'nothing was asked of the provider')
+    t.equal(provider.seen.length, seen, 'the provider received no request')
     t.same(await gateway.breaches(), [])
   },
 )
 
-await t.test('a video is priced as the provider says when the request leaves it open', async t => {
-  const { provider, gateway } = await start(t)
-  const answer = await call(gateway, 'POST', '/v1/videos', { prompt: 'A calm sea' })
-  t.equal(answer.status, 200, 'the model too has a default')
-  t.equal((await gateway.balance()).heldMicros, 4 * 10_000_000)
-  provider.end('video_1', 'done')
-  await call(gateway, 'GET', '/v1/videos/video_1')
-  t.match(await gateway.charges(), [{ amount: '40.000000', model: 'sora-2', flags: [] }])
-})
+await t.test(
+  'a video without a model and a length in the request has those that the provider reports',
+  async t => {
+    const { provider, gateway } = await start(t)
+    const answer = await call(gateway, 'POST', '/v1/videos', { prompt: 'A calm sea' })
+    t.equal(answer.status, 200, 'the model too has a default')
+    t.equal((await gateway.balance()).heldMicros, 4 * 10_000_000)
+    provider.end('video_1', 'done')
+    await call(gateway, 'GET', '/v1/videos/video_1')
+    t.match(await gateway.charges(), [{ amount: '40.000000', model: 'sora-2', flags: [] }])
+  },
+)
 
-await t.test('a length that is none is refused with the reason', async t => {
+await t.test('an invalid length is refused with the reason', async t => {
   const { provider, gateway } = await start(t)
   for (const seconds of ['many', 0, -4, true]) {
     const answer = await call(gateway, 'POST', '/v1/videos', { model: 'sora-2', prompt: 'x', seconds })
@@ -102,7 +105,7 @@ await t.test('a length that is none is refused with the reason', async t => {
   t.same(provider.seen, [])
 })
 
-/** A provider of another kind, whose videos are what it is told they are, at 10 roubles a second. */
+/** A provider of another kind, whose videos are returned by `videoOf`, at 10 roubles a second. */
 async function startOther(t: Test, like: string, videoOf: (id: string) => object) {
   let made = 0
   const provider = await startRawUpstream(t, ({ method, path }) => {
@@ -125,7 +128,7 @@ async function startOther(t: Test, like: string, videoOf: (id: string) => object
 }
 
 await t.test(
-  'a video of OpenRouter is held for as long as it is asked for, and charged what it cost',
+  'a video of OpenRouter is held for by its requested length, and charged at its stated cost',
   async t => {
     const { gateway } = await startOther(t, 'openrouter', id => ({
       id,
@@ -133,7 +136,7 @@ await t.test(
       unsigned_urls: ['https://example.org'],
       usage: { cost: 2.5 },
     }))
-    for (const [asked, heldRub] of [
+    for (const [fields, heldRub] of [
       [{ duration: 20 }, 200],
       [{ seconds: '8', duration: 20 }, 200],
       [{ duration: 20, resolution: '1080P' }, 400],
@@ -141,9 +144,9 @@ await t.test(
       const before = (await gateway.charges()).length
       const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...asked })
       t.equal(made.status, 200)
-      t.equal((await gateway.balance()).heldMicros, heldRub * 1_000_000, JSON.stringify(asked))
+      t.equal((await gateway.balance()).heldMicros, heldRub * 1_000_000, JSON.stringify(fields))
       const id = (JSON.parse(made.body.toString()) as { id: string }).id
-      // Its bytes do not tell what it cost.
+      // Its bytes do not state its cost.
       t.same((await call(gateway, 'GET', `/v1/videos/${id}/content`)).body, videoContent)
       t.equal((await gateway.charges()).length, before)
       await call(gateway, 'GET', `/v1/videos/${id}`)
@@ -153,7 +156,7 @@ await t.test(
   },
 )
 
-await t.test('a video of OpenRouter that was cancelled costs nothing, and its hold goes', async t => {
+await t.test('a cancelled video of OpenRouter costs nothing, and its hold is released', async t => {
   const { gateway } = await startOther(t, 'openrouter', id => ({ id, status: 'cancelled' }))
   await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', duration: 5 })
   await call(gateway, 'GET', '/v1/videos/v1')
@@ -161,9 +164,9 @@ await t.test('a video of OpenRouter that was cancelled costs nothing, and its ho
   t.equal((await gateway.balance()).heldMicros, 0)
 })
 
-await t.test("a video at Google's endpoint is as long as its own options say", async t => {
+await t.test("a video at Google's endpoint is charged by the length in Google's options", async t => {
   const { gateway } = await startOther(t, 'google', id => ({ id, status: 'completed' }))
-  for (const [asked, amount] of [
+  for (const [fields, amount] of [
     [{ seconds: '8' }, '80.000000'],
     [{ duration_seconds: 6 }, '60.000000'],
     [{ extra_body: { google: { duration_seconds: 8, resolution: '1080p' } } }, '160.000000'],
@@ -172,11 +175,11 @@ await t.test("a video at Google's endpoint is as long as its own options say", a
     const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...asked })
     const id = (JSON.parse(made.body.toString()) as { id: string }).id
     await call(gateway, 'GET', `/v1/videos/${id}`)
-    t.match((await gateway.charges()).at(-1), { amount }, JSON.stringify(asked))
+    t.match((await gateway.charges()).at(-1), { amount }, JSON.stringify(fields))
   }
 })
 
-await t.test('a video whose length only its provider would know is refused', async t => {
+await t.test('a video is refused where only its provider would know its length', async t => {
   for (const like of ['google', 'openrouter']) {
     const { provider, gateway } = await startOther(t, like, id => ({ id }))
     const { status, body } = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea' })

@@ -5,18 +5,18 @@ import { connectRaw } from '../fixtures/raw-client.ts'
 import { chunked, headLines, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-// A client that leaves with images or audio, of which nobody has told the tokens yet, pays for what it has.
+// A client that leaves with images or audio whose tokens were not reported yet is charged for what it has received.
 
 interface Row {
   readonly name: string
   readonly path: string
   readonly body: object
-  /** Four parts of equal worth, in the form of the stream, and its end with the usage. */
+  /** Four parts of equal cost, in the form of the stream, and its end with the usage. */
   readonly parts: readonly object[]
   readonly end: object
-  /** What the whole costs, in micro-roubles, at a thousandth of a rouble a token. */
+  /** The cost of the whole in micro-roubles, at a thousandth of a rouble a token. */
   readonly wholeMicros: number
-  /** What each quarter of it is taken for. */
+  /** The estimated cost of each quarter. */
   readonly partMicros: number
 }
 
@@ -28,7 +28,7 @@ const gemini = (mimeType: string, data: string, usageMetadata?: object): object 
   candidates: [{ index: 0, content: { parts: [{ inlineData: { mimeType, data } }] } }],
   ...(usageMetadata !== undefined && { usageMetadata }),
 })
-const told = (modality: string, tokens: number): object => ({
+const usageChunk = (modality: string, tokens: number): object => ({
   candidates: [{ index: 0, finishReason: 'STOP' }],
   usageMetadata: {
     promptTokenCount: 10,
@@ -79,7 +79,7 @@ const ofGemini = (name: string, made: Made, usageMetadata?: object): Row => ({
   path: '/v1beta/models/maker:streamGenerateContent?alt=sse',
   body: { contents: [{ parts: [{ text: 'Hi' }] }] },
   parts: four(gemini(made.mimeType, made.data, usageMetadata)),
-  end: told(made.modality.toUpperCase(), made.tokens),
+  end: usageChunk(made.modality.toUpperCase(), made.tokens),
   ...costOf(made),
 })
 const ofInteraction = (name: string, input: string, made: Made): Row => ({
@@ -119,7 +119,7 @@ const rows: readonly Row[] = [
   ofInteraction('audio of an interaction', 'Say it', speech),
 ]
 
-/** What tells an event from others of the same bytes. */
+/** A comment that distinguishes events of the same bytes. */
 const endOf = (index: number): string => `: end ${index}`
 const event = (data: object, index: number): Buffer =>
   Buffer.from(`data: ${JSON.stringify(data)}\n${endOf(index)}\n\n`)
@@ -145,7 +145,7 @@ const gateway = await startTestGateway(t, {
 })
 let charged = 0
 
-/** The charge when the client leaves after so many parts; all of them are followed by the usage. */
+/** The charge when the client leaves after `count` parts; the usage follows after all of them. */
 async function leave(t: Test, { path, body, parts, end }: Row, count: number): Promise<ChargeReport> {
   const isWhole = count === parts.length
   const sent = [...parts.slice(0, count), ...(isWhole ? [end] : [])].map(event)
@@ -174,9 +174,9 @@ async function leave(t: Test, { path, body, parts, end }: Row, count: number): P
 const microsOf = ({ amount }: ChargeReport): number => Math.round(Number(amount) * 1e6)
 
 for (const row of rows) {
-  await t.test(`a client that leaves with a part of ${row.name} pays for that part`, async t => {
+  await t.test(`a client that leaves with a part of ${row.name} is charged for that part`, async t => {
     const whole = microsOf(await leave(t, row, row.parts.length))
-    t.equal(whole, row.wholeMicros, 'the whole costs what its provider counts')
+    t.equal(whole, row.wholeMicros, 'the whole costs what the provider reports')
     for (const count of [1, 3]) {
       const charge = await leave(t, row, count)
       const { usageSource, flags } = charge

@@ -3,16 +3,16 @@ import { connectRaw } from '../fixtures/raw-client.ts'
 import { chunked, headLines, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-// A stream of several responses is over with the last of them: whoever leaves after the first pays for all.
+// A stream of several responses ends with the last of them: a client that leaves after the first is charged for all.
 
 interface Row {
   readonly name: string
   readonly path: string
   readonly body: object
-  /** What comes until the client leaves, and after. */
+  /** The events before the client leaves, and after. */
   readonly first: object
   readonly last: object
-  /** In roubles, at a thousandth for each token that is written. */
+  /** In roubles, at a thousandth for each output token. */
   readonly amount: string
 }
 
@@ -21,7 +21,7 @@ const candidate = (index: number, text: string): object => ({
   content: { parts: [{ text }] },
   finishReason: 'STOP',
 })
-const told = (tokens: number): object => ({
+const usageChunk = (tokens: number): object => ({
   usageMetadata: { promptTokenCount: 10, candidatesTokenCount: tokens, totalTokenCount: tokens + 10 },
 })
 const drawn = (tokens: number): object => ({
@@ -53,7 +53,7 @@ const event = (data: object): Buffer => Buffer.from(`data: ${JSON.stringify(data
 const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
 
 for (const { name, path, body, first, last, amount } of rows) {
-  await t.test(`a client that leaves after the first of ${name} pays for both`, async t => {
+  await t.test(`a client that leaves after the first of ${name} is charged for both`, async t => {
     let goOn = (): void => undefined
     const hasLeft = new Promise<void>(resolve => (goOn = resolve))
     const upstream = await startRawUpstream(t, async () => {

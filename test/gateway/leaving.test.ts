@@ -12,12 +12,12 @@ import {
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
 /*
- * Who pays for what a client leaves: every dialect and kind of provider, every place, with a stream and without.
- * The provider bills all of its work. Read on, the charge is what it bills; where the operator has it aborted,
- * it is what was reported, and beyond that what such responses usually have.
+ * The charge when a client leaves: every dialect and kind of provider, every place, with a stream and without. The
+ * provider bills all of its work. If the gateway reads on, the charge is the provider's usage; if the operator has
+ * such requests aborted, it is the reported usage, and beyond that the usual usage of such responses.
  */
 
-/** How the client goes: it closes, closes its half, or takes no more of what comes. */
+/** How the client leaves: it closes the connection, closes its half, or stops reading. */
 type Manner = 'leaves' | 'half-closes' | 'stalls'
 
 interface Leaving {
@@ -34,7 +34,7 @@ const streamHead = headLines(200, [
   'x-request-id',
   'req-1',
 ])
-/** More than the sockets between provider and client hold. */
+/** More than the sockets between provider and client buffer. */
 const padding = Buffer.from(`: ${'x'.repeat(65_536)}\n\n`.repeat(256))
 
 const leavings: readonly Leaving[] = [
@@ -87,7 +87,7 @@ async function leave(
         'x-request-id',
         'req-1',
       ])
-  const asked = upstream.requests.length
+  const requestsBefore = upstream.requests.length
   upstream.answer = async () => {
     const socket = [...upstream.openSockets].at(-1)
     if (begun.length > 0) socket?.write(Buffer.concat([head, ...chunked([begun]).slice(0, -1)]))
@@ -96,7 +96,7 @@ async function leave(
   }
   const client = await connectRaw(t, gateway.url)
   client.socket.write(request(call, gateway, isStreaming))
-  await until(() => upstream.requests.length > asked)
+  await until(() => upstream.requests.length > requestsBefore)
   if (begun.length > 0) await until(() => client.received().includes(begun.subarray(-10)))
   if (manner === 'leaves') client.socket.destroy()
   if (manner === 'half-closes') client.socket.end()
@@ -114,10 +114,10 @@ const micros = (meters: Readonly<Record<string, number>>): number =>
   1000 * ((meters['input'] ?? 0) + (meters['output'] ?? 0)) + 1250 * (meters['cacheWrite5m'] ?? 0)
 
 for (const policy of ['by default', 'abort'] as const) {
-  // What is done with an aborted one hangs on the dialect alone.
+  // The handling of an aborted request depends on the dialect alone.
   const kinds = policy === 'abort' ? ['openai', 'anthropic', 'google'] : leavingCalls.map(({ kind }) => kind)
   for (const call of leavingCalls.filter(({ kind }) => kinds.includes(kind))) {
-    await t.test(`${call.name}, ${policy}`, async t => {
+    await t.test(`${call.name}, ${policy}: a client that leaves is charged`, async t => {
       const upstream = await startRawUpstream(t, () =>
         plainAnswer(200, ['content-type', 'application/json'], call.document),
       )
@@ -125,7 +125,7 @@ for (const policy of ['by default', 'abort'] as const) {
         config: leavingConfig(upstream.origin, policy === 'abort' ? 'abort' : undefined),
         rub: 100_000,
       })
-      // What such responses have, is known from one that came to its end.
+      // A completed response provides the usual usage of such responses.
       const first = await connectRaw(t, gateway.url)
       first.socket.write(request(call, gateway, false))
       await settled(gateway, 1)
@@ -144,7 +144,7 @@ for (const policy of ['by default', 'abort'] as const) {
           t.match(charge, { usageSource: 'drained', usage: call.billed, flags: [] }, name)
           t.ok(charge?.providerRequestId === 'req-1' || call.kind === 'google', `${name}: the provider's id`)
         } else {
-          // What was written to a cache is known only when it has been reported.
+          // A cache write is known only once it has been reported.
           const isReported = call.billed['cacheWrite5m'] === undefined || leaving.place > 0
           if (isReported && leaving.isStreaming) t.ok(share >= 0.95, `${name}: ${share}`)
           t.ok(Number(charge?.amount) > 0, `${name}: never for nothing`)

@@ -23,7 +23,7 @@ function lineOf(gateway: TestGateway, requestId: string): Record<string, unknown
   return lines[0]!
 }
 
-await t.test('an exchange is one line: what it was, who paid how much, and when what happened', async t => {
+await t.test('an exchange is one log line with its operation, payer, cost and times', async t => {
   const events = chunked(openai.events.map(event => Buffer.from(event)))
   const upstream = await startRawUpstream(t, async () => {
     await new Promise(resolve => setTimeout(resolve, 60))
@@ -57,8 +57,8 @@ await t.test('an exchange is one line: what it was, who paid how much, and when 
   })
   const { queueMs = -1, holdMs = -1, connectMs = -1, firstByteMs = -1, endMs = -1 } = timings
   t.ok(queueMs >= 0 && queueMs <= connectMs && queueMs <= holdMs, JSON.stringify(timings))
-  t.ok(connectMs <= firstByteMs && firstByteMs - connectMs >= 50, 'the provider took its time')
-  t.ok(holdMs < firstByteMs, 'the hold was durable while the provider was thinking')
+  t.ok(connectMs <= firstByteMs && firstByteMs - connectMs >= 50, 'the delay of the provider')
+  t.ok(holdMs < firstByteMs, 'the hold was durable before the provider responded')
   t.ok(firstByteMs <= endMs)
   await checkMoney(t, gateway)
 })
@@ -68,7 +68,7 @@ for (const [setting, shown] of [
   ['truncated', '203.0.113.0'],
   ['none', undefined],
 ] as const) {
-  await t.test(`a client's address is in its line as the configuration has it: ${setting}`, async t => {
+  await t.test(`the log line has the client's address in the configured form: ${setting}`, async t => {
     const upstream = await startRawUpstream(t, () =>
       plainAnswer(200, ['content-type', 'application/json'], openai.document),
     )
@@ -87,68 +87,74 @@ for (const [setting, shown] of [
   })
 }
 
-await t.test(
-  'every attempt is in the line of its exchange, with where it went and what came of it',
-  async t => {
-    let count = 0
-    const upstream = await startRawUpstream(t, () => {
-      count += 1
-      return count === 1
-        ? plainAnswer(401, ['content-type', 'application/json'], '{"error":{"code":"invalid_api_key"}}')
-        : plainAnswer(200, ['content-type', 'application/json'], openai.document)
-    })
-    const credentials = [
-      { name: 'a', value: 'sk-canary-one' },
-      { name: 'b', value: 'sk-canary-two' },
-    ]
-    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, { credentials }) })
+await t.test('the line of an exchange lists every attempt with its target and its result', async t => {
+  let count = 0
+  const upstream = await startRawUpstream(t, () => {
+    count += 1
+    return count === 1
+      ? plainAnswer(401, ['content-type', 'application/json'], '{"error":{"code":"invalid_api_key"}}')
+      : plainAnswer(200, ['content-type', 'application/json'], openai.document)
+  })
+  const credentials = [
+    { name: 'a', value: 'sk-canary-one' },
+    { name: 'b', value: 'sk-canary-two' },
+  ]
+  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, { credentials }) })
 
-    const answer = await send(gateway.url + openai.path(false), {
-      headers: openai.keyHeader(gateway.key),
-      body: openai.body(false),
-    })
-
-    await settled(gateway, 1)
-    const line = lineOf(gateway, answer.requestId)
-    t.equal(
-      Object.keys(line).toSorted().join(' '),
-      'account amount answeredModel attempts client credentialName dialect durationMs egress key ' +
-        'level model msg operation outcome provider requestId status time timings tried',
-      'all that a line may say',
-    )
-    const [first] = line['tried'] as readonly Record<string, unknown>[]
-    t.equal((line['tried'] as readonly object[]).length, 1)
-    t.match(first, {
-      provider: 'openai',
-      credentialName: /^openai#[ab]$/,
-      egress: 'direct',
-      status: 401,
-      result: 'invalid_api_key',
-      durationMs: Number,
-    })
-    t.match(line, { attempts: 2, status: 200, credentialName: /^openai#[ab]$/ })
-    t.not(line['credentialName'], first?.['credentialName'])
-    t.notMatch(gateway.logLines.join(''), 'sk-canary')
-  },
-)
-
-await t.test('a refusal says its code and its reason, and what has not happened has no time', async t => {
-  const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))
-  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
-
-  const refused = await send(gateway.url + openai.path(false), {
-    headers: openai.keyHeader('gw-unknown'),
+  const answer = await send(gateway.url + openai.path(false), {
+    headers: openai.keyHeader(gateway.key),
     body: openai.body(false),
   })
 
   await settled(gateway, 1)
-  const line = lineOf(gateway, refused.requestId)
-  t.match(line, { level: 'info', outcome: 'refused', code: 'key_invalid', status: 401, reason: /not known/ })
-  t.notOk('error' in line, 'a refusal is no slip of the program: it has no stack')
-  t.same(Object.keys(line.timings), ['endMs'])
+  const line = lineOf(gateway, answer.requestId)
+  t.equal(
+    Object.keys(line).toSorted().join(' '),
+    'account amount answeredModel attempts client credentialName dialect durationMs egress key ' +
+      'level model msg operation outcome provider requestId status time timings tried',
+    'all fields that a line may have',
+  )
+  const [first] = line['tried'] as readonly Record<string, unknown>[]
+  t.equal((line['tried'] as readonly object[]).length, 1)
+  t.match(first, {
+    provider: 'openai',
+    credentialName: /^openai#[ab]$/,
+    egress: 'direct',
+    status: 401,
+    result: 'invalid_api_key',
+    durationMs: Number,
+  })
+  t.match(line, { attempts: 2, status: 200, credentialName: /^openai#[ab]$/ })
+  t.not(line['credentialName'], first?.['credentialName'])
+  t.notMatch(gateway.logLines.join(''), 'sk-canary')
 })
 
-await t.test('a canary in every place that a secret can stand is in no line, at any level', async t => {
+await t.test(
+  'the line of a refusal has its code and reason, and no times of steps that did not happen',
+  async t => {
+    const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))
+    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
+
+    const refused = await send(gateway.url + openai.path(false), {
+      headers: openai.keyHeader('gw-unknown'),
+      body: openai.body(false),
+    })
+
+    await settled(gateway, 1)
+    const line = lineOf(gateway, refused.requestId)
+    t.match(line, {
+      level: 'info',
+      outcome: 'refused',
+      code: 'key_invalid',
+      status: 401,
+      reason: /not known/,
+    })
+    t.notOk('error' in line, 'a refusal is no fault of the program, so it has no stack')
+    t.same(Object.keys(line.timings), ['endMs'])
+  },
+)
+
+await t.test('a canary in every place where a secret can be is not logged at any level', async t => {
   const canary = 'CANARY0123456789abcdef'
   const upstream = await startRawUpstream(t, () => ({
     pieces: [Buffer.from(`HTTP/1.1 500 ${canary}\r\nset-cookie: s=${canary}\r\ncontent-length: 2\r\n\r\n{}`)],

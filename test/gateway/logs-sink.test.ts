@@ -9,7 +9,7 @@ import { until } from '../fixtures/until.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
 
-await t.test('fault 57: a log that nobody reads holds up nothing: not requests, not the end', async t => {
+await t.test('fault 57: an unread log delays neither requests nor the exit', async t => {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], openai.document),
   )
@@ -30,11 +30,11 @@ await t.test('fault 57: a log that nobody reads holds up nothing: not requests, 
   }
   t.equal((await gateway.charges()).length, 20)
   gateway.child.kill('SIGTERM')
-  t.equal(await gateway.exited, 0, 'and it ends')
+  t.equal(await gateway.exited, 0, 'and it exits')
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a log that is read again goes on with whole lines', async t => {
+await t.test('a log that is read again continues with whole lines', async t => {
   const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))
   const gateway = await serveProcess(t, { config: callConfig(upstream.origin) })
   gateway.child.stderr?.pause()
@@ -54,7 +54,7 @@ await t.test('a log that is read again goes on with whole lines', async t => {
 })
 
 await t.test(
-  'fault 57: a full disk under the log holds up nothing',
+  'fault 57: a full disk under the log delays nothing',
   { skip: !existsSync('/dev/full') },
   async t => {
     const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))

@@ -12,7 +12,7 @@ import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
-/** What Python's decimals make of it. */
+/** Runs a Python program on this input, for exact decimal arithmetic. */
 function python(program: string, input: unknown): unknown {
   const { status, stdout, stderr } = spawnSync('python3', ['-c', program], {
     input: JSON.stringify(input),
@@ -51,7 +51,7 @@ print(json.dumps({"count": count, "wrong": wrong}))
 const options = hasPython ? {} : { skip: 'python3 is not on this machine' }
 
 await t.test(
-  'from an empty folder to a margin of 30 %, gpt-5 for 35 % and gpt-4 off sale, in five minutes, to the micro-rouble',
+  'a new installation charges margins of 30 % and 35 % to the micro-rouble, within five minutes',
   options,
   async t => {
     const began = performance.now()
@@ -78,7 +78,7 @@ await t.test(
     const json = async (...words: readonly string[]) =>
       JSON.parse(await run(...words, '--json')) as Readonly<Record<string, string>>
 
-    // As the README has it: init, prices as docs/prices.md writes them, check, run.
+    // The steps of the README: init, prices as in docs/prices.md, check, run.
     await run('init', file)
     writeFileSync(
       file,

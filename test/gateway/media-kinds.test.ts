@@ -50,11 +50,11 @@ const kinds = { audio, video: videos }
 for (const dialect of ['openai', 'google'] as const) {
   for (const [kind, files] of Object.entries(kinds)) {
     for (const [type, make] of Object.entries(files)) {
-      await t.test(`${dialect}: ${type} of a minute passes, longer is refused`, async t => {
+      await t.test(`${dialect}: ${type} of a minute is accepted, and a longer one is refused`, async t => {
         const shortest: MediaFile = { type, data: make(60) }
         const answer = await ask(dialect, gateway, { content: mediaQuestion(dialect, [shortest]) })
         t.notOk(answer instanceof Error, String(answer))
-        t.ok(gateway.upstream.requests.at(-1)?.body.includes(shortest.data.toString('base64')), 'as it was')
+        t.ok(gateway.upstream.requests.at(-1)?.body.includes(shortest.data.toString('base64')), 'unchanged')
         const longer: MediaFile = { type, data: make(61) }
         await checkNoTrace(t, gateway, dialect, async () => {
           const error = await ask(dialect, gateway, { content: mediaQuestion(dialect, [longer]) })
@@ -82,8 +82,8 @@ function google(files: readonly MediaFile[]): string {
   })
 }
 
-await t.test('audio without any header passes, whatever its first samples look like', async t => {
-  // The first two samples of a quiet room are an icon to those who look for one, the others a bitmap.
+await t.test('raw audio is accepted, whatever its first samples look like', async t => {
+  // The first samples of the quiet recording look like an icon to a type check, those of the other like a bitmap.
   const quiet = Buffer.concat([Buffer.from('00000100010010100000', 'hex'), Buffer.alloc(2000, 1)])
   const bitmap = Buffer.concat([Buffer.from('BM'), Buffer.alloc(2000)])
   for (const [type, data] of [
@@ -97,7 +97,7 @@ await t.test('audio without any header passes, whatever its first samples look l
   t.notOk((await ask('openai', gateway, { content })) instanceof Error)
 })
 
-await t.test('more audio than is heard without loss passes with a warning', async t => {
+await t.test('audio beyond the warning threshold is accepted with a warning', async t => {
   const short = await post(google([{ type: 'audio/flac', data: flac(30) }]))
   t.equal(short.headers['x-gateway-warning'], undefined)
   const long = await post(
@@ -115,7 +115,7 @@ const long = google([
   { type: 'image/jpeg', data: jpegOfSides(101, 90, 100_000) },
 ])
 const spellings: Readonly<Record<string, readonly [body: Buffer | string, headers?: readonly string[]]>> = {
-  'longer than memory takes': [long],
+  'longer than the memory limit': [long],
   'with every slash escaped': [long.replaceAll('/', '\\/')],
   'that is compressed': [gzipSync(long), ['content-encoding', 'gzip']],
 }
@@ -127,7 +127,7 @@ for (const [what, [body, headers]] of Object.entries(spellings)) {
   })
 }
 
-await t.test('the limits are of each request in a batch', async t => {
+await t.test('the limits apply to each request in a batch', async t => {
   const request = (width: number): object => ({
     request: { contents: mediaQuestion('google', [{ type: 'image/jpeg', data: jpegOfSides(width, 9) }]) },
   })
@@ -146,10 +146,10 @@ await t.test('the limits are of each request in a batch', async t => {
   )
 })
 
-await t.test('a file with a colon in its base64 is no address', async t => {
+await t.test('base64 with a colon is refused, and not taken for a URL', async t => {
   const before = gateway.upstream.requests.length
   const data = Buffer.concat([jpegOfSides(9, 9), Buffer.alloc(100_000)]).toString('base64')
-  // Decoders that pass over what is not in the alphabet see an image of any size in these.
+  // Decoders that skip characters outside the alphabet see an image of any size in these.
   for (const odd of [`x:${data}`, `${data.slice(0, 20)}:${data.slice(20)}`]) {
     const questions = {
       openai: [{ type: 'image_url', image_url: { url: odd } }],
@@ -164,27 +164,30 @@ await t.test('a file with a colon in its base64 is no address', async t => {
   t.equal(gateway.upstream.requests.length, before)
 })
 
-await t.test('a data URL where base64 alone belongs is refused, with what to leave away', async t => {
-  const before = gateway.upstream.requests.length
-  const data = `data:image/jpeg;base64,${jpegOfSides(9, 9).toString('base64')}`
-  const questions = {
-    anthropic: [{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data } }],
-    google: [{ role: 'user', parts: [{ inlineData: { data, mimeType: 'image/jpeg' } }] }],
-  }
-  for (const [dialect, content] of Object.entries(questions)) {
-    const answer = await ask(dialect as keyof typeof questions, gateway, { content })
-    t.match(String(answer), /is a data URL.*leave/, dialect)
-  }
-  t.equal(gateway.upstream.requests.length, before)
-})
+await t.test(
+  'a data URL in the place of plain base64 is refused, and the error says what to remove',
+  async t => {
+    const before = gateway.upstream.requests.length
+    const data = `data:image/jpeg;base64,${jpegOfSides(9, 9).toString('base64')}`
+    const questions = {
+      anthropic: [{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data } }],
+      google: [{ role: 'user', parts: [{ inlineData: { data, mimeType: 'image/jpeg' } }] }],
+    }
+    for (const [dialect, content] of Object.entries(questions)) {
+      const answer = await ask(dialect as keyof typeof questions, gateway, { content })
+      t.match(String(answer), /is a data URL.*leave/, dialect)
+    }
+    t.equal(gateway.upstream.requests.length, before)
+  },
+)
 
-await t.test('an address passes, and the gateway does not go there', async t => {
+await t.test('the URL of an image is forwarded, and the gateway does not fetch it', async t => {
   let visits = 0
   const site = createServer((_request, response) => {
     visits += 1
     response.end()
   })
-  // By another name than the provider's, whose own addresses name its files.
+  // Another host name than the provider's, whose own URLs name its files.
   site.listen(0, 'localhost')
   await once(site, 'listening')
   t.teardown(() => site.close())
@@ -202,7 +205,7 @@ await t.test('an address passes, and the gateway does not go there', async t => 
   t.equal(visits, 0)
 })
 
-await t.test('what cannot be measured passes, and the log says so', async t => {
+await t.test('a file that cannot be measured is forwarded, and the log says so', async t => {
   const noise = { type: 'audio/wav', data: Buffer.concat([wav(1).subarray(0, 30), Buffer.alloc(400, 1)]) }
   const { status, requestId } = await post(google([noise]))
   t.equal(status, 200)

@@ -42,7 +42,7 @@ const places = {
 for (const dialect of ['openai', 'google'] as const) {
   const right: MediaFile = { type: 'image/png', data: pixels['image/png'] }
 
-  await t.test(`${dialect}: an image of another type than it is called passes with a warning`, async t => {
+  await t.test(`${dialect}: an image with a wrong label is accepted with a warning`, async t => {
     const wrong: MediaFile = { type: 'image/jpeg', data: pixels['image/webp'] }
 
     const answer = await ask(dialect, [right, wrong])
@@ -52,11 +52,11 @@ for (const dialect of ['openai', 'google'] as const) {
       answer.headers['x-gateway-warning'],
       `media_label; part=${places[dialect]}; called=image/jpeg; found=image/webp`,
     )
-    t.ok(gateway.upstream.requests.at(-1)?.body.includes(wrong.data.toString('base64')), 'as it was')
+    t.ok(gateway.upstream.requests.at(-1)?.body.includes(wrong.data.toString('base64')), 'unchanged')
     t.equal((await ask(dialect, [right])).headers['x-gateway-warning'], undefined)
   })
 
-  await t.test(`${dialect}: such an image is measured as what it is`, async t => {
+  await t.test(`${dialect}: an image with a wrong label is measured by its real type`, async t => {
     for (const [type, data] of [
       ['image/png', jpegOfSides(101, 9)],
       ['image/webp', pngOfSides(101, 9)],
@@ -68,7 +68,7 @@ for (const dialect of ['openai', 'google'] as const) {
     }
   })
 
-  await t.test(`${dialect}: what is no image is refused where one is called for`, async t => {
+  await t.test(`${dialect}: a file that is no image is refused in the place of an image`, async t => {
     const sent = gateway.upstream.requests.length
     for (const data of [pdf(1), Buffer.from('just words'), Buffer.from('504b0304'.padEnd(200, '0'), 'hex')]) {
       const answer = await ask(dialect, [right, { type: 'image/png', data }])
@@ -80,7 +80,7 @@ for (const dialect of ['openai', 'google'] as const) {
   })
 }
 
-await t.test('a type that no header can hold is told as far as one can', async t => {
+await t.test('characters that no header can have are replaced in the warning', async t => {
   const odd = { type: 'image/\u{1f600}\r\nset-cookie: a=b', data: pixels['image/png'] }
 
   const answer = await ask('google', [odd])

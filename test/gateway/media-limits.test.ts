@@ -12,7 +12,7 @@ import { gifOfSides, jpegOfSides, pngOfSides, webpOfSides } from '../fixtures/sm
 const priced = { provider: 'somebody', outputTokensMax: 1000, rubPerMillion: { input: '1', output: '1' } }
 const model = (name: string): object => ({ [name]: priced })
 
-/** The shipped limits, whatever they are for. */
+/** A gateway with the shipped limits. */
 const gateway = await startCountingGateway(t, {
   sections: {
     models: {
@@ -44,7 +44,7 @@ interface Case {
   readonly fails: readonly MediaFile[]
   readonly code: ErrorCode
   readonly message: RegExp
-  /** Which of those that fail is named, from 1. */
+  /** The number of the failing file that the error names, from 1. */
   readonly number?: number
 }
 
@@ -73,7 +73,7 @@ const cases: readonly Case[] = [
     number: 21,
   },
   ...(['openai', 'google'] as const).map((dialect): Case => ({
-    what: 'as many pixels as decoders take, and more',
+    what: 'as many pixels as decoders accept, and more',
     dialect,
     passes: [png(13_377, 13_377)],
     fails: [png(13_378, 13_378)],
@@ -90,7 +90,7 @@ const cases: readonly Case[] = [
     message: /is 3601 seconds long, and at most 3600 are accepted/,
   },
   {
-    what: 'an hour of video for a Pro model by another name, and two hours in a megabyte',
+    what: 'an hour of video for a Pro model by an alias, and two hours in a megabyte',
     dialect: 'google',
     model: 'best',
     passes: [video(webm(3600), 'video/webm')],
@@ -168,7 +168,7 @@ const cases: readonly Case[] = [
     message: /comes to 1001 pages, and at most 1000 are accepted/,
   },
   ...(['openai', 'anthropic', 'google'] as const).map((dialect): Case => ({
-    what: 'a PDF, and one that is a bomb',
+    what: 'a PDF, and a PDF bomb',
     dialect,
     passes: [paper(1)],
     fails: [{ type: 'application/pdf', data: pdfBomb(20_000_000) }],
@@ -176,7 +176,7 @@ const cases: readonly Case[] = [
     message: /application\/pdf at .* cannot be read: a part of it unpacks to more than 16777216 bytes/,
   })),
   ...(['openai', 'anthropic', 'google'] as const).map((dialect): Case => ({
-    what: 'a PDF, and a web page that is called one',
+    what: 'a PDF, and a web page labelled as one',
     dialect,
     passes: [paper(1)],
     fails: [{ type: 'application/pdf', data: Buffer.from('<html>404</html>') }],
@@ -184,7 +184,7 @@ const cases: readonly Case[] = [
     message: /is called application\/pdf and is text\/html by its content/,
   })),
   ...(['openai', 'google'] as const).map((dialect): Case => ({
-    what: 'a video, and an archive that is called one',
+    what: 'a video, and an archive labelled as one',
     dialect,
     passes: [video(mp4(5))],
     fails: [video(Buffer.concat([Buffer.from('504b0304', 'hex'), Buffer.alloc(50)]))],
@@ -192,7 +192,7 @@ const cases: readonly Case[] = [
     message: /is called video\/mp4 and is application\/zip by its content/,
   })),
   {
-    what: 'a video, and one that was cut off before its index',
+    what: 'a video, and one truncated before its index',
     dialect: 'google',
     passes: [video(mp4(5, { isIndexLast: true }))],
     fails: [video(mp4(5, { isIndexLast: true }).subarray(0, 120))],
@@ -202,10 +202,10 @@ const cases: readonly Case[] = [
 ]
 
 for (const { what, dialect, model: name, passes, fails, code, message, number = 1 } of cases) {
-  await t.test(`${dialect}: ${what}`, async t => {
+  await t.test(`${dialect}: the first is accepted and the second refused: ${what}`, async t => {
     const request = name === undefined ? {} : { model: name }
     const answer = await ask(dialect, gateway, { ...request, content: mediaQuestion(dialect, passes) })
-    t.notOk(answer instanceof Error, `just under passes: ${String(answer)}`)
+    t.notOk(answer instanceof Error, `at the limit: ${String(answer)}`)
     await checkNoTrace(t, gateway, dialect, async () => {
       const error = await ask(dialect, gateway, { ...request, content: mediaQuestion(dialect, fails) })
       checkError(
@@ -220,7 +220,7 @@ for (const { what, dialect, model: name, passes, fails, code, message, number = 
   })
 }
 
-await t.test('the limits of files are those of the operator', async t => {
+await t.test('the operator sets the limits of files', async t => {
   const small = await startCountingGateway(t, {
     sections: {
       ...countingConfig(gateway.upstream.origin),

@@ -36,9 +36,9 @@ interface Started {
   readonly gateway: TestGateway
   readonly sent: () => number
   readonly transcribe: (file: Buffer, format: string) => Promise<ClientAnswer>
-  /** What a question about a file sets aside, in roubles: it is refused for want of them. */
+  /** The hold of a request with a file in roubles, from the error of its refusal. */
   readonly held: (type: string, data: Buffer) => Promise<number>
-  /** What the quote of a question about a video says of it. */
+  /** The hold of a request with a video in roubles, from its quote. */
   readonly quote: (video: Buffer) => Promise<number>
 }
 
@@ -48,7 +48,7 @@ interface StartOptions {
   readonly plugins?: readonly string[]
 }
 
-/** As an operator has them who limits no media. */
+/** The plugins of an operator who does not limit media. */
 const unlimited = { plugins: ['auth', 'model-router', 'upstream-proxy', 'usage-tap'] }
 
 async function start(t: Test, rub: number, { like, plugins }: StartOptions = {}): Promise<Started> {
@@ -71,7 +71,7 @@ async function start(t: Test, rub: number, { like, plugins }: StartOptions = {})
       ...(plugins !== undefined && { plugins }),
       models: {
         whisper: { provider: 'somebody', rubPerUnit: { audioSeconds: '0.5' } },
-        // A rouble a thousand tokens, and none for the answer.
+        // A rouble a thousand tokens of input; output is free.
         reader: {
           provider: 'somebody',
           contextTokensMax: 2_000_000,
@@ -112,7 +112,7 @@ await t.test('a transcription without a usage is charged by the length of its au
   for (const [file, seconds] of [
     [wav(7), 7],
     [mp3(36), 36],
-    // What their headers say is not what players go by.
+    // Their headers mislead; players do not rely on them.
     [mp3InAac(36), 36],
     [webmOfFrames({ codec: 'A_OPUS', frame: Buffer.from([0x08, 0]) }, 1800), 36],
     [oggOfPackets(opusCoding, 36, { granule: () => 960n }), 36],
@@ -143,7 +143,7 @@ await t.test('a transcription without a usage is charged by the length of its au
 /** Frames of Opus of 2.5 and of 60 ms. */
 const [shortFrame, longFrame] = [Buffer.from([0x80, 0, 0]), Buffer.from([0x18, 0])]
 
-await t.test('frames that are laced into one block of WebM count each for itself', async t => {
+await t.test('each frame laced into a WebM block is counted', async t => {
   const { gateway, transcribe } = await start(t, 100)
   for (const [name, file, seconds] of [
     [
@@ -181,7 +181,7 @@ for (const [where, options, formats] of [
   [' in JSON', { like: 'openai' }, ['text', 'srt', 'vtt']],
 ] as const) {
   await t.test(
-    `audio that nobody can measure is only sent where the response tells its length${where}`,
+    `audio that cannot be measured is sent only where the response reports its length${where}`,
     async t => {
       const { gateway, sent, transcribe } = await start(t, 1000, options)
       for (const [name, file] of [
@@ -205,18 +205,18 @@ for (const [where, options, formats] of [
   )
 }
 
-await t.test('without the plugin size-limit media are measured all the same', async t => {
+await t.test('media are measured without the plugin size-limit too', async t => {
   const [limited, plain] = [await start(t, 100), await start(t, 100, unlimited)]
 
   for (const started of [limited, plain]) {
     const { requestId } = await started.transcribe(wav(7), 'text')
     t.match(await started.gateway.chargeOf(requestId), { usage: { audioSeconds: 7 }, amount: '3.500000' })
   }
-  const film = mp4(3600)
-  t.equal(await plain.held('video/mp4', film), await limited.held('video/mp4', film))
+  const longVideo = mp4(3600)
+  t.equal(await plain.held('video/mp4', longVideo), await limited.held('video/mp4', longVideo))
 })
 
-await t.test('what the provider says of the length counts before what was measured', async t => {
+await t.test('the length that the provider reports takes precedence over the measured one', async t => {
   const { gateway, transcribe } = await start(t, 100)
   const { requestId } = await transcribe(wav(7), 'verbose_json')
   const charge = await gateway.chargeOf(requestId)
@@ -228,19 +228,19 @@ await t.test('audio is not sent when the account cannot pay for its length', asy
   const { gateway, sent, transcribe } = await start(t, 20)
   t.equal((await transcribe(mp3(36), 'text')).status, 200)
   t.equal((await gateway.balance()).balanceMicros < 3_000_000, true)
-  // Some kilobytes, which could be a second of better audio.
+  // A few kilobytes, which could be a second of better audio.
   t.equal((await transcribe(mp3(36), 'text')).status, 402)
   t.equal(sent(), 1)
 })
 
-await t.test('what is set aside for media goes by what is in them, not by their bytes', async t => {
+await t.test('the hold of media depends on their content, not on their bytes', async t => {
   const { held, quote, sent } = await start(t, 0.01)
   const hour = await held('video/mp4', mp4(3600))
   t.ok(hour > 1080 && hour < 1081, `300 tokens a second: ${hour}`)
   const longer = await held('video/mp4', mp4(3600, { dataBytes: 3_000_000 }))
   t.ok(Math.abs(longer - hour) < 0.1, `${longer}`)
   const quoted = await quote(mp4(3600))
-  t.equal(quoted, hour, 'as its quote says')
+  t.equal(quoted, hour, 'like its quote')
   const pages = await held('application/pdf', pdf(40))
   t.ok(pages > 100 && pages < 101, `2,500 tokens a page: ${pages}`)
   t.equal(sent(), 0)

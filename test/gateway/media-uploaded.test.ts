@@ -34,7 +34,7 @@ const gateway = await startTestGateway(t, {
   },
 })
 
-/** What was sent, and what is owed, when the last exchange is over. */
+/** The numbers of sent requests and of charges, once nothing is held. */
 async function trace(): Promise<{ sent: number; charges: number; heldMicros: number }> {
   await until(async () => (await gateway.balance()).heldMicros === 0)
   return { sent: provider.requests.length, charges: (await gateway.charges()).length, heldMicros: 0 }
@@ -48,7 +48,7 @@ async function failure(work: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-await t.test('an image that was uploaded to OpenAI counts where it is used', async t => {
+await t.test('the limits apply to an image uploaded to OpenAI where it is used', async t => {
   const client = openaiClient(gateway)
   const use = async (bytes: number): Promise<unknown> => {
     const file = await client.files.create({
@@ -60,7 +60,7 @@ await t.test('an image that was uploaded to OpenAI counts where it is used', asy
     const answer = await failure(() =>
       client.responses.create({ model: 'gpt', input: [{ role: 'user', content }] }),
     )
-    if (answer instanceof Error) t.same(await trace(), before, 'nothing sent, nothing owed')
+    if (answer instanceof Error) t.same(await trace(), before, 'nothing was sent or charged')
     return answer
   }
   t.match(await use(4096), { status: 'completed' })
@@ -74,35 +74,38 @@ await t.test('an image that was uploaded to OpenAI counts where it is used', asy
   )
 })
 
-await t.test('documents and images that were uploaded to Anthropic count where they are used', async t => {
-  const client = anthropicClient(gateway)
-  const use = async (data: Buffer, name: string, type: string): Promise<unknown> => {
-    const { id } = await client.beta.files.upload({ file: await toFile(data, name, { type }) })
-    const source = { type: 'file' as const, file_id: id }
-    const block = type.startsWith('image/')
-      ? { type: 'image' as const, source }
-      : { type: 'document' as const, source }
-    const before = await trace()
-    const answer = await failure(() =>
-      client.beta.messages.create({
-        model: 'claude',
-        max_tokens: 9,
-        messages: [{ role: 'user', content: [block] }],
-      }),
-    )
-    if (answer instanceof Error) t.same(await trace(), before, 'nothing sent, nothing owed')
-    return answer
-  }
-  const place = 'messages[0].content[0].source.file_id'
-  t.match(await use(pdf(600, { isPacked: true }), 'a.pdf', 'application/pdf'), { type: 'message' })
-  const tooMany = await use(pdf(601), 'a.pdf', 'application/pdf')
-  checkError(t, 'anthropic', tooMany, 'media_too_large', /comes to 601 pages, and at most 600/, place)
-  t.match(await use(pngOfSides(8000, 9), 'a.png', 'image/png'), { type: 'message' })
-  const tooWide = await use(pngOfSides(8001, 9), 'a.png', 'image/png')
-  checkError(t, 'anthropic', tooWide, 'media_too_large', /is 8001 x 9 pixels, and at most 8000/, place)
-})
+await t.test(
+  'the limits apply to documents and images uploaded to Anthropic where they are used',
+  async t => {
+    const client = anthropicClient(gateway)
+    const use = async (data: Buffer, name: string, type: string): Promise<unknown> => {
+      const { id } = await client.beta.files.upload({ file: await toFile(data, name, { type }) })
+      const source = { type: 'file' as const, file_id: id }
+      const block = type.startsWith('image/')
+        ? { type: 'image' as const, source }
+        : { type: 'document' as const, source }
+      const before = await trace()
+      const answer = await failure(() =>
+        client.beta.messages.create({
+          model: 'claude',
+          max_tokens: 9,
+          messages: [{ role: 'user', content: [block] }],
+        }),
+      )
+      if (answer instanceof Error) t.same(await trace(), before, 'nothing was sent or charged')
+      return answer
+    }
+    const place = 'messages[0].content[0].source.file_id'
+    t.match(await use(pdf(600, { isPacked: true }), 'a.pdf', 'application/pdf'), { type: 'message' })
+    const tooMany = await use(pdf(601), 'a.pdf', 'application/pdf')
+    checkError(t, 'anthropic', tooMany, 'media_too_large', /comes to 601 pages, and at most 600/, place)
+    t.match(await use(pngOfSides(8000, 9), 'a.png', 'image/png'), { type: 'message' })
+    const tooWide = await use(pngOfSides(8001, 9), 'a.png', 'image/png')
+    checkError(t, 'anthropic', tooWide, 'media_too_large', /is 8001 x 9 pixels, and at most 8000/, place)
+  },
+)
 
-await t.test('videos that were uploaded to Google count where they are used, also for the hold', async t => {
+await t.test('the limits and the hold apply to videos uploaded to Google where they are used', async t => {
   const client = googleClient(gateway)
   const use = async (seconds: number, model = 'gemini-pro'): Promise<unknown> => {
     const video = mp4(seconds, { dataBytes: 300_000, isIndexLast: true })
@@ -119,7 +122,7 @@ await t.test('videos that were uploaded to Google count where they are used, als
         ],
       }),
     )
-    if (answer instanceof Error) t.same(await trace(), before, 'nothing sent, nothing owed')
+    if (answer instanceof Error) t.same(await trace(), before, 'nothing was sent or charged')
     return answer
   }
   t.match(await use(3600), { usageMetadata: { totalTokenCount: 18 } })

@@ -22,7 +22,7 @@ function ask({ url, key }: TestGateway) {
   return send(url + openai.path(false), { headers: openai.keyHeader(key), body: openai.body(false) })
 }
 
-await t.test('a credential that is refused is seen by its name until it is good again', async t => {
+await t.test('the metrics show a refused credential by its name until it works again', async t => {
   let offsetMs = 0
   const now = performance.now.bind(performance)
   performance.now = () => now() + offsetMs
@@ -47,7 +47,7 @@ await t.test('a credential that is refused is seen by its name until it is good 
     return Object.fromEntries(found.map(([, state, value]) => [state, Number(value)]))
   }
 
-  t.same(await states(), { ready: 1, resting: 0, suspended: 0, paused: 0 }, 'what was not used yet is ready')
+  t.same(await states(), { ready: 1, resting: 0, suspended: 0, paused: 0 }, 'an unused credential is ready')
   const before = await read(gateway)
   t.match(before, /^gateway_provider_up\{provider="openai"\} 1$/m)
   t.match(before, `gateway_alarms_total{code="credential_suspended",${labels}} 0\n`)
@@ -63,14 +63,14 @@ await t.test('a credential that is refused is seen by its name until it is good 
   t.match(refused, `gateway_alarms_total{code="credential_suspended",${labels}} 1\n`)
 
   offsetMs += 300_000
-  t.equal((await states())['suspended'], 1, 'nobody has tried it again')
+  t.equal((await states())['suspended'], 1, 'it was not tried again')
   isGood = true
   t.equal((await ask(gateway)).status, 200)
   t.same(await states(), { ready: 1, resting: 0, suspended: 0, paused: 0 })
   t.match(await read(gateway), `gateway_alarms_total{code="credential_restored",${labels}} 1\n`)
 })
 
-await t.test('a provider that cannot be reached is down with its egress, and up when it answers', async t => {
+await t.test('an unreachable provider is down with its egress route', async t => {
   const upstream = await startRawUpstream(t, () => plainAnswer(200, json, openai.document))
   const gateway = await startTestGateway(t, { config: callConfig('http://127.0.0.1:9', {}, { admin }) })
 
@@ -83,7 +83,7 @@ await t.test('a provider that cannot be reached is down with its egress, and up 
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('what an operator paused is down, and what has no key is not told of', async t => {
+await t.test('a paused provider is down, and a provider without a credential has no metrics', async t => {
   const upstream = await startRawUpstream(t, () => plainAnswer(200, json, openai.document))
   const credentials = [{ name: 'main', value: secret }]
   const config = callConfig(upstream.origin, { credentials }, { admin })
@@ -96,9 +96,10 @@ await t.test('what an operator paused is down, and what has no key is not told o
   })
   const order = (word: string) =>
     runHere(['providers', word, 'openai', '--reason', 'r', '--config', gateway.configFile])
-  const told = (text: string) => new Set([...text.matchAll(/provider="([\w-]+)"/g)].map(([, name]) => name))
+  const providersIn = (text: string) =>
+    new Set([...text.matchAll(/provider="([\w-]+)"/g)].map(([, name]) => name))
   const before = await read(gateway)
-  t.strictSame(told(before), new Set(['openai', 'anthropic', 'google']))
+  t.strictSame(providersIn(before), new Set(['openai', 'anthropic', 'google']))
 
   await order('pause')
   await until(async () => /^gateway_provider_up\{provider="openai"\} 0$/m.test(await read(gateway)))
@@ -109,10 +110,10 @@ await t.test('what an operator paused is down, and what has no key is not told o
 
   await order('resume')
   await until(async () => /^gateway_provider_up\{provider="openai"\} 1$/m.test(await read(gateway)))
-  t.strictSame(told(await read(gateway)), told(before))
+  t.strictSame(providersIn(await read(gateway)), providersIn(before))
 })
 
-await t.test('reloads are told with their result and time', async t => {
+await t.test('the metrics have the result and the time of reloads', async t => {
   const gateway = await startTestGateway(t, { config: { admin, providers: { sandbox: {} } } })
   const value = async (name: string) =>
     Number(new RegExp(`^gateway_config_${name} (.+)$`, 'm').exec(await read(gateway))?.[1])
@@ -146,7 +147,7 @@ await t.test('requests are counted by group of accounts', async t => {
 })
 
 await t.test(
-  'failures of plugins are counted from 0 on, for a rule sees no rise in what begins at 1',
+  'failures of plugins are counted from 0, since a rule sees no rise in a series that begins at 1',
   async t => {
     const file = join(t.testdir(), 'broken.js')
     const hooks = "onResponse() { throw new Error('oops') }"
@@ -164,7 +165,7 @@ await t.test(
 )
 
 await t.test(
-  'names, types and help are as Prometheus wants them',
+  'promtool accepts the names, types and help of the metrics',
   { skip: hasPromtool ? false : 'promtool is not here: apt-get install prometheus' },
   async t => {
     const gateway = await startTestGateway(t, {

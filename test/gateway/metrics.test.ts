@@ -30,7 +30,7 @@ function value(text: string, name: string, labels: Readonly<Record<string, strin
   return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(' ') + 1))
 }
 
-await t.test('metrics tell what was asked, what came of it, what was used and what it cost', async t => {
+await t.test('the metrics count requests, outcomes, usage and cost', async t => {
   const upstream = await startRawUpstream(t, ({ body }) =>
     body.includes('"stream":true')
       ? {
@@ -77,7 +77,7 @@ await t.test('metrics tell what was asked, what came of it, what was used and wh
     Math.abs(value(text, 'charged_roubles_total', { provider: 'openai' }) - paid) < 1e-9,
     `${paid} roubles`,
   )
-  t.equal(value(text, 'charges_total', { source: 'provider' }), 4, 'a refusal is one, too')
+  t.equal(value(text, 'charges_total', { source: 'provider' }), 4, 'a refusal by the provider is one too')
   t.equal(value(text, 'alarms_total', { code: 'ambiguous', provider: 'openai' }), 1)
   for (const gauge of ['open_exchanges', 'writes_waiting', 'overload_level', 'log_lines_dropped_total'])
     t.match(text, new RegExp(`^gateway_${gauge} 0$`, 'm'))
@@ -87,7 +87,7 @@ await t.test('metrics tell what was asked, what came of it, what was used and wh
   await checkMoney(t, gateway)
 })
 
-await t.test('text of clients makes no series, and no secret is in one', async t => {
+await t.test('text of clients creates no series, and no series has a secret', async t => {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], openai.document),
   )
@@ -118,7 +118,7 @@ await t.test('text of clients makes no series, and no secret is in one', async t
 })
 
 await t.test(
-  'what a job of a pattern cost stands under the pattern, not under the name that was asked for',
+  'the cost of a job is counted under the pattern of its model, not under the requested name',
   async t => {
     const provider = await startJobProvider(t)
     const config = jobConfig(provider.origin, 600_000)

@@ -19,7 +19,7 @@ function result(id: string, prompt_tokens: number, completion_tokens: number): s
   return `${JSON.stringify({ id, custom_id: id, response: { status_code: 200, body }, error: null })}\n`
 }
 
-/** Mistral, whose batches end as the test says. */
+/** A gateway before Mistral, whose batches end when and how the test says. */
 async function start(t: Test, { pollMs = 600_000, rub = 1000 } = {}) {
   const status = new Map<string, string>()
   let results = result('0', 1000, 100) + result('1', 3000, 50)
@@ -104,7 +104,7 @@ const inline = {
 const expected = ((4000 * 1000 + 150 * 4000) / 1e6 / 2).toFixed(6)
 
 await t.test(
-  'a batch with its requests in its body is held for, and charged once by its results',
+  'a batch with its requests in the body is held for, and charged once by its results',
   async t => {
     const { ask, gateway, held, end } = await start(t)
 
@@ -117,7 +117,11 @@ await t.test(
     end(1, 'SUCCESS')
     for (const _time of [1, 2]) t.match((await ask('GET', path)).json(), { output_file: 'file-out' })
     await until(async () => (await gateway.charges()).length === 1)
-    t.equal((await ask('GET', '/mistral/v1/files/file-out/content')).status, 200, 'the results are its own')
+    t.equal(
+      (await ask('GET', '/mistral/v1/files/file-out/content')).status,
+      200,
+      'the results belong to the account',
+    )
     t.match(await gateway.charges(), [
       { operation: 'batch-job', amount: expected, usage: { input: 4000, output: 150 }, flags: [] },
     ])
@@ -126,7 +130,7 @@ await t.test(
   },
 )
 
-await t.test('a batch of a file is planned by its lines, and charged also if nobody asks', async t => {
+await t.test('a batch of a file is charged by polling when no client retrieves it', async t => {
   const { ask, upload, gateway, upstream, end } = await start(t, { pollMs: 50 })
   const lines = [
     { custom_id: '0', body: chat('What is the best French cheese?') },
@@ -144,7 +148,7 @@ await t.test('a batch of a file is planned by its lines, and charged also if nob
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a batch that came to nothing costs nothing', async t => {
+await t.test('a failed batch and a cancelled one cost nothing', async t => {
   const { ask, gateway, held, end } = await start(t)
   await ask('POST', '/v1/batch/jobs', inline)
   end(1, 'FAILED')
@@ -155,7 +159,7 @@ await t.test('a batch that came to nothing costs nothing', async t => {
   t.match(await gateway.charges(), [{ amount: '0.000000' }, { amount: '0.000000' }])
 })
 
-await t.test('embeddings need a price for their input alone', async t => {
+await t.test('a batch of embeddings needs a price for input alone', async t => {
   const { ask, gateway, end, setResults } = await start(t)
   const requests = [{ custom_id: '0', body: { input: ['Hello', 'there'] } }]
   const made = await ask('POST', '/v1/batch/jobs', {
@@ -176,7 +180,7 @@ await t.test('embeddings need a price for their input alone', async t => {
   t.match(await gateway.charges(), [{ amount: '2.000000', usage: { input: 20_000 } }])
 })
 
-await t.test('what cannot be held for is refused, with the place', async t => {
+await t.test('a batch that cannot be held for is refused, and the error names the place', async t => {
   const { ask, upload, gateway, upstream } = await start(t)
   await upload([{ custom_id: '0', body: chat('Hi') }])
   const file = { input_files: ['file-in'], endpoint: '/v1/chat/completions' }
@@ -203,7 +207,7 @@ await t.test('what cannot be held for is refused, with the place', async t => {
   }
   const openai = { input_file_id: 'file-in', endpoint: '/v1/chat/completions', completion_window: '24h' }
   const bare = await ask('POST', '/v1/batches', openai)
-  t.equal(bare.status, 400, "such a file is no input of OpenAI's batches")
+  t.equal(bare.status, 400, "a file in Mistral's format is no input of OpenAI's batches")
   t.match(bare.text, /line 1: It must be/)
   t.equal(upstream.requests.length, sent)
   const poor = await start(t, { rub: 0.01 })
@@ -212,19 +216,19 @@ await t.test('what cannot be held for is refused, with the place', async t => {
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a batch belongs to the account that made it, and is in its list alone', async t => {
+await t.test('a batch belongs to the account that made it, and only its list has it', async t => {
   const { ask, gateway, upstream } = await start(t)
   for (const _batch of [1, 2, 3]) await ask('POST', '/v1/batch/jobs', inline)
   const { id } = await gateway.accounts.createAccount({ email: 'other@example.org' })
   const { key } = await gateway.accounts.createKey({ accountId: id })
   const sent = upstream.requests.length
   const path = `/v1/batch/jobs/${jobId(1)}`
-  for (const [method, asked] of [
+  for (const [method, target] of [
     ['GET', path],
     ['DELETE', path],
     ['POST', `${path}/cancel`],
   ] as const) {
-    t.equal((await ask(method, asked, undefined, key)).status, 404, `${method} ${asked}`)
+    t.equal((await ask(method, target, undefined, key)).status, 404, `${method} ${target}`)
   }
   t.equal(upstream.requests.length, sent)
   const listed = async (query: string, whose = gateway.key) => {

@@ -5,15 +5,15 @@ import { startTestGateway, type ConfigSections } from '../fixtures/test-gateway.
 
 const rubPerMillion = (rub: number): object => ({ input: String(rub), output: String(rub) })
 
-/** A gateway whose providers answer with the name they are told to, or the one they were asked for. */
+/** A gateway whose providers respond with the model in `answered`, or else with the requested one. */
 async function start(t: Test, models: ConfigSections, keyModels?: readonly string[]) {
   const answered: { model?: string } = {}
   const upstream = await startRawUpstream(t, ({ body }) => {
-    const asked = (JSON.parse(body.toString()) as { model: string }).model
+    const requestedModel = (JSON.parse(body.toString()) as { model: string }).model
     const usage = { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 }
     const document = {
       object: 'chat.completion',
-      model: answered.model ?? asked,
+      model: answered.model ?? requestedModel,
       choices: [{ index: 0, message: { content: '' } }],
       usage,
     }
@@ -35,8 +35,13 @@ async function start(t: Test, models: ConfigSections, keyModels?: readonly strin
   const charged = async (path: string, model: string) => {
     const { requestId } = await ask(path, model)
     const charge = await gateway.chargeOf(requestId)
-    const asked = JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '{}') as { model?: string }
-    return { asked: asked.model, model: charge?.model, amount: charge?.amount, flags: charge?.flags }
+    const requestedModel = JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '{}') as { model?: string }
+    return {
+      requestedModel: requestedModel.model,
+      model: charge?.model,
+      amount: charge?.amount,
+      flags: charge?.flags,
+    }
   }
   const list = async (path: string): Promise<readonly string[]> => {
     const { data } = JSON.parse((await ask(path)).body.toString()) as { data: { id: string }[] }
@@ -47,7 +52,7 @@ async function start(t: Test, models: ConfigSections, keyModels?: readonly strin
 
 const chat = '/v1/chat/completions'
 
-await t.test('an answer of another model is flagged, one of a snapshot is not', async t => {
+await t.test('a response of another model is flagged, and one of a snapshot is not', async t => {
   const { answered, charged } = await start(t, {
     '*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) },
   })
@@ -61,9 +66,9 @@ await t.test('an answer of another model is flagged, one of a snapshot is not', 
     ['big-latest', 'big'],
     ['vendor/big', 'big-20250929'],
   ] as const
-  for (const [asked, model] of same) {
+  for (const [requestedModel, model] of same) {
     answered.model = model
-    t.same((await charged(chat, asked)).flags, [], `${asked} answered by ${model}`)
+    t.same((await charged(chat, requestedModel)).flags, [], `${requestedModel} answered by ${model}`)
   }
   const others = [
     ['big', 'big-mini'],
@@ -72,13 +77,17 @@ await t.test('an answer of another model is flagged, one of a snapshot is not', 
     ['big', 'small-2025-08-07'],
     ['big', 'big-2025-08-07-mini'],
   ] as const
-  for (const [asked, model] of others) {
+  for (const [requestedModel, model] of others) {
     answered.model = model
-    t.same((await charged(chat, asked)).flags, ['model_mismatch'], `${asked} answered by ${model}`)
+    t.same(
+      (await charged(chat, requestedModel)).flags,
+      ['model_mismatch'],
+      `${requestedModel} answered by ${model}`,
+    )
   }
 })
 
-await t.test('an xAI model that is answered for by another is charged as what answered', async t => {
+await t.test('an xAI response of another model is charged at the price of that model', async t => {
   const { answered, charged } = await start(t, {
     'grok-3-mini': { provider: 'xai', rubPerMillion: rubPerMillion(1000) },
     'grok-4.3': { provider: 'xai', rubPerMillion: rubPerMillion(5000) },
@@ -89,11 +98,11 @@ await t.test('an xAI model that is answered for by another is charged as what an
   t.match(
     await charged(chat, 'grok-3-mini'),
     { amount: '1.000000', flags: ['model_mismatch'] },
-    'without a price',
+    'a model without a price',
   )
 })
 
-await t.test('of several patterns the most specific one sets the price, wherever it stands', async t => {
+await t.test('the most specific pattern sets the price, wherever it is in the list', async t => {
   const { charged } = await start(t, {
     '*': { provider: 'somebody', rubPerMillion: rubPerMillion(1000) },
     'gpt-*': { provider: 'somebody', rubPerMillion: rubPerMillion(2000) },
@@ -108,7 +117,7 @@ await t.test('of several patterns the most specific one sets the price, wherever
   t.same(amounts, ['1.000000', '2.000000', '3.000000', '4.000000', '5.000000'])
 })
 
-await t.test("under a provider's path its own names, patterns and aliases come first", async t => {
+await t.test("below a provider's path its own names, patterns and aliases take precedence", async t => {
   const { ask, charged } = await start(t, {
     'llama-*': { provider: 'somebody', rubPerMillion: rubPerMillion(1000) },
     'groq/llama-*': { provider: 'groq', rubPerMillion: rubPerMillion(2000) },
@@ -119,15 +128,15 @@ await t.test("under a provider's path its own names, patterns and aliases come f
   const path = '/groq/v1/chat/completions'
 
   t.match(await charged(path, 'llama-70b'), {
-    asked: 'llama-70b',
+    requestedModel: 'llama-70b',
     model: 'groq/llama-70b',
     amount: '2.000000',
   })
-  t.match(await charged(chat, 'groq/llama-70b'), { asked: 'llama-70b', amount: '2.000000' })
-  t.match(await charged(chat, 'llama-70b'), { asked: 'llama-70b', amount: '1.000000' })
-  t.match(await charged(path, 'quick'), { asked: 'llama-8b', model: 'groq/llama-8b' })
-  t.match(await charged(chat, 'groq/quick'), { asked: 'llama-8b', model: 'groq/llama-8b' })
-  t.match(await charged(path, 'shared'), { asked: 'shared', amount: '3.000000' })
+  t.match(await charged(chat, 'groq/llama-70b'), { requestedModel: 'llama-70b', amount: '2.000000' })
+  t.match(await charged(chat, 'llama-70b'), { requestedModel: 'llama-70b', amount: '1.000000' })
+  t.match(await charged(path, 'quick'), { requestedModel: 'llama-8b', model: 'groq/llama-8b' })
+  t.match(await charged(chat, 'groq/quick'), { requestedModel: 'llama-8b', model: 'groq/llama-8b' })
+  t.match(await charged(path, 'shared'), { requestedModel: 'shared', amount: '3.000000' })
   t.equal((await ask(path, 'foreign')).status, 404, 'a model of another provider')
 })
 
@@ -140,7 +149,7 @@ const listed = {
   'pattern-*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) },
 }
 
-await t.test('the list of models has every name that is served, and those only', async t => {
+await t.test('the list of models has exactly the names that are served', async t => {
   const { ask, list } = await start(t, listed)
 
   const names = await list('/v1/models')
@@ -152,7 +161,7 @@ await t.test('the list of models has every name that is served, and those only',
   t.equal((await ask(chat, 'priceless')).status, 404)
 })
 
-await t.test('a key sees the names that it may use, by themselves or by what they stand for', async t => {
+await t.test('a key lists the names that it may use, directly or through an alias', async t => {
   const { ask, list } = await start(t, listed, ['groq/*'])
 
   const names = await list('/v1/models')
@@ -161,16 +170,16 @@ await t.test('a key sees the names that it may use, by themselves or by what the
   t.equal((await ask(chat, 'plain')).status, 403)
 })
 
-await t.test('a name that is longer than any, which a pattern would fit, is of no model', async t => {
+await t.test('a name of more than 512 characters is refused although a pattern matches it', async t => {
   const { ask, charged } = await start(t, { '*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) } })
   const longest = 'n'.repeat(512)
-  t.match(await charged(chat, longest), { asked: longest, model: longest, amount: '0.001000' })
+  t.match(await charged(chat, longest), { requestedModel: longest, model: longest, amount: '0.001000' })
   const refused = await ask(chat, `${longest}n`)
   t.equal(refused.status, 404)
   t.match(refused.body.toString(), /at most 512 characters; this one has 513/)
 })
 
-await t.test('a model of one provider goes by its own name, one of two by the provider too', async t => {
+await t.test('a model of one provider needs no prefix, and one of two providers does', async t => {
   const { ask, charged } = await start(t, {
     'groq/llama-3.3-70b': { provider: 'groq', rubPerMillion: rubPerMillion(1) },
     'groq/gpt-oss': { provider: 'groq', rubPerMillion: rubPerMillion(1) },
@@ -178,7 +187,7 @@ await t.test('a model of one provider goes by its own name, one of two by the pr
   })
 
   t.match(await charged(chat, 'llama-3.3-70b'), {
-    asked: 'llama-3.3-70b',
+    requestedModel: 'llama-3.3-70b',
     model: 'groq/llama-3.3-70b',
     amount: '0.001000',
   })
@@ -188,7 +197,7 @@ await t.test('a model of one provider goes by its own name, one of two by the pr
 })
 
 await t.test(
-  'a list has the names that a pattern is known to cover, and a sandbox beside nothing',
+  'the list has the known names of a pattern, and sandbox models only below the sandbox path',
   async t => {
     const price = { rubPerMillion: rubPerMillion(1) }
     const { list, ask } = await start(t, {
@@ -198,12 +207,12 @@ await t.test(
 
     t.same(await list('/v1/models'), ['gpt-9-2026-01-31'])
     t.same(await list('/sandbox/v1/models'), ['sandbox-chat'])
-    t.equal((await ask('/v1/models/gpt-9-2027-01-01')).status, 200, 'what a pattern covers is there')
+    t.equal((await ask('/v1/models/gpt-9-2027-01-01')).status, 200, 'a name that the pattern covers exists')
     t.equal((await ask('/v1/models/sandbox-chat')).status, 200)
   },
 )
 
-await t.test('a model that is not there is answered with one that is, if the key may use it', async t => {
+await t.test('the error for an unknown model suggests one that the key may use', async t => {
   const price = { provider: 'somebody', rubPerMillion: rubPerMillion(1) }
   const { ask } = await start(t, { 'big-model': price, 'big-modal': price }, ['big-modal'])
 
@@ -212,7 +221,7 @@ await t.test('a model that is not there is answered with one that is, if the key
   t.notMatch((await ask(chat, 'small')).body.toString(), 'Did you mean')
 })
 
-await t.test('below the path of a provider that lacks a model, the answer says where it is', async t => {
+await t.test("below a provider's path the error for a missing model says where it is served", async t => {
   const price = rubPerMillion(1)
   const { ask } = await start(t, {
     'big-model': { provider: 'somebody', rubPerMillion: price },
@@ -232,7 +241,7 @@ await t.test('below the path of a provider that lacks a model, the answer says w
   t.equal(
     await said('/xai/v1/chat/completions', 'big-modul'),
     'The model "big-modul" does not exist here; GET /xai/v1/models lists those that do. Did you mean "big-modal"?',
-    'models of other providers are not meant',
+    'no model of another provider is suggested',
   )
   t.equal(
     await said('/groq/v1/chat/completions', 'small'),
@@ -240,7 +249,7 @@ await t.test('below the path of a provider that lacks a model, the answer says w
   )
 })
 
-await t.test("a fine-tuned model is shown and not deleted, in OpenAI's words", async t => {
+await t.test("a fine-tuned model is returned but not deleted, with OpenAI's error", async t => {
   const name = 'ft:gpt-9:acme::b7R9'
   const { gateway } = await start(t, {
     'ft:gpt-9:*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) },

@@ -3,9 +3,9 @@ import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-/** As OpenRouter takes `models`: whichever answers, of which a client can make any sure by `provider`. */
+/** OpenRouter's `models`: any of them may respond, and a client can force any of them by `provider`. */
 await t.test(
-  'models that may answer in place of another are those of its price that the key may use',
+  'models that may respond in place of another must have its price and be allowed to the key',
   async t => {
     const upstream = await startRawUpstream(t, () =>
       plainAnswer(200, ['content-type', 'application/json'], '{}'),

@@ -19,7 +19,7 @@ import { until } from '../fixtures/test-gateway.ts'
 import { runGateway } from '../cli/run-gateway.ts'
 import Database from 'better-sqlite3'
 
-/** How long the store stays out of order; `npm run test:crash` makes it 30. */
+/** How long the store is out of order; `npm run test:crash` makes it 30. */
 const faultMs = Number(process.env['LOCK_SECONDS'] ?? 2) * 1000
 
 const event = (fields: string): string =>
@@ -29,7 +29,7 @@ const lastEvents = `${event('"choices":[],"usage":{"prompt_tokens":1000,"complet
 /** 1000 tokens in and 7 out by the fixture's price, rounded half up. */
 const costRoubles = '0.000378'
 
-/** Streams that begin at once and end when they are told to. */
+/** An upstream whose streams begin at once, and end when `letGo` is called. */
 async function startHeldUpstream(t: Test) {
   let letGo = (): void => undefined
   let gate = Promise.resolve()
@@ -86,25 +86,25 @@ async function chargesOf(file: string, accountId: string): Promise<ChargeReport[
   }
 }
 
-/** Asks until an answer has the status; the answer's client. */
+/** Sends requests until a response has the status; returns their clients, that one last. */
 async function askUntil(t: Test, url: string, key: string, status: number): Promise<RawClient[]> {
-  const asked: RawClient[] = []
+  const attempts: RawClient[] = []
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const client = await ask(t, url, key)
-    asked.push(client)
+    attempts.push(client)
     for (let waited = 0; waited < 20 && answerOf(client) === undefined; waited += 1) await delay(5)
-    if (answerOf(client)?.status === status) return asked
+    if (answerOf(client)?.status === status) return attempts
     if (answerOf(client) !== undefined) await delay(20)
   }
-  throw new Error(`nothing was answered with ${status}`)
+  throw new Error(`no response had the status ${status}`)
 }
 
-/** Something that keeps a store from being written, until it ends. */
+/** A fault that keeps a store from being written, until it ends. */
 interface StoreFault {
   readonly name: string
-  /** Makes a folder in which the fault can be had; undefined where this system does not let it. */
+  /** Makes a folder in which the fault is possible; undefined where this system does not allow it. */
   prepare(t: Test, folder: string): string | undefined
-  /** Begins the fault for the process that writes the store; answers what ends it. */
+  /** Begins the fault for the process that writes the store; returns a function that ends it. */
   begin(storeFile: string, pid: number): () => void
 }
 
@@ -125,7 +125,7 @@ const foreignLock: StoreFault = {
   },
 }
 
-/** ENOSPC as the kernel says it: a small file system of its own, filled to the brim. */
+/** A real ENOSPC of the kernel: a small file system of its own, which is filled. */
 const fullDisk: StoreFault = {
   name: 'a full disk',
   prepare(t) {
@@ -152,13 +152,13 @@ const fullDisk: StoreFault = {
   },
 }
 
-/** The writer's process may not make files longer: where nothing can be mounted, the next best thing. */
+/** The writer's process may not make files longer: a substitute where nothing can be mounted. */
 const fileSizeLimit: StoreFault = {
   name: 'a limit on the size of files',
   prepare: (_, folder) => (runs('prlimit', ['--version']) ? folder : undefined),
   begin(storeFile, pid) {
     const { size } = statSync(`${storeFile}-wal`)
-    // The soft limit only, or it could not be taken back.
+    // The soft limit only, since a process cannot raise its hard limit again.
     execFileSync('prlimit', ['--pid', String(pid), `--fsize=${size}:`])
     return () => void execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:'])
   },
@@ -170,7 +170,7 @@ async function survives(t: Test, fault: StoreFault): Promise<void> {
   const folder = t.testdir()
   const storeFolder = fault.prepare(t, folder)
   if (storeFolder === undefined) {
-    t.comment('skipped: this system does not let the test have it')
+    t.comment('skipped: this system does not allow the fault')
     t.pass()
     return
   }
@@ -183,19 +183,23 @@ async function survives(t: Test, fault: StoreFault): Promise<void> {
 
   const began = performance.now()
   const end = fault.begin(storeFile, gateway.child.pid ?? 0)
-  const asked = await askUntil(t, gateway.url, key, 503)
-  const refused = asked.pop()
+  const attempts = await askUntil(t, gateway.url, key, 503)
+  const refused = attempts.pop()
   const refusal = refused === undefined ? undefined : answerOf(refused)
   t.equal(refusal?.headers.get('retry-after'), '1')
   t.match(refusal?.body.toString(), /"code":"overloaded"/)
-  t.ok(asked.length > 0, 'some were admitted before it showed')
+  t.ok(attempts.length > 0, 'some were admitted before the fault showed')
   await until(() => gateway.written().includes('the store cannot be written; no paid request is admitted'))
   upstream.letGo()
   for (const client of running) await client.waitFor('[DONE]')
   await delay(Math.max(100, faultMs - (performance.now() - began)))
-  t.equal(running.filter(isWhole).length, 0, 'what runs has gone on and does not end uncharged')
+  t.equal(running.filter(isWhole).length, 0, 'running streams continue, and do not end uncharged')
   t.strictSame(await chargesOf(storeFile, accountId), [])
-  t.equal(asked.filter(client => client.received().length > 0).length, 0, 'what is not held says nothing')
+  t.equal(
+    attempts.filter(client => client.received().length > 0).length,
+    0,
+    'a request without a durable hold receives nothing',
+  )
 
   end()
   const all = [...running, ...asked]
@@ -217,7 +221,7 @@ async function survives(t: Test, fault: StoreFault): Promise<void> {
 
 for (const fault of storeFaults) {
   await t.test(
-    `${fault.name}: new requests wait outside, streams end when it is over, all is charged once`,
+    `${fault.name}: new requests are refused, streams end after the fault, and each is charged once`,
     { timeout: 60_000 + faultMs },
     t => survives(t, fault),
   )

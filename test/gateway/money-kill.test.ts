@@ -15,7 +15,7 @@ const creditRub = 1_000_000
 const restartMsMax = 2000
 
 await t.test(
-  `kill -9 ${kills} times under load: whole answers are charged once, to the micro-rouble`,
+  `kill -9 ${kills} times under load: whole responses are charged once, to the micro-rouble`,
   { timeout: kills * 20_000 },
   async t => {
     const upstream = await startPricedUpstream(t)
@@ -39,7 +39,7 @@ await t.test(
       const probe = await askOnce(running.url, key, false)
       restarts.push(performance.now() - began)
       const records = [...load.records, probe]
-      t.equal(probe.isWhole && probe.status, 200, 'the first request after the kill is answered')
+      t.equal(probe.isWhole && probe.status, 200, 'the first request after the kill is served')
 
       charges.push(...store.chargesAfter(charges.at(-1)?.id ?? 0))
       const holds = store.holdStates()
@@ -59,14 +59,14 @@ await t.test(
     t.match(await runGateway(['verify', '--config', config]), { code: 0 })
     restarts.sort((left, right) => left - right)
     const [median = 0, slowest = 0] = [restarts[kills >> 1], restarts.at(-1)].map(ms => Math.round(ms ?? 0))
-    // Measured where nothing else runs; among other tests a restart takes as long as they let it.
+    // Measured only where nothing else runs: among other tests a restart takes much longer.
     if (process.env['CRASH_KILLS'] !== undefined) {
-      t.ok(median < restartMsMax, `restart to first answer: median ${median} ms, slowest ${slowest} ms`)
+      t.ok(median < restartMsMax, `restart to first response: median ${median} ms, slowest ${slowest} ms`)
     }
-    t.ok(counted.whole > kills * 10, 'answers came whole')
-    t.ok(counted.cut + counted.unanswered > 0, 'answers were cut')
+    t.ok(counted.whole > kills * 10, 'whole responses arrived')
+    t.ok(counted.cut + counted.unanswered > 0, 'responses were cut')
     t.comment(
-      `${JSON.stringify(counted)}, ${charges.length} charges, restart to first answer: median ${median}, slowest ${slowest} ms`,
+      `${JSON.stringify(counted)}, ${charges.length} charges, restart to first response: median ${median}, slowest ${slowest} ms`,
     )
     await running.kill()
   },

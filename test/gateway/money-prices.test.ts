@@ -14,7 +14,7 @@ import { startTestGateway, until, type TestGateway } from '../fixtures/test-gate
 const [openai] = dialectCalls
 if (openai === undefined) throw new Error('there is no dialect')
 
-/** 12 tokens in and 34 out are in the fixture's answers. */
+/** The fixture's responses have 12 tokens in and 34 out. */
 const costOf = (input: number, output: number): string => ((12 * input + 34 * output) / 1e6).toFixed(6)
 
 function ask(gateway: TestGateway) {
@@ -60,7 +60,7 @@ await t.test('a reload in the middle of a stream does not change its price', asy
   await until(() => parseAnswers(client.received())[0]?.isWhole === true)
 
   const id = parseAnswers(client.received())[0]?.headers.get('x-gateway-request-id') ?? ''
-  t.equal((await gateway.chargeOf(id))?.amount, costOf(1000, 1000), 'the price when it began')
+  t.equal((await gateway.chargeOf(id))?.amount, costOf(1000, 1000), 'the price at its beginning')
   upstream.answer = () => plainAnswer(200, ['content-type', 'application/json'], openai.document)
   const after = await ask(gateway)
   t.equal((await gateway.chargeOf(after.requestId))?.amount, costOf(5000, 7000), 'the new one afterwards')
@@ -72,7 +72,7 @@ await t.test('a reload in the middle of a stream does not change its price', asy
   await checkMoney(t, gateway)
 })
 
-await t.test('a price with a date applies to what begins on it or after, in UTC', async t => {
+await t.test('a price with a date applies to requests that begin on that day or later, in UTC', async t => {
   let now = Date.parse('2026-06-30T23:59:59.999Z')
   const letGo = Promise.withResolvers<void>()
   const upstream = await startRawUpstream(t, async () => {
@@ -94,13 +94,17 @@ await t.test('a price with a date applies to what begins on it or after, in UTC'
   const late = ask(gateway)
   await until(() => upstream.requests.length === 2)
   letGo.resolve()
-  t.equal((await gateway.chargeOf((await early).requestId))?.amount, costOf(500, 1000), 'when it began')
+  t.equal(
+    (await gateway.chargeOf((await early).requestId))?.amount,
+    costOf(500, 1000),
+    'the price at its beginning',
+  )
   t.equal((await gateway.chargeOf((await late).requestId))?.amount, costOf(2000, 1000))
   await checkMoney(t, gateway)
 })
 
 await t.test(
-  'a clock that is set, forwards or back, loses nothing, expires nothing, doubles no id',
+  'a clock that jumps forwards or back loses no charge, expires no hold and repeats no id',
   async t => {
     const hourMs = 3_600_000
     const began = Date.parse('2026-06-30T12:00:00Z')
@@ -112,55 +116,58 @@ await t.test(
     })
     const config = callConfig(upstream.origin)
     const gateway = await startTestGateway(t, { config, clock: { now: () => now } })
-    const asked: ReturnType<typeof ask>[] = []
-    // An hour either way, a day's change of two, a year, and the epoch.
+    const pending: ReturnType<typeof ask>[] = []
+    // An hour either way, a change of two hours, a year, and the epoch.
     for (const jumpMs of [0, hourMs, -hourMs, 2 * hourMs, 24 * 366 * hourMs, -began]) {
       now = began + jumpMs
-      asked.push(ask(gateway))
-      await until(() => upstream.requests.length === asked.length)
+      pending.push(ask(gateway))
+      await until(() => upstream.requests.length === pending.length)
     }
     now = began - hourMs
     letGo.resolve()
-    const answers = await Promise.all(asked)
+    const answers = await Promise.all(pending)
     t.ok(answers.every(answer => answer.status === 200 && answer.isWhole))
-    t.equal(new Set(answers.map(answer => answer.requestId)).size, asked.length)
+    t.equal(new Set(answers.map(answer => answer.requestId)).size, pending.length)
     const charges = await gateway.charges()
-    t.equal(charges.length, asked.length)
+    t.equal(charges.length, pending.length)
     t.ok(charges.every(charge => charge.amount === costOf(1000, 1000) && charge.outcome === 'completed'))
     await checkMoney(t, gateway)
   },
 )
 
-await t.test('a meter without a price is charged as the one that has, and listed', async t => {
-  const upstream = await startRawUpstream(t, () =>
-    plainAnswer(
-      200,
-      ['content-type', 'application/json'],
-      openai.document.replace(
-        '"total_tokens":46',
-        '"total_tokens":46,"prompt_tokens_details":{"cached_tokens":7,"cache_write_tokens":3}',
+await t.test(
+  'a meter without a price is charged at the price of its main meter, flagged and listed',
+  async t => {
+    const upstream = await startRawUpstream(t, () =>
+      plainAnswer(
+        200,
+        ['content-type', 'application/json'],
+        openai.document.replace(
+          '"total_tokens":46',
+          '"total_tokens":46,"prompt_tokens_details":{"cached_tokens":7,"cache_write_tokens":3}',
+        ),
       ),
-    ),
-  )
-  const models = {
-    'test-model': { provider: 'openai', rubPerMillion: { input: '1000', output: '1000' } },
-  }
-  const gateway = await startTestGateway(t, { config: { ...callConfig(upstream.origin), models } })
-  const answer = await ask(gateway)
-  t.equal(answer.status, 200)
-  const charge = await gateway.chargeOf(answer.requestId)
-  t.match(charge, {
-    usage: { input: 12, output: 34 },
-    amount: '0.046000',
-    flags: ['meter_unpriced'],
-  })
-  const listed = await runHere(['charges', '--alarms', '--config', `${gateway.folder}/gateway.yaml`])
-  t.match(listed.stdout, /meter_unpriced/)
-  t.match(gateway.logLines.join(''), /meter_unpriced/, 'it is in the log')
-  await checkMoney(t, gateway)
-})
+    )
+    const models = {
+      'test-model': { provider: 'openai', rubPerMillion: { input: '1000', output: '1000' } },
+    }
+    const gateway = await startTestGateway(t, { config: { ...callConfig(upstream.origin), models } })
+    const answer = await ask(gateway)
+    t.equal(answer.status, 200)
+    const charge = await gateway.chargeOf(answer.requestId)
+    t.match(charge, {
+      usage: { input: 12, output: 34 },
+      amount: '0.046000',
+      flags: ['meter_unpriced'],
+    })
+    const listed = await runHere(['charges', '--alarms', '--config', `${gateway.folder}/gateway.yaml`])
+    t.match(listed.stdout, /meter_unpriced/)
+    t.match(gateway.logLines.join(''), /meter_unpriced/, 'it is in the log')
+    await checkMoney(t, gateway)
+  },
+)
 
-await t.test('check names prices that are negative, no decimals, or overlap', async t => {
+await t.test('check names prices that are negative, no decimals or overlapping', async t => {
   const wrong = async (more: string): Promise<string> => {
     const { config } = writeConfig(t.testdir(), `include: []\n`)
     writeFileSync(

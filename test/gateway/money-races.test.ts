@@ -8,7 +8,7 @@ import { callConfig } from '../fixtures/dialect-call.ts'
 import { checkMoney } from '../fixtures/exchange-ends.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-/** Keeps every request until it is told to answer: while it does, what is held stays held. */
+/** An upstream that keeps every request until `answer` is called: until then all holds stay. */
 async function startKeepingUpstream(t: Test) {
   const kept: ServerResponse[] = []
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ async function startKeepingUpstream(t: Test) {
   }
 }
 
-// The load's plain request holds the least here that covers its bytes and its 60 tokens of output.
+// The load's plain request has the smallest hold here that covers its bytes and its 60 tokens of output.
 const requestCount = 500
 const moneyFor = 7
 /** 20 tokens in and 5 out, at 1000 roubles a million. */
@@ -62,7 +62,7 @@ async function refusal(url: string, key: string): Promise<{ status: number; text
   return { status: answer.status, text: await answer.text() }
 }
 
-await t.test('of 500 requests at once on money for 7, exactly 7 are admitted', async t => {
+await t.test('of 500 concurrent requests on a balance for 7, exactly 7 are admitted', async t => {
   const upstream = await startKeepingUpstream(t)
   const config = callConfig(upstream.origin)
   const each = await holdMicros(t, config)
@@ -72,7 +72,7 @@ await t.test('of 500 requests at once on money for 7, exactly 7 are admitted', a
   const agent = new Agent({ keepAlive: true, maxSockets: requestCount })
   t.teardown(() => agent.destroy())
   const statuses: number[] = []
-  const asked = Array.from({ length: requestCount }, async () => {
+  const pending = Array.from({ length: requestCount }, async () => {
     statuses.push((await askOnce(gateway.url, gateway.key, false, agent)).status)
   })
   await until(() => statuses.length === requestCount - moneyFor, 20_000)
@@ -81,7 +81,7 @@ await t.test('of 500 requests at once on money for 7, exactly 7 are admitted', a
   t.match(await gateway.balance(), { heldMicros: each * moneyFor, availableMicros: each - 1 })
 
   upstream.answer()
-  await Promise.all(asked)
+  await Promise.all(pending)
   t.equal(statuses.filter(status => status === 200).length, moneyFor)
   t.equal((await gateway.charges()).length, moneyFor)
   t.equal((await gateway.balance()).balanceMicros, each * (moneyFor + 1) - 1 - moneyFor * costMicros)

@@ -9,7 +9,7 @@ import { send } from '../fixtures/http-client.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 
-/** What a provider may write where a count belongs, as it stands in the JSON. */
+/** Values that a provider may write in place of a count, as they are in the JSON. */
 const noCounts = ['-5', '"12"', '1e400', '-1e400', '9007199254740993', '1e22', '12.5', '[]', '{}', 'true']
 
 const inputField = /("(?:prompt_tokens|input_tokens|promptTokenCount)"):12/g
@@ -20,7 +20,7 @@ interface Sent {
   readonly change: (text: string) => string
 }
 
-/** An answer of a dialect with its usage changed, through a whole gateway; its charge. */
+/** The charge of a request through a whole gateway, whose response has the current change of its usage. */
 async function chargeOf(
   gateway: TestGateway,
   call: DialectCall,
@@ -41,7 +41,7 @@ async function startChanging(t: Test): Promise<{ gateway: TestGateway; sent: { c
     const { isStreaming, change } = sent.current
     const path = request.path.split('?')[0] ?? ''
     const call = dialectCalls.find(one => one.path(isStreaming).split('?')[0] === path)
-    if (call === undefined) throw new Error(`nobody answers ${path}`)
+    if (call === undefined) throw new Error(`no dialect serves ${path}`)
     if (!isStreaming) return plainAnswer(200, ['content-type', 'application/json'], change(call.document))
     const events = call.events.map(event => Buffer.from(change(event)))
     const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
@@ -60,11 +60,11 @@ function checkAmount(t: Test, charge: ChargeReport, name: string): void {
   if (parseRoubles(charge.amount) !== sum * 1000) t.fail(`${name}: ${charge.amount} for ${sum} units`)
 }
 
-/** A count written as text is read, and flagged as what it is. */
+/** A count written as text is read, and flagged as text. */
 const flagOf = (value: string): string => (/^"\d+"$/.test(value) ? 'usage_as_text' : 'usage_invalid')
 
 for (const call of dialectCalls) {
-  await t.test(`${call.name}: usage that is no count is flagged, and never is money`, async t => {
+  await t.test(`${call.name}: a usage that is no count is flagged, and never charged`, async t => {
     const { gateway, sent } = await startChanging(t)
     let count = 0
     for (const isStreaming of [false, true]) {
@@ -74,7 +74,7 @@ for (const call of dialectCalls) {
         const input = await chargeOf(gateway, call, isStreaming)
         checkAmount(t, input, `input ${name}`)
         t.ok(input.flags.includes(flagOf(value)), `input ${name}: ${input.flags.join()}`)
-        t.equal(input.usage.output, 34, 'what is a count is charged')
+        t.equal(input.usage.output, 34, 'a valid count is charged')
 
         sent.current = {
           isStreaming,
@@ -100,30 +100,33 @@ for (const call of dialectCalls) {
   })
 }
 
-await t.test('as many tokens as can be counted cost what they cost, or are not believed', async t => {
-  const { gateway, sent } = await startChanging(t)
-  const [call] = dialectCalls
-  if (call === undefined) throw new Error('there is no dialect')
-  // At 1000 micro-roubles each: within the largest amount there is, and just beyond it.
-  for (const [tokens, amount] of [
-    [999_999_999_000, '1000.000000'],
-    [2 ** 53 - 1, '0.000000'],
-  ] as const) {
-    const change = (text: string): string =>
-      text.replaceAll(inputField, `$1:${tokens}`).replace(',"total_tokens":46', '')
-    sent.current = { isStreaming: false, change }
-    const charge = await chargeOf(gateway, call, false)
-    t.equal(charge.usage.input, tokens)
-    t.match(charge, { amount, flags: [amount === '0.000000' ? 'usage_invalid' : 'overrun'] })
-    if (amount === '1000.000000') {
-      t.equal(charge.overrun, '999998999.034000', 'the account owes what it does not have')
-      const amountMicros = 999_998_999_034_000 + 1_000_000
-      await gateway.accounts.credit({
-        accountId: gateway.accountId,
-        amountMicros,
-        reason: 'the debt, and more',
-      })
+await t.test(
+  'the largest count is charged exactly, and one beyond the largest amount is flagged as invalid',
+  async t => {
+    const { gateway, sent } = await startChanging(t)
+    const [call] = dialectCalls
+    if (call === undefined) throw new Error('there is no dialect')
+    // At 1000 micro-roubles each: within the largest amount, and just beyond it.
+    for (const [tokens, amount] of [
+      [999_999_999_000, '1000.000000'],
+      [2 ** 53 - 1, '0.000000'],
+    ] as const) {
+      const change = (text: string): string =>
+        text.replaceAll(inputField, `$1:${tokens}`).replace(',"total_tokens":46', '')
+      sent.current = { isStreaming: false, change }
+      const charge = await chargeOf(gateway, call, false)
+      t.equal(charge.usage.input, tokens)
+      t.match(charge, { amount, flags: [amount === '0.000000' ? 'usage_invalid' : 'overrun'] })
+      if (amount === '1000.000000') {
+        t.equal(charge.overrun, '999998999.034000', 'the account owes more than its balance')
+        const amountMicros = 999_998_999_034_000 + 1_000_000
+        await gateway.accounts.credit({
+          accountId: gateway.accountId,
+          amountMicros,
+          reason: 'the debt, and more',
+        })
+      }
     }
-  }
-  await checkMoney(t, gateway)
-})
+    await checkMoney(t, gateway)
+  },
+)

@@ -18,7 +18,7 @@ const { key: otherKey } = await gateway.accounts.createKey({ accountId: other.id
 const third = await gateway.accounts.createAccount({ email: 'third@example.org' })
 const { key: thirdKey } = await gateway.accounts.createKey({ accountId: third.id })
 
-/** A kind of objects in a dialect, what one looks like, and all of an account's by the SDK's own paging. */
+/** A kind of objects in a dialect, an example of one, and all of an account's by the SDK's own paging. */
 interface Shelved {
   readonly dialect: 'openai' | 'anthropic' | 'google'
   readonly kind: ObjectKind
@@ -132,7 +132,7 @@ const shelved: readonly Shelved[] = [
 
 const pathOf = ({ dialect, list }: Shelved, id: string): string =>
   dialect === 'google' ? `/v1beta/${id}` : `${list}/${id}`
-/** As no program of ours would write it. */
+/** A form that no program of ours would write. */
 const textOf = (object: object): string => `${JSON.stringify(object, null, 3)}\n`
 
 function put(
@@ -151,7 +151,7 @@ function put(
   return id
 }
 
-/** An account's key, in the way of each dialect. */
+/** An account's key, in the headers of each dialect. */
 const keyHeaders = (dialect: string, key: string): string[] =>
   dialect === 'google'
     ? ['x-goog-api-key', key]
@@ -169,7 +169,7 @@ for (const one of shelved) {
   const ids: string[] = []
   const rows: RecordedObject[] = []
   for (let index = 0; index < count; index += 1) {
-    // Of three objects two are another's; every fourth was made with the other credential, some at one moment.
+    // Of three objects two are another account's; every fourth has the other credential, and pairs have the same time.
     const at = begin + Math.floor(index / 2)
     const credential = index % 4 === 0 ? `${one.dialect}#2` : `${one.dialect}#1`
     for (const [whose, accountId] of [
@@ -195,7 +195,7 @@ for (const one of shelved) {
   own.set(one, ids)
 }
 
-await t.test("Mistral's pages of files go by their number", async t => {
+await t.test("Mistral's pages of files are selected by their number", async t => {
   const files = shelved.find(({ list }) => list === '/v1/files') as Shelved
   const ids = own.get(files) ?? []
   const page = async (query: string): Promise<readonly string[]> => {
@@ -213,14 +213,14 @@ for (const one of shelved) {
   const name = `${one.dialect} ${one.kind}`
   const ids = own.get(one) ?? []
 
-  await t.test(`${name}: the SDK pages through all of the account's own and no other`, async t => {
+  await t.test(`${name}: the SDK pages through all objects of the account and no others`, async t => {
     t.strictSame(await one.all(gateway.key), ids)
     t.equal((await one.all(otherKey)).length, 2 * count)
     t.strictSame(await one.all(thirdKey), [], 'an account with nothing')
     t.notMatch(shelf.requests.join('\n'), gateway.key)
   })
 
-  await t.test(`${name}: a page has each object's bytes as its provider sent them`, async t => {
+  await t.test(`${name}: a page has the bytes of each object unchanged`, async t => {
     const { status, body } = await ask(one, '')
     t.equal(status, 200)
     const isRewritten = name === 'anthropic batch'
@@ -231,34 +231,37 @@ for (const one of shelved) {
     t.notMatch(body.toString(), /theirs/)
   })
 
-  await t.test(`${name}: another's object and an unknown one are the same as a cursor`, async t => {
-    const cursor = (id: string): string => {
-      if (one.dialect === 'google') return `?pageToken=${Buffer.from(id).toString('base64url')}`
-      return `?${one.dialect === 'openai' ? 'after' : 'after_id'}=${id}`
-    }
-    const asked = shelf.requests.length
-    const theirs = await ask(one, cursor(one.id('theirs000')))
-    const unknown = await ask(one, cursor(one.id('nobody000')))
-    t.equal(theirs.status, 404, theirs.body.toString())
-    t.match(theirs.body.toString(), /theirs000/)
-    const plain = ({ body, requestId }: typeof theirs): string =>
-      body
-        .toString()
-        .replaceAll(/theirs|nobody/g, 'whose')
-        .replaceAll(requestId, 'request')
-    t.equal(plain(unknown), plain(theirs))
-    t.equal(shelf.requests.length, asked, 'nobody is asked')
-  })
+  await t.test(
+    `${name}: another account's object and an unknown one are refused alike as a cursor`,
+    async t => {
+      const cursor = (id: string): string => {
+        if (one.dialect === 'google') return `?pageToken=${Buffer.from(id).toString('base64url')}`
+        return `?${one.dialect === 'openai' ? 'after' : 'after_id'}=${id}`
+      }
+      const requestsBefore = shelf.requests.length
+      const theirs = await ask(one, cursor(one.id('theirs000')))
+      const unknown = await ask(one, cursor(one.id('nobody000')))
+      t.equal(theirs.status, 404, theirs.body.toString())
+      t.match(theirs.body.toString(), /theirs000/)
+      const plain = ({ body, requestId }: typeof theirs): string =>
+        body
+          .toString()
+          .replaceAll(/theirs|nobody/g, 'whose')
+          .replaceAll(requestId, 'request')
+      t.equal(plain(unknown), plain(theirs))
+      t.equal(shelf.requests.length, requestsBefore, 'the provider receives no request')
+    },
+  )
 
-  await t.test(`${name}: what was deleted is in no list, through the gateway or past it`, async t => {
+  await t.test(`${name}: a deleted object is in no list, whether the gateway deleted it or not`, async t => {
     const first = put(one, 'first', third.id, Date.now() - 3)
     const passing = put(one, 'passing', third.id, Date.now() - 2)
     const last = put(one, 'last', third.id, Date.now() - 1)
     t.strictSame(await one.all(thirdKey), [last, passing, first])
     shelf.refusals.set(pathOf(one, passing), 404)
-    t.strictSame(await one.all(thirdKey), [last, first], 'what its provider has no more')
+    t.strictSame(await one.all(thirdKey), [last, first], 'without the one that its provider lacks')
     shelf.refusals.delete(pathOf(one, passing))
-    t.strictSame(await one.all(thirdKey), [last, passing, first], 'what is new may only be late')
+    t.strictSame(await one.all(thirdKey), [last, passing, first], 'a new object may only be late')
     if (one.kind !== 'video' && one.list !== '/v1/batches') {
       const path = one.dialect === 'google' ? `/v1beta/${last}` : `${one.list}/${last}`
       const deleted = await send(gateway.url + path, {
@@ -266,9 +269,9 @@ for (const one of shelved) {
         headers: keyHeaders(one.dialect, thirdKey),
       })
       t.equal(deleted.status, 200)
-      const asked = shelf.requests.length
+      const requestsBefore = shelf.requests.length
       t.strictSame(await one.all(thirdKey), [passing, first])
-      t.equal(shelf.requests.length, asked + 2, 'what was deleted is not asked for')
+      t.equal(shelf.requests.length, requestsBefore + 2, 'a deleted object is not requested')
     }
   })
 }
@@ -277,7 +280,7 @@ const [files, batches] = shelved as [Shelved, Shelved]
 const anthropicFiles = shelved[3] as Shelved
 const googleFiles = shelved[5] as Shelved
 
-await t.test('what a provider has no more is asked for once, when it is not new', async t => {
+await t.test('an object that its provider lacks is requested once, unless it is new', async t => {
   const old = put(files, 'old', third.id, Date.now() - 2 * 3_600_000)
   shelf.refusals.set(pathOf(files, old), 404)
   t.notOk((await files.all(thirdKey)).includes(old))
@@ -285,15 +288,15 @@ await t.test('what a provider has no more is asked for once, when it is not new'
   t.notOk((await files.all(thirdKey)).includes(old))
 })
 
-await t.test("Google's files are not looked for when they have expired", async t => {
+await t.test("Google's files are not requested after they have expired", async t => {
   const expired = put(googleFiles, 'expired', third.id, Date.now() - 4 * day)
-  const asked = shelf.requests.length
+  const requestsBefore = shelf.requests.length
   t.notOk((await googleFiles.all(thirdKey)).includes(expired))
-  t.notMatch(shelf.requests.slice(asked).join(), /expired/)
+  t.notMatch(shelf.requests.slice(requestsBefore).join(), /expired/)
 })
 
 await t.test(
-  'an object is asked for with the credential that made it, and not listed without that',
+  'an object is requested with the credential that made it, and not listed without that credential',
   async t => {
     const second = put(files, 'second', third.id, Date.now(), { credential: 'openai#2' })
     const gone = put(files, 'gone', third.id, Date.now(), { credential: 'openai#9' })
@@ -304,7 +307,7 @@ await t.test(
   },
 )
 
-await t.test('a list is of its format and, below a provider, of that', async t => {
+await t.test("a list has the objects of its format, below a provider's path too", async t => {
   for (const one of [files, anthropicFiles]) {
     const { body } = await send(`${gateway.url}/${one.dialect}/v1/files?limit=2`, {
       method: 'GET',
@@ -318,7 +321,7 @@ await t.test('a list is of its format and, below a provider, of that', async t =
   }
 })
 
-await t.test('order, limit, filters and cursors are as the provider has them', async t => {
+await t.test('order, limit, filters and cursors work as at the provider', async t => {
   const ids = own.get(files) ?? []
   const page = async (one: Shelved, query: string) =>
     JSON.parse((await ask(one, query)).body.toString()) as {
@@ -334,7 +337,7 @@ await t.test('order, limit, filters and cursors are as the provider has them', a
   t.match(oldest, { has_more: true, first_id: ids.at(-1), last_id: ids.at(-3) })
   const end = await page(files, `?limit=3&after=${ids.at(-4)}`)
   t.strictSame(idsIn(end), ids.slice(-3))
-  t.equal(end.has_more, false, 'the last page says so when it is full')
+  t.equal(end.has_more, false, 'the last page says so although it is full')
   t.match(await page(files, '?purpose=vision'), { data: [], has_more: false, first_id: null, last_id: null })
   t.equal((await page(files, '?purpose=user_data&limit=9')).data.length, 9)
 
@@ -343,11 +346,15 @@ await t.test('order, limit, filters and cursors are as the provider has them', a
   t.strictSame(idsIn(before), claude.slice(7, 10), 'the three in front of it, in the same order')
   t.equal(before.has_more, true)
   const named = `?ids[]=${claude[5]}&ids[]=${anthropicFiles.id('theirs001')}&ids[]=file_nobody&ids[]=${claude[2]}`
-  t.strictSame(idsIn(await page(anthropicFiles, named)), [claude[2], claude[5]], "others' are left out")
+  t.strictSame(
+    idsIn(await page(anthropicFiles, named)),
+    [claude[2], claude[5]],
+    'those of others are left out',
+  )
 })
 
-await t.test('what is wrong with a query is said, and nobody is asked', async t => {
-  const asked = shelf.requests.length
+await t.test('an invalid query is refused with a reason, and the provider receives no request', async t => {
+  const requestsBefore = shelf.requests.length
   for (const [one, query, message] of [
     [files, '?limit=many', /limit/],
     [files, '?limit=10001', /10000/],
@@ -364,11 +371,15 @@ await t.test('what is wrong with a query is said, and nobody is asked', async t 
     t.equal(status, 400, query)
     t.match(body.toString(), message)
   }
-  t.equal((await ask(googleFiles, '?pageSize=100000')).status, 200, 'Google takes more for the most')
-  t.equal(shelf.requests.length, asked + 101)
+  t.equal(
+    (await ask(googleFiles, '?pageSize=100000')).status,
+    200,
+    'Google accepts more and returns the maximum',
+  )
+  t.equal(shelf.requests.length, requestsBefore + 101)
 })
 
-await t.test('a provider that fails fails the page, and the SDK asks again', async t => {
+await t.test('a provider that fails fails the page, and the SDK retries', async t => {
   const [id = ''] = own.get(files) ?? []
   shelf.refusals.set(pathOf(files, id), 500)
   const refused = await ask(files, '')
@@ -384,17 +395,20 @@ await t.test('a provider that fails fails the page, and the SDK asks again', asy
   t.equal((await list).data[0]?.id, id)
 })
 
-await t.test("what a listed batch names is the account's when the list has been read", async t => {
-  const [batch = ''] = own.get(batches) ?? []
-  shelf.put('sk-one', `/v1/files/file-of-${batch}`, '{"id":"it"}')
-  shelf.put('sk-two', `/v1/files/file-of-${batch}`, '{"id":"it"}')
-  await ask(batches, '?limit=1')
-  t.equal((await openai(gateway.key).files.retrieve(`file-of-${batch}`)).id, 'it')
-  const error = await openai(otherKey)
-    .files.retrieve(`file-of-${batch}`)
-    .catch((error: unknown) => error)
-  t.match(error, { status: 404 })
-})
+await t.test(
+  'a file that a listed batch names belongs to the account once the list has been read',
+  async t => {
+    const [batch = ''] = own.get(batches) ?? []
+    shelf.put('sk-one', `/v1/files/file-of-${batch}`, '{"id":"it"}')
+    shelf.put('sk-two', `/v1/files/file-of-${batch}`, '{"id":"it"}')
+    await ask(batches, '?limit=1')
+    t.equal((await openai(gateway.key).files.retrieve(`file-of-${batch}`)).id, 'it')
+    const error = await openai(otherKey)
+      .files.retrieve(`file-of-${batch}`)
+      .catch((error: unknown) => error)
+    t.match(error, { status: 404 })
+  },
+)
 
 await t.test("without isolation the list is the provider's own", async t => {
   const single = await startTestGateway(t, { config: { ...config, isolation: 'off' } })
@@ -408,7 +422,7 @@ await t.test("without isolation the list is the provider's own", async t => {
   t.match(body.toString(), /file-anybodys/)
 })
 
-await t.test('nothing of it cost anything', async t => {
+await t.test('nothing was charged', async t => {
   t.same(await gateway.charges(), [])
   t.same(await gateway.breaches(), [])
 })

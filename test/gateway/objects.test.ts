@@ -69,11 +69,11 @@ for (const stream of [false, true]) {
     t.match(foreign.body.toString(), /object_not_found/)
     t.equal(unknown.status, 404)
     t.equal(deleted.status, 404)
-    t.equal(upstream.requests.length, sent + 1, 'only the owner was let through')
-    t.equal((await gateway.charges()).length, 1, 'reading an answer again is free')
+    t.equal(upstream.requests.length, sent + 1, "only the owner's request was forwarded")
+    t.equal((await gateway.charges()).length, 1, 'reading a response again is free')
   })
 
-  t.test(`another account cannot go on from a stored response${stream ? ', streamed' : ''}`, async t => {
+  t.test(`another account cannot continue a stored response${stream ? ', streamed' : ''}`, async t => {
     const { upstream, gateway, otherKey, ask } = await start(t)
     await ask(gateway.key, 'POST', '/v1/responses', { model: 'gpt-5', input: 'Hi', stream })
     const sent = upstream.requests.length
@@ -94,14 +94,18 @@ for (const stream of [false, true]) {
         code: 'previous_response_not_found',
       },
     })
-    t.equal(unknown.body.toString(), foreign.body.toString().replace('resp_1', 'resp_2'), 'as an unknown one')
+    t.equal(
+      unknown.body.toString(),
+      foreign.body.toString().replace('resp_1', 'resp_2'),
+      'like an unknown one',
+    )
     t.equal((await gateway.charges()).length, 2, 'only the first and the own one are charged')
     t.equal(own.status, 200)
     t.equal(upstream.requests.length, sent + 1)
   })
 }
 
-t.test('a stored response is known also when its name came compressed', async t => {
+t.test('a stored response is recorded although its id was in a compressed body', async t => {
   const { upstream, gateway, ask } = await start(t)
   const body = gzipSync(JSON.stringify(stored))
   upstream.answer = () =>
@@ -122,7 +126,7 @@ t.test('without isolation every stored response can be read', async t => {
   t.equal(answer.status, 200)
 })
 
-t.test('an item of a stored response can be referred to by its account alone', async t => {
+t.test('only the account of a stored response may refer to its items', async t => {
   const { upstream, gateway, otherKey, ask } = await start(t)
   const output = [{ type: 'message', id: 'msg_1', role: 'assistant', content: [] }]
   upstream.answer = () =>
@@ -138,7 +142,7 @@ t.test('an item of a stored response can be referred to by its account alone', a
   t.equal(
     (await ask(gateway.key, 'POST', '/v1/responses', refer)).status,
     404,
-    'what is not kept is not known',
+    'an item that is not stored is unknown',
   )
   await ask(gateway.key, 'POST', '/v1/responses', make())
   const sent = upstream.requests.length
@@ -147,28 +151,25 @@ t.test('an item of a stored response can be referred to by its account alone', a
   t.equal((await ask(gateway.key, 'POST', '/v1/responses', refer)).status, 200)
 })
 
-t.test(
-  'reasoning that comes with its content passes, whoever made it; a bare name of it does not',
-  async t => {
-    const { upstream, gateway, ask } = await start(t)
-    const reasoning = { type: 'reasoning', id: 'rs_nobodys', summary: [] }
-    const send = (item: object) =>
-      ask(gateway.key, 'POST', '/v1/responses', {
-        model: 'gpt-5',
-        input: [item, { role: 'user', content: 'Hi' }],
-      })
+t.test('reasoning with its content passes, whatever its id; a reference by id alone does not', async t => {
+  const { upstream, gateway, ask } = await start(t)
+  const reasoning = { type: 'reasoning', id: 'rs_nobodys', summary: [] }
+  const send = (item: object) =>
+    ask(gateway.key, 'POST', '/v1/responses', {
+      model: 'gpt-5',
+      input: [item, { role: 'user', content: 'Hi' }],
+    })
 
-    for (const content of [
-      { encrypted_content: 'gAAAAAB' },
-      { content: [{ type: 'reasoning_text', text: 'Hm.' }] },
-    ]) {
-      const answer = await send({ ...reasoning, ...content })
-      t.equal(answer.status, 200, answer.body.toString())
-      t.match(upstream.requests.at(-1)?.body.toString(), /"id":"rs_nobodys"/, 'as it came')
-    }
-    const sent = upstream.requests.length
-    t.equal((await send(reasoning)).status, 404)
-    t.equal((await send({ type: 'item_reference', id: 'rs_nobodys' })).status, 404)
-    t.equal(upstream.requests.length, sent)
-  },
-)
+  for (const content of [
+    { encrypted_content: 'gAAAAAB' },
+    { content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+  ]) {
+    const answer = await send({ ...reasoning, ...content })
+    t.equal(answer.status, 200, answer.body.toString())
+    t.match(upstream.requests.at(-1)?.body.toString(), /"id":"rs_nobodys"/, 'unchanged')
+  }
+  const sent = upstream.requests.length
+  t.equal((await send(reasoning)).status, 404)
+  t.equal((await send({ type: 'item_reference', id: 'rs_nobodys' })).status, 404)
+  t.equal(upstream.requests.length, sent)
+})

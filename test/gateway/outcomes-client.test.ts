@@ -15,12 +15,12 @@ import { startTestGateway, until, type TestGateway } from '../fixtures/test-gate
 const policies = ['abort', 'drain'] as const
 const [openai] = dialectCalls as readonly [DialectCall]
 
-/** An upstream that goes on when it is told to. */
+/** An upstream that continues when `goOn` is called. */
 interface Stage {
   readonly upstream: RawUpstream
   readonly gateway: TestGateway
   readonly client: RawClient
-  /** Lets the provider send the rest of its answer. */
+  /** Lets the provider send the rest of its response. */
   readonly goOn: () => void
 }
 
@@ -28,7 +28,7 @@ interface Part {
   readonly pieces: readonly Buffer[]
 }
 
-/** Asks; the provider sends the first part of its answer, waits, and sends the second. */
+/** Sends a request; the provider sends the first part of its response, waits, and sends the second. */
 async function ask(
   t: Test,
   call: DialectCall,
@@ -37,13 +37,13 @@ async function ask(
   parts: readonly [Part, Part],
 ): Promise<Stage> {
   let goOn: () => void = () => undefined
-  const told = new Promise<void>(resolve => (goOn = resolve))
+  const mayGoOn = new Promise<void>(resolve => (goOn = resolve))
   let count = 0
   const upstream = await startRawUpstream(t, async (): Promise<RawAnswer> => {
     const [socket] = upstream.openSockets
     count += 1
     for (const piece of parts[0].pieces) socket?.write(piece)
-    await told
+    await mayGoOn
     return { pieces: parts[1].pieces }
   })
   const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, { onClientLeft: policy }) })
@@ -68,7 +68,7 @@ function streamParts(call: DialectCall, at: number): [Part, Part] {
   ]
 }
 
-/** Waits until the gateway has seen the client go: it closes the upstream, or else nobody can see it. */
+/** Waits until the gateway has seen the disconnect: with `abort` it closes the upstream; a drain shows nothing. */
 async function noticed(policy: 'abort' | 'drain', upstream: RawUpstream): Promise<void> {
   if (policy === 'abort') await until(() => upstream.openSockets.size === 0, 1000)
   else await new Promise(resolve => setTimeout(resolve, 40))
@@ -76,105 +76,117 @@ async function noticed(policy: 'abort' | 'drain', upstream: RawUpstream): Promis
 
 for (const call of dialectCalls) {
   for (const policy of policies) {
-    await t.test(`${call.name}, ${policy}: a client that leaves before the first byte`, async t => {
-      const whole = plainAnswer(200, ['content-type', 'application/json'], call.document)
-      const { upstream, gateway, client, goOn } = await ask(t, call, policy, false, [{ pieces: [] }, whole])
-      await until(() => upstream.requests.length === 1)
+    await t.test(
+      `${call.name}, ${policy}: a client that leaves before the first byte is charged for what was used`,
+      async t => {
+        const whole = plainAnswer(200, ['content-type', 'application/json'], call.document)
+        const { upstream, gateway, client, goOn } = await ask(t, call, policy, false, [{ pieces: [] }, whole])
+        await until(() => upstream.requests.length === 1)
 
-      client.socket.resetAndDestroy()
+        client.socket.resetAndDestroy()
 
-      await noticed(policy, upstream)
-      goOn()
-      const [end, ...more] = await settled(gateway, 1)
-      t.match(end, { outcome: 'aborted' })
-      t.equal(more.length, 0)
-      const charge = await gateway.chargeOf(end!.requestId)
-      if (policy === 'drain')
-        t.match(charge, { usageSource: 'drained', usage: call.usage, outcome: 'aborted' })
-      else {
-        // No provider's documents say that it bills nothing: it has read the request at least.
-        t.match(charge, { usageSource: 'estimated', usage: { output: 0 } })
-        t.ok(charge?.flags.includes('ambiguous'))
-        t.ok(Number(charge?.amount) > 0, 'the input is paid')
-      }
-      await checkMoney(t, gateway)
-    })
+        await noticed(policy, upstream)
+        goOn()
+        const [end, ...more] = await settled(gateway, 1)
+        t.match(end, { outcome: 'aborted' })
+        t.equal(more.length, 0)
+        const charge = await gateway.chargeOf(end!.requestId)
+        if (policy === 'drain')
+          t.match(charge, { usageSource: 'drained', usage: call.usage, outcome: 'aborted' })
+        else {
+          // No provider documents that it bills nothing: it has at least read the request.
+          t.match(charge, { usageSource: 'estimated', usage: { output: 0 } })
+          t.ok(charge?.flags.includes('ambiguous'))
+          t.ok(Number(charge?.amount) > 0, 'the input is charged')
+        }
+        await checkMoney(t, gateway)
+      },
+    )
 
-    await t.test(`${call.name}, ${policy}: a client that leaves in the middle of an event`, async t => {
-      const at = Buffer.byteLength(call.events.slice(0, call.eventsUntilText).join('')) + 5
-      const stage = await ask(t, call, policy, true, streamParts(call, at))
-      const { upstream, gateway, client, goOn } = stage
-      await until(() => client.received().length > at)
+    await t.test(
+      `${call.name}, ${policy}: a client that leaves in the middle of an event is charged for what was used`,
+      async t => {
+        const at = Buffer.byteLength(call.events.slice(0, call.eventsUntilText).join('')) + 5
+        const stage = await ask(t, call, policy, true, streamParts(call, at))
+        const { upstream, gateway, client, goOn } = stage
+        await until(() => client.received().length > at)
 
-      client.socket.destroy()
+        client.socket.destroy()
 
-      await noticed(policy, upstream)
-      goOn()
-      const [end, ...more] = await settled(gateway, 1)
-      t.match(end, { outcome: 'aborted' })
-      t.equal(more.length, 0)
-      const charge = await gateway.chargeOf(end!.requestId)
-      t.equal(charge?.outcome, 'aborted')
-      if (policy === 'drain') t.match(charge, { usageSource: 'drained', usage: call.usage })
-      else {
-        t.match(charge?.usageSource, /estimated|provider/)
-        t.ok(Number(charge?.amount) > 0, 'what was delivered is paid')
-        t.ok(Number(charge?.amount) < 0.2, 'and not much more')
-      }
-      await checkMoney(t, gateway)
-    })
+        await noticed(policy, upstream)
+        goOn()
+        const [end, ...more] = await settled(gateway, 1)
+        t.match(end, { outcome: 'aborted' })
+        t.equal(more.length, 0)
+        const charge = await gateway.chargeOf(end!.requestId)
+        t.equal(charge?.outcome, 'aborted')
+        if (policy === 'drain') t.match(charge, { usageSource: 'drained', usage: call.usage })
+        else {
+          t.match(charge?.usageSource, /estimated|provider/)
+          t.ok(Number(charge?.amount) > 0, 'the delivered part is charged')
+          t.ok(Number(charge?.amount) < 0.2, 'and not much more')
+        }
+        await checkMoney(t, gateway)
+      },
+    )
 
-    await t.test(`${call.name}, ${policy}: a client that leaves in the middle of a document`, async t => {
-      const bytes = Buffer.from(call.document)
-      const head = headLines(200, [
-        'content-type',
-        'application/json',
-        'content-length',
-        String(bytes.length),
-      ])
-      const stage = await ask(t, call, policy, false, [
-        { pieces: [head, bytes.subarray(0, 30)] },
-        { pieces: [bytes.subarray(30)] },
-      ])
-      const { upstream, gateway, client, goOn } = stage
-      await client.waitFor(bytes.subarray(0, 30).toString())
+    await t.test(
+      `${call.name}, ${policy}: a client that leaves in the middle of a document has an aborted exchange`,
+      async t => {
+        const bytes = Buffer.from(call.document)
+        const head = headLines(200, [
+          'content-type',
+          'application/json',
+          'content-length',
+          String(bytes.length),
+        ])
+        const stage = await ask(t, call, policy, false, [
+          { pieces: [head, bytes.subarray(0, 30)] },
+          { pieces: [bytes.subarray(30)] },
+        ])
+        const { upstream, gateway, client, goOn } = stage
+        await client.waitFor(bytes.subarray(0, 30).toString())
 
-      client.socket.destroy()
+        client.socket.destroy()
 
-      await noticed(policy, upstream)
-      goOn()
-      const [end, ...more] = await settled(gateway, 1)
-      t.match(end, { outcome: 'aborted' })
-      t.equal(more.length, 0)
-      if (policy === 'drain') {
-        t.match(await gateway.chargeOf(end!.requestId), { usageSource: 'drained', usage: call.usage })
-      }
-      await checkMoney(t, gateway)
-    })
+        await noticed(policy, upstream)
+        goOn()
+        const [end, ...more] = await settled(gateway, 1)
+        t.match(end, { outcome: 'aborted' })
+        t.equal(more.length, 0)
+        if (policy === 'drain') {
+          t.match(await gateway.chargeOf(end!.requestId), { usageSource: 'drained', usage: call.usage })
+        }
+        await checkMoney(t, gateway)
+      },
+    )
 
-    await t.test(`${call.name}, ${policy}: a client that leaves after the last event has it all`, async t => {
-      const whole = Buffer.byteLength(call.events.join(''))
-      const { upstream, gateway, client, goOn } = await ask(t, call, policy, true, streamParts(call, whole))
-      await client.waitFor(call.events.at(-1)!)
+    await t.test(
+      `${call.name}, ${policy}: a client that leaves after the last event has a completed exchange`,
+      async t => {
+        const whole = Buffer.byteLength(call.events.join(''))
+        const { upstream, gateway, client, goOn } = await ask(t, call, policy, true, streamParts(call, whole))
+        await client.waitFor(call.events.at(-1)!)
 
-      client.socket.destroy()
+        client.socket.destroy()
 
-      await until(() => upstream.openSockets.size === 0, 1000)
-      goOn()
-      const [end, ...more] = await settled(gateway, 1)
-      t.match(end, { outcome: 'completed' })
-      t.equal(more.length, 0)
-      t.match(await gateway.chargeOf(end!.requestId), {
-        usageSource: 'provider',
-        usage: call.usage,
-        outcome: 'completed',
-      })
-      await checkMoney(t, gateway)
-    })
+        await until(() => upstream.openSockets.size === 0, 1000)
+        goOn()
+        const [end, ...more] = await settled(gateway, 1)
+        t.match(end, { outcome: 'completed' })
+        t.equal(more.length, 0)
+        t.match(await gateway.chargeOf(end!.requestId), {
+          usageSource: 'provider',
+          usage: call.usage,
+          outcome: 'completed',
+        })
+        await checkMoney(t, gateway)
+      },
+    )
   }
 }
 
-await t.test('a client that leaves while it sends its headers or its body reaches no provider', async t => {
+await t.test('a request whose client leaves while it sends headers or body reaches no provider', async t => {
   const upstream = await startRawUpstream(t, () => plainAnswer(200, [], '{}'))
   const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
   const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n`
@@ -215,7 +227,7 @@ await t.test('a client that closes its half of the connection has left', async t
   await checkMoney(t, gateway)
 })
 
-await t.test('pipelined requests whose client leaves all end', async t => {
+await t.test('all pipelined requests end when their client leaves', async t => {
   const upstream = await startRawUpstream(t, () => new Promise(() => undefined))
   const gateway = await startTestGateway(t, {
     config: callConfig(upstream.origin, { onClientLeft: 'abort' }),

@@ -22,7 +22,7 @@ function ask(gateway: TestGateway, call: DialectCall, isStreaming = false): Prom
   })
 }
 
-/** A port of this machine on which nobody listens. */
+/** An origin on this machine where no server listens. */
 async function closedPort(): Promise<string> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -36,8 +36,11 @@ async function closedPort(): Promise<string> {
 const failures: Readonly<Record<string, RawAnswer>> = {
   'resets the connection': { pieces: [], then: 'reset' },
   'closes the connection': { pieces: [], then: 'end' },
-  'answers something that is not HTTP': { pieces: [Buffer.from('SSH-2.0-OpenSSH\r\n\r\n')], then: 'end' },
-  'breaks off in its head': { pieces: [Buffer.from('HTTP/1.1 200 OK\r\ncontent-le')], then: 'end' },
+  'sends something that is not HTTP': { pieces: [Buffer.from('SSH-2.0-OpenSSH\r\n\r\n')], then: 'end' },
+  'closes the connection inside its head': {
+    pieces: [Buffer.from('HTTP/1.1 200 OK\r\ncontent-le')],
+    then: 'end',
+  },
   'sends a length and a coding': {
     pieces: [Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}')],
   },
@@ -53,34 +56,37 @@ const failures: Readonly<Record<string, RawAnswer>> = {
 }
 
 for (const call of dialectCalls) {
-  await t.test(`${call.name}: a provider that fails before its answer has begun`, async t => {
-    let next: RawAnswer = { pieces: [] }
-    const upstream = await startRawUpstream(t, () => next)
-    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
-    let count = 0
-    for (const [name, answer] of Object.entries(failures)) {
-      next = answer
-      const refused = await ask(gateway, call)
-      t.equal(refused.status, 502, name)
-      t.equal(refused.headers['x-should-retry'], 'false', 'a request that was sent is not repeated')
-      t.equal(refused.headers['x-request-id'], refused.requestId)
-      t.match(refused.body.toString(), call.errorBody)
-      t.match((await settled(gateway, ++count)).at(-1), { outcome: 'refused', code: 'upstream_failed' })
-      t.match(
-        await gateway.chargeOf(refused.requestId),
-        { outcome: 'refused', amount: '0.000000', flags: ['ambiguous'] },
-        'listed, and nothing paid',
-      )
-      t.equal(upstream.requests.length, count, 'and it was not repeated')
-    }
-    next = plainAnswer(200, [], call.document)
-    t.equal((await ask(gateway, call)).status, 200, 'the next request is not affected')
-    await settled(gateway, count + 1)
-    await checkMoney(t, gateway)
-  })
+  await t.test(
+    `${call.name}: a provider that fails before its response is 502, flagged, and not retried`,
+    async t => {
+      let next: RawAnswer = { pieces: [] }
+      const upstream = await startRawUpstream(t, () => next)
+      const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
+      let count = 0
+      for (const [name, answer] of Object.entries(failures)) {
+        next = answer
+        const refused = await ask(gateway, call)
+        t.equal(refused.status, 502, name)
+        t.equal(refused.headers['x-should-retry'], 'false', 'a request that was sent must not be repeated')
+        t.equal(refused.headers['x-request-id'], refused.requestId)
+        t.match(refused.body.toString(), call.errorBody)
+        t.match((await settled(gateway, ++count)).at(-1), { outcome: 'refused', code: 'upstream_failed' })
+        t.match(
+          await gateway.chargeOf(refused.requestId),
+          { outcome: 'refused', amount: '0.000000', flags: ['ambiguous'] },
+          'listed and charged nothing',
+        )
+        t.equal(upstream.requests.length, count, 'and it was not repeated')
+      }
+      next = plainAnswer(200, [], call.document)
+      t.equal((await ask(gateway, call)).status, 200, 'the next request is not affected')
+      await settled(gateway, count + 1)
+      await checkMoney(t, gateway)
+    },
+  )
 }
 
-await t.test('a provider that cannot be reached is 502, may be tried again, and costs nothing', async t => {
+await t.test('an unreachable provider is 502, may be retried, and costs nothing', async t => {
   const gateway = await startTestGateway(t, { config: callConfig(await closedPort()) })
 
   const refused = await ask(gateway, openai)
@@ -91,30 +97,33 @@ await t.test('a provider that cannot be reached is 502, may be tried again, and 
   await checkMoney(t, gateway)
 })
 
-await t.test('a provider that is silent is 504 before its answer, and a cut in the middle of it', async t => {
-  let next: RawAnswer = { pieces: [] }
-  const upstream = await startRawUpstream(t, () => next)
-  const timeouts = { firstByteMs: 100, silenceMs: 100 }
-  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, { timeouts }) })
+await t.test(
+  'a silent provider is 504 before its response, and cuts the stream in the middle of it',
+  async t => {
+    let next: RawAnswer = { pieces: [] }
+    const upstream = await startRawUpstream(t, () => next)
+    const timeouts = { firstByteMs: 100, silenceMs: 100 }
+    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, { timeouts }) })
 
-  const before = await ask(gateway, openai)
-  t.equal(before.status, 504)
-  t.match(await settled(gateway, 1), [{ outcome: 'refused', code: 'upstream_timeout' }])
+    const before = await ask(gateway, openai)
+    t.equal(before.status, 504)
+    t.match(await settled(gateway, 1), [{ outcome: 'refused', code: 'upstream_timeout' }])
 
-  next = {
-    pieces: [
-      headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
-      chunked([Buffer.from(openai.events[0]!)])[0]!,
-    ],
-  }
-  const inside = await ask(gateway, openai, true)
-  t.notOk(inside.isWhole)
-  t.match(inside.body.toString().slice(openai.events[0]!.length), openai.errorEvent)
-  t.match((await settled(gateway, 2)).at(-1), { outcome: 'broken', code: 'upstream_timeout' })
-  await checkMoney(t, gateway)
-})
+    next = {
+      pieces: [
+        headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
+        chunked([Buffer.from(openai.events[0]!)])[0]!,
+      ],
+    }
+    const inside = await ask(gateway, openai, true)
+    t.notOk(inside.isWhole)
+    t.match(inside.body.toString().slice(openai.events[0]!.length), openai.errorEvent)
+    t.match((await settled(gateway, 2)).at(-1), { outcome: 'broken', code: 'upstream_timeout' })
+    await checkMoney(t, gateway)
+  },
+)
 
-await t.test('a redirect is handed on and not followed', async t => {
+await t.test('a redirect is relayed and not followed', async t => {
   const other = await startRawUpstream(t, () => plainAnswer(200, [], '{}'))
   const upstream = await startRawUpstream(t, () => plainAnswer(307, ['location', `${other.origin}/v1`], ''))
   const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
@@ -123,7 +132,7 @@ await t.test('a redirect is handed on and not followed', async t => {
   t.equal(other.received.length, 0)
 })
 
-await t.test('an answer that nobody asked for is given to nobody', async t => {
+await t.test('a second response to one request is not relayed to any client', async t => {
   const forged = plainAnswer(200, [], '{"forged":true}')
   const upstream = await startRawUpstream(t, () => {
     const own = plainAnswer(200, ['content-type', 'application/json'], openai.document)

@@ -12,7 +12,7 @@ const mebibyte = 1_048_576
 const event = Buffer.from(`data: {"choices":[{"delta":{"content":"${'a'.repeat(65_000)}"}}]}\n\n`)
 const events = [...Array<Buffer>(1000).fill(event), ...openai.events.slice(3).map(text => Buffer.from(text))]
 
-/** Waits until no more bytes leave the provider for a tenth of a second, and gives how many have. */
+/** Waits until no more bytes leave the provider for a tenth of a second, and returns how many have left. */
 async function stalled(upstream: RawUpstream): Promise<number> {
   let sent = -1
   let since = performance.now()
@@ -27,7 +27,7 @@ async function stalled(upstream: RawUpstream): Promise<number> {
 }
 
 await t.test(
-  'a reader who stops reading stops the provider, and gets every byte when it reads on',
+  'a client that stops reading pauses the provider, and receives every byte when it reads on',
   async t => {
     const upstream = await startRawUpstream(t, () => ({
       pieces: [
@@ -35,7 +35,7 @@ await t.test(
         ...chunked(events),
       ],
     }))
-    // As much text would cost more than most accounts have.
+    // Text of this length costs more than the usual balance of a test.
     const gateway = await startTestGateway(t, { config: callConfig(upstream.origin), rub: 100_000 })
     const rssBefore = process.memoryUsage.rss()
     const request = httpRequest(`${gateway.url}/v1/chat/completions`, {
@@ -48,7 +48,7 @@ await t.test(
     const sent = await stalled(upstream)
 
     t.ok(sent < 40 * mebibyte, `${Math.round(sent / mebibyte)} of 62 MB have left the provider`)
-    t.ok(process.memoryUsage.rss() - rssBefore < 150 * mebibyte, 'what is kept in memory is bounded')
+    t.ok(process.memoryUsage.rss() - rssBefore < 150 * mebibyte, 'the memory used is bounded')
     t.same(await gateway.charges(), [])
 
     const received = createHash('sha256')
@@ -63,32 +63,35 @@ await t.test(
   },
 )
 
-await t.test('a reader who stops reading and then leaves is an aborted exchange like any other', async t => {
-  const upstream = await startRawUpstream(t, () => ({
-    pieces: [
-      headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
-      ...chunked(events),
-    ],
-  }))
-  for (const policy of ['abort', 'drain']) {
-    const gateway = await startTestGateway(t, {
-      config: callConfig(upstream.origin, { onClientLeft: policy }),
-      rub: 100_000,
-    })
-    const request = httpRequest(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-    })
-    request.on('error', () => undefined)
-    request.end(openai.body(true))
-    await once(request, 'response')
-    await stalled(upstream)
+await t.test(
+  'a client that stops reading and then leaves has an aborted exchange like any other',
+  async t => {
+    const upstream = await startRawUpstream(t, () => ({
+      pieces: [
+        headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
+        ...chunked(events),
+      ],
+    }))
+    for (const policy of ['abort', 'drain']) {
+      const gateway = await startTestGateway(t, {
+        config: callConfig(upstream.origin, { onClientLeft: policy }),
+        rub: 100_000,
+      })
+      const request = httpRequest(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${gateway.key}` },
+      })
+      request.on('error', () => undefined)
+      request.end(openai.body(true))
+      await once(request, 'response')
+      await stalled(upstream)
 
-    request.destroy()
+      request.destroy()
 
-    t.match(await settled(gateway, 1), [{ outcome: 'aborted' }])
-    const usageSource = policy === 'drain' ? 'drained' : 'estimated'
-    t.match(await gateway.charges(), [{ usageSource, outcome: 'aborted' }], policy)
-    await checkMoney(t, gateway)
-  }
-})
+      t.match(await settled(gateway, 1), [{ outcome: 'aborted' }])
+      const usageSource = policy === 'drain' ? 'drained' : 'estimated'
+      t.match(await gateway.charges(), [{ usageSource, outcome: 'aborted' }], policy)
+      await checkMoney(t, gateway)
+    }
+  },
+)

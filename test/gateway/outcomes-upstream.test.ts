@@ -15,20 +15,20 @@ function requestBytes(call: DialectCall, gateway: TestGateway, isStreaming: bool
 }
 
 interface Cut {
-  /** Where in the answer the provider stops. */
+  /** The place in the response where the provider stops. */
   readonly name: string
   readonly bytes: Buffer
-  /** Whether the cut is between two events, so that the client can be told. */
+  /** Whether the cut is between two events, so that an error event can be added. */
   readonly isBoundary: boolean
-  /** What is charged; undefined where the charge is of 0.00, for the provider's bill. */
+  /** The source of the charged usage; undefined where the charge is zero, for a comparison with the bill. */
   readonly usageSource: 'provider' | 'estimated' | undefined
 }
 
-/** The places at which a stream is cut, and what is then owed. */
+/** The places at which a stream is cut, and the charge for each. */
 function streamCuts(call: DialectCall): Cut[] {
   const { events, eventsUntilUsage } = call
   const upTo = (count: number): Buffer => Buffer.from(events.slice(0, count).join(''))
-  // Anthropic's first event reports the input and delivers nothing, so nothing is owed for it.
+  // Anthropic's first event reports the input and delivers nothing, so it is not charged.
   const early = call.name === 'anthropic' ? undefined : 'estimated'
   const whole = Buffer.from(events.join(''))
   const character = whole.indexOf('“')
@@ -64,7 +64,7 @@ function streamCuts(call: DialectCall): Cut[] {
   ]
 }
 
-/** Asks, lets the provider stop after these bytes, and gives what the client was left with. */
+/** Sends a request that the provider cuts, and returns what the client received. */
 async function cutOff(
   t: Test,
   gateway: TestGateway,
@@ -81,7 +81,7 @@ async function cutOff(
 for (const call of dialectCalls) {
   for (const how of ['reset', 'end'] as const) {
     await t.test(
-      `${call.name}: a stream that the provider cuts with ${how === 'end' ? 'a FIN' : 'a reset'}`,
+      `${call.name}: a stream that the provider cuts with ${how === 'end' ? 'a FIN' : 'a reset'} is reset and charged`,
       async t => {
         let next: RawAnswer = { pieces: [] }
         const upstream = await startRawUpstream(t, () => next)
@@ -138,7 +138,7 @@ for (const call of dialectCalls) {
     )
   }
 
-  await t.test(`${call.name}: a document that the provider cuts`, async t => {
+  await t.test(`${call.name}: a document that the provider cuts is reset and charged`, async t => {
     let next: RawAnswer = { pieces: [] }
     const upstream = await startRawUpstream(t, () => next)
     const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
@@ -200,7 +200,7 @@ for (const call of dialectCalls) {
   })
 }
 
-await t.test('a cut stream of the responses ends with their own error event', async t => {
+await t.test('a cut stream of /v1/responses ends with the error event of that format', async t => {
   const event = 'event: response.created\ndata: {"type":"response.created","response":{"id":"resp_1"}}\n\n'
   let before: RawAnswer['before'] = undefined
   const upstream = await startRawUpstream(t, () => ({

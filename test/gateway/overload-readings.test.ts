@@ -7,7 +7,7 @@ import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
 
-// Each reading by which overload is judged, brought to its limit in a whole gateway.
+// Each reading that decides on overload, brought to its limit in a whole gateway.
 
 const [openai] = dialectCalls as readonly [DialectCall]
 const admin = { listen: { host: '127.0.0.1', port: 0 } }
@@ -52,14 +52,14 @@ async function level(gateway: TestGateway): Promise<number> {
   return Number(/^gateway_overload_level (\d)$/m.exec(text)?.[1])
 }
 
-/** The reason that the log gives for a level. */
+/** The reasons that the log gives for the levels. */
 function reasons(gateway: TestGateway): string[] {
   return gateway.logLines
     .map(line => JSON.parse(line) as { level: number; because?: readonly string[] })
     .flatMap(({ because = [] }) => because)
 }
 
-/** Whoever asks for something new is turned away, in every dialect, and nothing is held or sent for it. */
+/** Checks that new requests are shed in every dialect, and that nothing is held or sent for them. */
 async function checkShed(t: Test, gateway: TestGateway, sent: () => number): Promise<void> {
   const before = { sent: sent(), held: (await gateway.balance()).heldMicros }
   for (const call of dialectCalls) {
@@ -73,17 +73,21 @@ async function checkShed(t: Test, gateway: TestGateway, sent: () => number): Pro
 
 async function checkWhole(t: Test, stream: RawClient): Promise<void> {
   await until(() => parseAnswers(stream.received())[0]?.isWhole === true)
-  t.equal(parseAnswers(stream.received())[0]?.body.toString(), openai.events.join(''), 'what runs goes on')
+  t.equal(
+    parseAnswers(stream.received())[0]?.body.toString(),
+    openai.events.join(''),
+    'a running stream completes',
+  )
   stream.socket.destroy()
 }
 
-await t.test('memory beyond its limit', async t => {
-  // This process has more than 9 of 10 parts of that already.
+await t.test('new requests are shed while memory is beyond its limit', async t => {
+  // This process already uses more than nine tenths of that.
   const memoryBytesMax = Math.floor(process.memoryUsage.rss() / 2)
   const { upstream, gateway, endStreams } = await start(t, { memoryBytesMax })
   await until(async () => (await level(gateway)) === 2)
   const stream = await openStream(t, gateway)
-  t.pass('with nothing open a request is admitted, or nobody ever would be')
+  t.pass('with nothing open a request is admitted, or none ever would be')
 
   await checkShed(t, gateway, () => upstream.requests.length)
   endStreams()
@@ -95,10 +99,10 @@ await t.test('memory beyond its limit', async t => {
   await checkMoney(t, gateway)
 })
 
-await t.test('timers that are late', async t => {
+await t.test('new requests are shed while timers are late', async t => {
   const { upstream, gateway, endStreams } = await start(t, { loopDelayMsMax: 60 })
   const stream = await openStream(t, gateway)
-  // Every turn of the event loop takes longer than timers may be late, and leaves room for what is asked.
+  // Every turn of the event loop takes longer than the limit of late timers, and leaves room for the requests.
   const cell = new Int32Array(new SharedArrayBuffer(4))
   const blocking = setInterval(() => Atomics.wait(cell, 0, 0, 250), 1)
   t.teardown(() => clearInterval(blocking))
@@ -117,12 +121,12 @@ await t.test('timers that are late', async t => {
   await checkMoney(t, gateway)
 })
 
-await t.test('writes that wait for the ledger', async t => {
+await t.test('new requests are shed while writes wait for the ledger', async t => {
   const { upstream, gateway, endStreams } = await start(t, { writesWaitingMax: 30 })
   const stream = await openStream(t, gateway)
   const database = openForWriting(gateway.storeFile)
   database.exec('BEGIN IMMEDIATE')
-  // What is asked for now waits for its hold to be on disk.
+  // From now on requests wait for their hold to be on disk.
   const waiting: Promise<ClientAnswer>[] = []
   const askUntil = async (wanted: number): Promise<void> => {
     await until(async () => {
@@ -146,7 +150,7 @@ await t.test('writes that wait for the ledger', async t => {
   const statuses = new Map<number, number>()
   for (const { status } of await Promise.all(waiting)) statuses.set(status, (statuses.get(status) ?? 0) + 1)
   const servedCount = statuses.get(200) ?? 0
-  t.ok(servedCount >= 30, `${servedCount} were admitted and are served`)
+  t.ok(servedCount >= 30, `${servedCount} were admitted and served`)
   t.equal(servedCount + (statuses.get(503) ?? 0), waiting.length)
   endStreams()
   await checkWhole(t, stream)

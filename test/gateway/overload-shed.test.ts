@@ -50,7 +50,7 @@ async function metric(gateway: TestGateway, name: string): Promise<number> {
   return Number(line?.split(' ')[1])
 }
 
-await t.test('unknown keys are shed first, new requests then, and streams that run never', async t => {
+await t.test('unknown keys are shed first, then new requests, and running streams never', async t => {
   const { upstream, gateway } = await start(t, { limits: { exchangesMax: 10 } })
   const streams = [await openStream(t, gateway)]
   t.equal((await ask(gateway, 'gw-unknown')).status, 401)
@@ -62,7 +62,7 @@ await t.test('unknown keys are shed first, new requests then, and streams that r
     t.match(shed, { status: 503, headers: { connection: 'close', 'retry-after': '30' } }, call.name)
     t.match(shed.body.toString(), call.errorBody)
   }
-  t.equal((await ask(gateway)).status, 200, 'who is known is served')
+  t.equal((await ask(gateway)).status, 200, 'a known key is served')
 
   while (streams.length < 10) streams.push(await openStream(t, gateway))
   const before = (await gateway.balance()).heldMicros
@@ -72,7 +72,7 @@ await t.test('unknown keys are shed first, new requests then, and streams that r
     t.ok(Number(shed.headers['retry-after']) > 0)
     t.match(shed.body.toString(), call.errorBody)
   }
-  t.equal((await gateway.balance()).heldMicros, before, 'nothing is held for what was shed')
+  t.equal((await gateway.balance()).heldMicros, before, 'nothing is held for shed requests')
   t.equal(upstream.requests.length, 11)
   t.equal((await fetch(`${gateway.gateway.adminUrl}/readyz`)).status, 200)
 
@@ -105,19 +105,19 @@ await t.test('fault 58: uploads that do not fit into memory are shed, the others
   const statuses = answers.map(answer => (answer.status === 'fulfilled' ? answer.value.status : 0))
   const served = statuses.filter(status => status === 200).length
   t.ok(served >= 1 && served < 12, `${served} of 12 were served`)
-  // Whoever still sends when it is answered may meet the reset instead of the answer.
+  // A client that is still sending when it is refused may see the reset instead of the response.
   t.ok(
     statuses.every(status => status === 200 || status === 503 || status === 0),
     statuses.join(),
   )
   t.equal(upstream.requests.length, served)
   await settled(gateway, 12)
-  t.equal((await ask(gateway)).status, 200, 'the room is free again')
+  t.equal((await ask(gateway)).status, 200, 'the memory is free again')
   await settled(gateway, 13)
   await checkMoney(t, gateway)
 })
 
-await t.test('fault 36: a flood of unknown keys is refused, and others are served meanwhile', async t => {
+await t.test('fault 36: a flood of unknown keys is refused, and a known key is served meanwhile', async t => {
   const { upstream, gateway } = await start(t, { log: { level: 'info' } })
   const timed = async (count: number): Promise<number[]> => {
     const times: number[] = []

@@ -6,7 +6,7 @@ import { startTestGateway } from '../fixtures/test-gateway.ts'
 
 const [openai, , google] = dialectCalls as readonly [DialectCall, DialectCall, DialectCall]
 const publicUrl = 'https://gateway.example.org/ai'
-let told: string[] = []
+let providerHeaders: string[] = []
 const upstream = await startRawUpstream(t, ({ path }) =>
   plainAnswer(
     200,
@@ -16,9 +16,9 @@ const upstream = await startRawUpstream(t, ({ path }) =>
 )
 const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, {}, { publicUrl }) })
 
-/** What a client is told, by header, when its provider says these. */
-async function toldBy(call: DialectCall, headers: readonly string[], path = call.path(false)) {
-  told = [...headers]
+/** The headers of a response, by name, when the provider sends these. */
+async function headersFor(call: DialectCall, headers: readonly string[], path = call.path(false)) {
+  providerHeaders = [...headers]
   const answer = await send(gateway.url + path, {
     headers: call.keyHeader(gateway.key),
     body: call.body(false),
@@ -27,44 +27,47 @@ async function toldBy(call: DialectCall, headers: readonly string[], path = call
   return (name: string) => answer.headers[name]
 }
 
-await t.test("the provider's addresses become ours, below the path that was asked", async t => {
-  const { origin } = upstream
-  const location = `${origin}/v1/responses/resp_1?after=2#x`
-  const under = await toldBy(openai, ['Location', location])
-  t.equal(under('location'), `${publicUrl}/v1/responses/resp_1?after=2#x`)
+await t.test(
+  "the provider's URLs in headers become the gateway's, below the prefix of the request",
+  async t => {
+    const { origin } = upstream
+    const location = `${origin}/v1/responses/resp_1?after=2#x`
+    const under = await headersFor(openai, ['Location', location])
+    t.equal(under('location'), `${publicUrl}/v1/responses/resp_1?after=2#x`)
 
-  const relative = await toldBy(openai, ['Location', '/v1/responses/resp_1'])
-  t.equal(relative('location'), `${publicUrl}/v1/responses/resp_1`)
+    const relative = await headersFor(openai, ['Location', '/v1/responses/resp_1'])
+    t.equal(relative('location'), `${publicUrl}/v1/responses/resp_1`)
 
-  const named = await toldBy(openai, ['Content-Location', location], '/openai/v1/chat/completions')
-  t.equal(named('content-location'), `${publicUrl}/openai/v1/responses/resp_1?after=2#x`)
+    const named = await headersFor(openai, ['Content-Location', location], '/openai/v1/chat/completions')
+    t.equal(named('content-location'), `${publicUrl}/openai/v1/responses/resp_1?after=2#x`)
 
-  const upload = `${origin}/upload/v1beta/files?upload_id=1`
-  const uploads = await toldBy(google, [
-    'X-Goog-Upload-URL',
-    upload,
-    'x-goog-upload-control-url',
-    `${origin}/v1beta/files/1`,
-  ])
-  t.equal(uploads('x-goog-upload-url'), `${publicUrl}/upload/v1beta/files?upload_id=1`)
-  t.equal(uploads('x-goog-upload-control-url'), `${publicUrl}/v1beta/files/1`)
-})
+    const upload = `${origin}/upload/v1beta/files?upload_id=1`
+    const uploads = await headersFor(google, [
+      'X-Goog-Upload-URL',
+      upload,
+      'x-goog-upload-control-url',
+      `${origin}/v1beta/files/1`,
+    ])
+    t.equal(uploads('x-goog-upload-url'), `${publicUrl}/upload/v1beta/files?upload_id=1`)
+    t.equal(uploads('x-goog-upload-control-url'), `${publicUrl}/v1beta/files/1`)
+  },
+)
 
-await t.test('addresses elsewhere, and what is none, are dropped; all else passes', async t => {
+await t.test('foreign and invalid URLs in these headers are dropped, and other headers pass', async t => {
   for (const address of [
     'https://elsewhere.example/v1/x',
     '//elsewhere.example/x',
     upstream.origin.replace('127.0.0.1', 'localhost'),
     'http://[',
   ]) {
-    const header = await toldBy(openai, ['Location', address, 'X-Other', address])
+    const header = await headersFor(openai, ['Location', address, 'X-Other', address])
     t.equal(header('location'), undefined, address)
     t.equal(header('x-other'), address)
   }
 })
 
 await t.test(
-  "addresses of a batch's results and of videos in answers become ours, and nothing else",
+  "the URLs of batch results and of videos in bodies become the gateway's, and no others",
   async t => {
     const provider = await startRawUpstream(t, ({ path }) => {
       const body = path.includes('/operations/')
@@ -93,6 +96,6 @@ await t.test(
       )
     }
     const encodings = provider.requests.map(({ headers }) => headers[headers.indexOf('accept-encoding') + 1])
-    t.same(new Set(encodings), new Set(['identity']), 'what is to be changed is asked for as it is')
+    t.same(new Set(encodings), new Set(['identity']), 'a body that may be changed is requested uncompressed')
   },
 )

@@ -41,7 +41,7 @@ async function start(t: Test, sections: ConfigSections = {}) {
   return { upstream, gateway, ask }
 }
 
-t.test('the balance is the account’s, in roubles, and costs nothing to read', async t => {
+t.test('the balance is that of the account, in roubles, and is free to read', async t => {
   const { upstream, gateway, ask } = await start(t)
   await ask(gateway.key, 'POST', '/v1/chat/completions', chat)
 
@@ -62,7 +62,7 @@ t.test('the balance is the account’s, in roubles, and costs nothing to read', 
   t.equal((await gateway.charges()).length, 1)
 })
 
-t.test('a key shows its limits and what it has used of them, never its value', async t => {
+t.test('a key shows its limits and its usage of them, never its value', async t => {
   const { gateway, ask } = await start(t)
   const made = await gateway.accounts.createKey({
     accountId: gateway.accountId,
@@ -93,7 +93,7 @@ t.test('a key shows its limits and what it has used of them, never its value', a
   t.notMatch(body.toString(), made.key)
 })
 
-t.test('a key shows its rate limits and what it has taken of them', async t => {
+t.test('a key shows its rate limits and its usage of them', async t => {
   const { gateway, ask } = await start(t, {
     plugins: [
       'auth',
@@ -115,7 +115,7 @@ t.test('a key shows its rate limits and what it has taken of them', async t => {
   const after = await ask(gateway.key, 'GET', '/gateway/v1/key')
 
   t.match(after.json['rateLimits'], {
-    // The question before counts too.
+    // The request for the key counts too.
     requestsPerMinute: { limit: 10, used: 2, available: 8, resetsAt: /^\d{4}-.*Z$/ },
     tokensPerMinute: { limit: 1000, used: 30, available: 970, resetsAt: /^\d{4}-.*Z$/ },
   })
@@ -127,7 +127,7 @@ t.test('without the plugin a key has no rate limits', async t => {
   t.equal(json['rateLimits'], null)
 })
 
-t.test('a charge can be read the moment its answer has ended', async t => {
+t.test('a charge can be read as soon as its response has ended', async t => {
   const { gateway, ask } = await start(t)
   const { requestId } = await ask(gateway.key, 'POST', '/v1/chat/completions', chat)
 
@@ -137,7 +137,7 @@ t.test('a charge can be read the moment its answer has ended', async t => {
   t.match(json, { requestId, amount: '0.009000', usage: { input: 10, output: 20 }, usageSource: 'provider' })
 })
 
-t.test('charges come in pages, oldest first, and only those of the key that asks', async t => {
+t.test('charges are returned in pages, oldest first, and only those of the requesting key', async t => {
   const { gateway, ask } = await start(t)
   const { key: otherKey } = await gateway.accounts.createKey({ accountId: gateway.accountId })
   const ids: string[] = []
@@ -165,7 +165,7 @@ t.test('charges come in pages, oldest first, and only those of the key that asks
 })
 
 t.test('a bare date of since begins at midnight in the zone of the configuration', async t => {
-  // Names of this kind have their sign turned round. At any hour one of the two is not yet, or no longer, at UTC's day.
+  // These names have the opposite sign. At any hour one of the two zones has another date than UTC.
   for (const [timeZone, aheadHours] of [
     ['Etc/GMT-14', 14],
     ['Etc/GMT+12', -12],
@@ -183,7 +183,7 @@ t.test('a bare date of since begins at midnight in the zone of the configuration
   }
 })
 
-t.test('a quote says what would be set aside and at which price, and sends nothing', async t => {
+t.test('a quote has the hold and the price of a request, and sends nothing', async t => {
   const { upstream, gateway, ask } = await start(t)
 
   const { status, json } = await ask(gateway.key, 'POST', '/gateway/v1/quote', chat)
@@ -208,7 +208,7 @@ t.test('a quote says what would be set aside and at which price, and sends nothi
   await noHoldIsLeft(t, gateway)
 })
 
-t.test('what a request would be refused with, its quote is refused with', async t => {
+t.test('a quote is refused like its request, and so are invalid requests below /gateway/v1', async t => {
   const { gateway, ask } = await start(t)
 
   const unknown = await ask(gateway.key, 'POST', '/gateway/v1/quote', { ...chat, model: 'nobody' })
@@ -225,6 +225,6 @@ t.test('what a request would be refused with, its quote is refused with', async 
   t.equal(wrongMethod.headers['allow'], 'POST')
   t.equal(wrongPath.status, 404)
   t.equal(wrongLimit.status, 400)
-  t.equal(noId.status, 400, 'an id that is none is not taken for the end of the list')
+  t.equal(noId.status, 400, 'an invalid id is not taken for the end of the list')
   t.equal(noKey.status, 401)
 })

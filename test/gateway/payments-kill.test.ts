@@ -14,11 +14,11 @@ import { until } from '../fixtures/until.ts'
 
 /** `npm run test:payments` makes it 200. */
 const kills = Number(process.env['PAYMENT_KILLS'] ?? 3)
-const hands = 4
+const workers = 4
 const faults: readonly Fault[] = ['applied-500', 'applied-202', 'applied-cut', '500', 'cut']
 
 await t.test(
-  `kill -9 ${kills} times in the middle of payments: each rouble came and left once`,
+  `kill -9 ${kills} times in the middle of payments: each rouble is credited and refunded once`,
   { timeout: 120_000 + kills * 15_000 },
   async t => {
     const sandbox = await openSandbox(t)
@@ -46,7 +46,7 @@ await t.test(
     let refused = 0
     let cut = 0
 
-    /** Does this and that until it is told to stop; what the kill cuts is what is tested. */
+    /** Makes payments, refunds and reconciliations until it is aborted; the kill interrupts some of them. */
     const work = async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
         const dice = Math.random()
@@ -84,8 +84,8 @@ await t.test(
     for (let kill = 0; kill < kills; kill += 1) {
       const stop = new AbortController()
       const before = paid()
-      const working = Array.from({ length: hands }, () => work(stop.signal))
-      // A slow machine may pay nothing in half a second: the kill comes that long after money has moved.
+      const working = Array.from({ length: workers }, () => work(stop.signal))
+      // A slow machine may pay nothing in half a second, so the kill comes up to that long after a payment.
       await until(() => paid() > before)
       await delay(Math.random() * 500)
       stop.abort()
@@ -95,11 +95,11 @@ await t.test(
     }
 
     sandbox.faults.length = 0
-    const sums = (): { readonly came: number; readonly left: number } => {
+    const sums = (): { readonly paidIn: number; readonly paidOut: number } => {
       const made = [...sandbox.shop.payments.values()].filter(({ status }) => status === 'succeeded')
       return {
-        came: made.reduce((sum, { body }) => sum + roubles(Number(body.amount.value)), 0),
-        left: made.reduce((sum, { refundedKopecks }) => sum + roubles(refundedKopecks / 100), 0),
+        paidIn: made.reduce((sum, { body }) => sum + roubles(Number(body.amount.value)), 0),
+        paidOut: made.reduce((sum, { refundedKopecks }) => sum + roubles(refundedKopecks / 100), 0),
       }
     }
     const reports = await openReports({ kind: 'sqlite', file: storeFile }, systemClock)
@@ -108,18 +108,18 @@ await t.test(
     await t.resolves(
       until(async () => {
         await control.reconcilePayments({ days: 1 })
-        const { came, left } = sums()
-        return (await balance()) === came - left
+        const { paidIn, paidOut } = sums()
+        return (await balance()) === paidIn - paidOut
       }, 90_000),
-      'what is here is what is there',
+      'the balance equals the payments at the shop less the refunds',
     )
-    const { came, left } = sums()
-    t.equal(await balance(), came - left)
-    t.ok(came > 0, 'money came')
+    const { paidIn, paidOut } = sums()
+    t.equal(await balance(), paidIn - paidOut)
+    t.ok(paidIn > 0, 'payments succeeded')
     const ids = [...sandbox.shop.payments.values()].map(({ body }) => body.metadata?.['payment_id'])
     t.equal(new Set(ids).size, ids.length, 'no payment was made twice')
     t.strictSame(await reports.verify(), [])
-    t.comment({ payments: ids.length, came, left, refused, cut })
+    t.comment({ payments: ids.length, paidIn, paidOut, refused, cut })
     await gateway.kill()
   },
 )

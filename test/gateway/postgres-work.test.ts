@@ -18,7 +18,7 @@ await t.test('the turns of a session on PostgreSQL are charges of one exchange',
   for (const turn of [1, 2]) {
     client.send({ type: 'response.create' })
     await until(() => client.received.filter(text => text.includes('response.done')).length === turn)
-    t.equal((await gateway.charges()).length, turn, 'the charge is there when the end of the turn is')
+    t.equal((await gateway.charges()).length, turn, 'the charge exists when the end of the turn arrives')
   }
   client.send({ type: 'response.create', response: { prompt: { id: 'pmpt_1' } } })
   await until(() => client.received.some(text => text.includes('object_not_found')))
@@ -31,26 +31,23 @@ await t.test('the turns of a session on PostgreSQL are charges of one exchange',
 })
 
 for (const client of batchClients) {
-  await t.test(
-    `${client.name}: a batch on PostgreSQL is charged by the gateway that comes after`,
-    async t => {
-      const provider = await startBatchProvider(t)
-      const config = { ...batchConfig(provider.origin, 20), store: await server.createDatabase() }
-      const first = await startTestGateway(t, { config })
-      const id = await client.make(first)
-      const { heldMicros } = await first.balance()
-      t.ok(heldMicros > 0)
-      await first.gateway.close(1000)
-      provider.finish(provider.lastBatch())
+  await t.test(`${client.name}: a batch on PostgreSQL is charged by the next gateway`, async t => {
+    const provider = await startBatchProvider(t)
+    const config = { ...batchConfig(provider.origin, 20), store: await server.createDatabase() }
+    const first = await startTestGateway(t, { config })
+    const id = await client.make(first)
+    const { heldMicros } = await first.balance()
+    t.ok(heldMicros > 0)
+    await first.gateway.close(1000)
+    provider.finish(provider.lastBatch())
 
-      const second = await startTestGateway(t, { config, beside: first })
-      t.ok(await client.ask({ url: second.url, key: first.key }, id))
-      await until(async () => (await second.charges()).length > 0)
-      await until(async () => (await second.balance()).heldMicros === 0)
-      const charges = await second.charges()
-      t.equal(charges.length, 1)
-      t.equal(Math.round(Number(charges[0]?.amount) * 1e6), costOf([0, 1, 2]))
-      t.same(await second.breaches(), [])
-    },
-  )
+    const second = await startTestGateway(t, { config, beside: first })
+    t.ok(await client.ask({ url: second.url, key: first.key }, id))
+    await until(async () => (await second.charges()).length > 0)
+    await until(async () => (await second.balance()).heldMicros === 0)
+    const charges = await second.charges()
+    t.equal(charges.length, 1)
+    t.equal(Math.round(Number(charges[0]?.amount) * 1e6), costOf([0, 1, 2]))
+    t.same(await second.breaches(), [])
+  })
 }

@@ -7,7 +7,7 @@ import { startTestGateway, type ConfigSections, type TestGateway } from '../fixt
 
 const server = await startPostgres(t)
 
-/** A token of output costs a rouble; nothing else costs anything. */
+/** A token of output costs a rouble; everything else is free. */
 function configOf(origin: string, store: string): ConfigSections {
   return {
     store,
@@ -82,7 +82,7 @@ await t.test(
       readonly id: string
       readonly key: string
     }
-    t.equal((await ask(gateway, made.key, 1)).status, 200, 'it is known when the command returns')
+    t.equal((await ask(gateway, made.key, 1)).status, 200, 'the key works when the command returns')
     const overBudget = await ask(gateway, made.key, 2)
     t.equal(overBudget.status, 402)
     t.match(String(overBudget.body), /key's budget has 1\.000000 left/)
@@ -93,11 +93,11 @@ await t.test(
     const backup = await runHere(['backup', 'copy.db', '--config', configFile])
     t.equal(backup.code, 1)
     t.match(backup.stderr, /pg_dump/)
-    t.notMatch(gateway.logLines.join(''), /:password@/, 'the log does not say the password')
+    t.notMatch(gateway.logLines.join(''), /:password@/, 'the password is not logged')
   },
 )
 
-/** Asks 500 times at once; none that runs may end, and give room, before all have been decided. */
+/** Sends 500 requests at once; none ends, and releases its hold, before all have been admitted or refused. */
 async function askAtOnce(t: Test, stores: { readonly store: string; readonly count: number }): Promise<void> {
   const { promise: decided, resolve: decide } = Promise.withResolvers<void>()
   const upstream = await startRawUpstream(t, async () => {
@@ -127,7 +127,7 @@ async function askAtOnce(t: Test, stores: { readonly store: string; readonly cou
   t.strictSame(await first.breaches(), [])
 }
 
-await t.test('of 500 requests at once, money for 7 pays for exactly 7', async t => {
+await t.test('of 500 concurrent requests on a balance for 7, exactly 7 are admitted', async t => {
   await t.test('on SQLite', t => askAtOnce(t, { store: 'sqlite:data/gateway.db', count: 1 }))
   for (const count of [1, 3]) {
     await t.test(`on PostgreSQL with ${count}`, async t =>

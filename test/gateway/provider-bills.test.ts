@@ -5,12 +5,12 @@ import { adts, flacOfFrames, mp3, ogg, wav } from '../fixtures/media/audio-files
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-/** A million tokens cost so many roubles. */
+/** Roubles a million tokens. */
 const spoken = { input: '600', output: '12000', audioOutput: '12000' }
 const drawing = { input: '300', output: '2500', imageOutput: '30000' }
 const models = {
   'gpt-4o-mini-tts': { contextTokensMax: 4096, outputTokensMax: 2000, rubPerMillion: spoken },
-  // As older settings have it.
+  // With a price for characters too, as in older configurations.
   'tts-both': {
     contextTokensMax: 4096,
     outputTokensMax: 2000,
@@ -40,12 +40,12 @@ const models = {
 interface Bill {
   readonly path: string
   readonly body: object
-  /** The provider's answer, and its type where it is no JSON. */
+  /** The provider's response, and its content type where it is no JSON. */
   readonly answer: object | Buffer
   readonly type?: string
-  /** The provider breaks off behind it. */
+  /** The provider cuts the connection after it. */
   readonly isCut?: true
-  /** What the provider bills for it, in roubles. */
+  /** The provider's bill for it, in roubles. */
   readonly roubles: number
   readonly source?: 'provider' | 'estimated'
 }
@@ -61,10 +61,10 @@ async function start(t: Test) {
     const headers = ['content-type', answer.type ?? 'application/json']
     if (answer.isCut !== true) return plainAnswer(200, headers, body)
     const head = headLines(200, [...headers, 'transfer-encoding', 'chunked'])
-    return { pieces: [head, ...chunked([body]).slice(0, -1)], before: isPassedOn, then: 'end' }
+    return { pieces: [head, ...chunked([body]).slice(0, -1)], before: untilHeld, then: 'end' }
   })
-  /** Nothing is passed on before the hold is in the store. */
-  const isPassedOn = async (): Promise<void> => {
+  /** Waits until the hold is in the store, since nothing is relayed before. */
+  const untilHeld = async (): Promise<void> => {
     await until(async () => (await gateway.balance()).heldMicros > 0)
     await new Promise(resolve => setTimeout(resolve, 50))
   }
@@ -120,14 +120,14 @@ const speech = (model: string, more: object = {}): Pick<Bill, 'path' | 'body'> =
 const events = (...all: readonly object[]): Buffer =>
   Buffer.from(all.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''))
 const spokenUsage = { input_tokens: 90, output_tokens: 1250, total_tokens: 1340 }
-const told = events(
+const responseBytes = events(
   { type: 'speech.audio.delta', audio: 'AAAA' },
   { type: 'speech.audio.done', usage: spokenUsage },
 )
-/** A minute, as tokens that are 12 roubles a thousand. */
+/** The cost of a minute of speech: 1,250 tokens at 12 roubles a thousand. */
 const minute = 15
-/** Its usage, which comes last, is missing; by its price a model's speech costs 15 roubles for so many characters. */
-const untold = {
+/** Speech of a thousand characters whose usage, the last event, is missing: it costs 15 roubles at every price. */
+const withoutUsage = {
   answer: events({ type: 'speech.audio.delta', audio: 'AAAA' }),
   type: 'text/event-stream',
   roubles: minute,
@@ -150,7 +150,7 @@ const draws = {
   path: '/v1/responses',
   body: { model: 'cheap', input: 'Draw.', tools: [{ type: 'image_generation' }] },
 }
-/** Of two images in high quality at 4 roubles a thousand tokens. */
+/** The cost of two images in high quality, at 4 roubles a thousand tokens. */
 const twoDrawn = 49.92
 
 const drawn = {
@@ -193,14 +193,14 @@ const words = Buffer.from('Words that were said.')
 const bills: Readonly<Record<string, Bill>> = {
   'speech by its tokens': {
     ...speech('gpt-4o-mini-tts', { stream_format: 'sse' }),
-    answer: told,
+    answer: responseBytes,
     type: 'text/event-stream',
     roubles: 15.05,
     source: 'provider',
   },
   'speech with a price for both': {
     ...speech('tts-both', { stream_format: 'sse' }),
-    answer: told,
+    answer: responseBytes,
     type: 'text/event-stream',
     roubles: 15.05,
     source: 'provider',
@@ -216,7 +216,7 @@ const bills: Readonly<Record<string, Bill>> = {
   ...Object.fromEntries(
     (
       [
-        // As long as so many bytes are at the provider's rate.
+        // As many bytes as a minute has at the provider's rate.
         ['wav', 'audio/wav', wav(360)],
         ['pcm', 'audio/pcm', Buffer.alloc(60 * 48_000)],
         ['mp3', 'audio/mpeg', mp3(60)],
@@ -237,13 +237,13 @@ const bills: Readonly<Record<string, Bill>> = {
       ]),
     ),
   ),
-  'a second at a provider that bills ten, untold': {
+  'a second at a provider that bills ten, not reported': {
     ...transcribe('whisper-groq', wav(1), 'text'),
     answer: words,
     type: 'text/plain',
     roubles: 5,
   },
-  'a second at a provider that bills ten, told': {
+  'a second at a provider that bills ten, reported': {
     ...transcribe('whisper-groq', wav(1), 'verbose_json'),
     answer: { duration: 1, text: 'Words.' },
     roubles: 5,
@@ -277,19 +277,19 @@ const bills: Readonly<Record<string, Bill>> = {
     roubles: 2.0069,
     source: 'provider',
   },
-  'images of a tool that nobody counted': {
+  'images of a tool without a usage': {
     ...draws,
     answer: response({}),
     roubles: twoDrawn,
     source: 'estimated',
   },
-  'images of a tool that were counted as none': {
+  'images of a tool with a usage of zero': {
     ...draws,
     answer: response({ tool_usage: { image_gen: { total_tokens: 0 }, web_search: { num_requests: 0 } } }),
     roubles: twoDrawn,
     source: 'estimated',
   },
-  'images by the piece, with a usage of nothing': {
+  'images by the piece, with a usage of zero': {
     path: '/v1/images/generations',
     body: { model: 'dall-e-2', prompt: 'x', n: 3 },
     answer: {
@@ -308,9 +308,9 @@ const bills: Readonly<Record<string, Bill>> = {
       { responseModalities: 'IMAGE' },
       { responseModalities: 2 },
       { response_modalities: [2] },
-    ].flatMap(asked =>
+    ].flatMap(modalities =>
       ['generationConfig', 'generation_config'].map(member => [
-        `images beyond a cap on text, ${member} ${JSON.stringify(asked)}`,
+        `images beyond a cap on text, ${member} ${JSON.stringify(modalities)}`,
         {
           ...gemini('gemini-image', { [member]: { maxOutputTokens: 1, ...asked } }),
           answer: drawn,
@@ -328,16 +328,16 @@ const bills: Readonly<Record<string, Bill>> = {
   ),
 }
 
-await t.test('no request costs more than is charged for it, nor more than its worst', async t => {
+await t.test("every charge covers the provider's bill, and stays within the quoted worst", async t => {
   const { gateway, ask, worst } = await start(t)
 
   for (const [name, bill] of Object.entries(bills)) {
     const most = await worst(bill)
     const { status, requestId, body } = await ask(bill)
     t.equal(status, 200, `${name}: ${body.toString().slice(0, 200)}`)
-    const told = bytesOf(bill)
-    t.ok(body.subarray(0, told.length).equals(told), `${name}: byte for byte`)
-    const error = body.subarray(told.length).toString()
+    const responseBytes = bytesOf(bill)
+    t.ok(body.subarray(0, responseBytes.length).equals(responseBytes), `${name}: byte for byte`)
+    const error = body.subarray(responseBytes.length).toString()
     t.equal(error.includes('upstream_failed'), bill.isCut === true, `${name}: ${error}`)
     const charge = await gateway.chargeOf(requestId)
     t.equal(charge?.outcome, bill.isCut === true ? 'broken' : 'completed', name)

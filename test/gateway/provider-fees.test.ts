@@ -4,7 +4,7 @@ import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { somebodyAt } from '../fixtures/somebody-at.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-/** What a million tokens cost, in roubles; a search costs one. */
+/** Roubles a million tokens; a search costs one. */
 const tokens = { input: '100', cachedInput: '10', cacheWrite5m: '125', output: '1000', imageOutput: '2000' }
 
 interface Fee {
@@ -14,13 +14,13 @@ interface Fee {
   readonly body: object
   /** The provider's response. */
   readonly answer: object
-  /** What the provider bills for it, in roubles. */
+  /** The provider's bill for it, in roubles. */
   readonly amount: string
   readonly rubPerUnit?: Readonly<Record<string, string>>
   readonly flags?: readonly string[]
 }
 
-/** One of those that look things up unasked, at Groq. */
+/** The name of one of Groq's compound models, which search without a tool in the request. */
 const model = 'compound-m'
 
 async function charged(t: Test, { like, path, body, answer, rubPerUnit = { searches: '1' } }: Fee) {
@@ -82,7 +82,7 @@ const marked = {
 }
 
 const fees: Readonly<Record<string, Fee>> = {
-  'a cache that Qwen was asked to make': {
+  'a cache write requested of Qwen': {
     like: 'qwen',
     ...marked,
     answer: completion({
@@ -96,7 +96,7 @@ const fees: Readonly<Record<string, Fee>> = {
         cache_type: 'ephemeral',
       },
     }),
-    // 1,000 read, 2,000 written, and 100 said.
+    // 1,000 tokens from the cache, 2,000 written to it, and 100 of output.
     amount: '0.360000',
   },
   'searches that Groq lists with its message': {
@@ -121,14 +121,14 @@ const fees: Readonly<Record<string, Fee>> = {
     },
     amount: '2.200000',
   },
-  'a search that Groq was asked for and did not make': {
+  'a search that was requested of Groq and not made': {
     like: 'groq',
     ...chat,
     body: { ...chat.body, tools: [{ type: 'browser_search' }] },
     answer: completion({ prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 }),
     amount: '0.200000',
   },
-  'a video that a model of Google writes in tokens': {
+  'a video that a Google model bills in tokens': {
     like: 'google',
     path: '/v1beta/interactions',
     body: { model, input: 'A sea' },
@@ -156,7 +156,7 @@ const fees: Readonly<Record<string, Fee>> = {
         ['gemini-3.5-flash', '4.200000'],
       ] as const
     ).map(([answering, amount]) => [
-      `what ${answering} looks up in an interaction`,
+      `the searches of ${answering} in an interaction`,
       {
         like: 'google',
         path: '/v1beta/interactions',
@@ -180,7 +180,7 @@ const fees: Readonly<Record<string, Fee>> = {
       },
     ]),
   ),
-  'what xAI states beyond its meters': {
+  'the stated cost of an xAI completion': {
     like: 'xai',
     ...chat,
     rubPerUnit: { searches: '1', statedUsd: '100' },
@@ -193,7 +193,7 @@ const fees: Readonly<Record<string, Fee>> = {
     amount: '0.500000',
     flags: ['cost_stated'],
   },
-  'what xAI states of a response': {
+  'the stated cost of an xAI response': {
     like: 'xai',
     ...responses,
     rubPerUnit: { searches: '1', statedUsd: '100' },
@@ -206,7 +206,7 @@ const fees: Readonly<Record<string, Fee>> = {
     amount: '0.500000',
     flags: ['cost_stated'],
   },
-  'what xAI states of images': {
+  'the stated cost of xAI images': {
     like: 'xai',
     path: '/v1/images/generations',
     body: { model, prompt: 'x', n: 2, resolution: '2k' },
@@ -226,7 +226,7 @@ const fees: Readonly<Record<string, Fee>> = {
     }),
     amount: '2.200000',
   },
-  "what Perplexity states of its agents' tools": {
+  "the stated cost of the tools of Perplexity's agents": {
     like: 'perplexity',
     ...searching,
     rubPerUnit: { searches: '0.25', statedUsd: '100' },
@@ -249,7 +249,7 @@ const fees: Readonly<Record<string, Fee>> = {
 }
 
 for (const [name, fee] of Object.entries(fees)) {
-  await t.test(`${name} is charged, and held for`, async t => {
+  await t.test(`the charge equals the provider's bill, and the hold covers it: ${name}`, async t => {
     const { worst, charge } = await charged(t, fee)
     t.match(charge, { outcome: 'completed', usageSource: 'provider', amount: fee.amount })
     t.same(charge?.flags, fee.flags ?? [])

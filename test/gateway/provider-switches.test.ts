@@ -16,7 +16,7 @@ const [openai] = dialectCalls as readonly [DialectCall]
 const json = ['content-type', 'application/json']
 const refusal = '{"error":{"message":"Incorrect API key","type":"x","code":"invalid_api_key"}}'
 
-/** Gives a command, then waits until a running gateway acts by it. */
+/** Runs a `gateway providers` command, and returns its output. */
 async function providers(t: Test, configFile: string, ...words: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await runHere(['providers', ...words, '--config', configFile])
   t.equal(code, 0, stderr)
@@ -29,33 +29,40 @@ async function stateOf(t: Test, configFile: string, credential: string): Promise
   return all.flatMap(one => one.credentials).find(one => one.name === credential)
 }
 
-await t.test('a paused credential gets no requests, and a paused provider says so', async t => {
-  const { gateway, upstream, used } = await startWithCredentials(t, openai, ['one', 'two'], () => undefined)
-  const { configFile } = gateway
-  const [first, second] = ['openai#1', 'openai#2'] as const
+await t.test(
+  'a paused credential receives no requests, and a paused provider refuses them with the reason',
+  async t => {
+    const { gateway, upstream, used } = await startWithCredentials(t, openai, ['one', 'two'], () => undefined)
+    const { configFile } = gateway
+    const [first, second] = ['openai#1', 'openai#2'] as const
 
-  await providers(t, configFile, 'pause', 'openai', '--credential', first, '--reason', 'leaked')
-  await until(async () => ((await stateOf(t, configFile, first)) as { isPaused: boolean }).isPaused)
-  for (let count = 0; count < 5; count += 1) t.equal((await askAs(gateway, openai)).status, 200)
-  t.same(new Set(used()), new Set(['two']))
-  t.match(await stateOf(t, configFile, second), { isPaused: false, state: 'works' })
+    await providers(t, configFile, 'pause', 'openai', '--credential', first, '--reason', 'leaked')
+    await until(async () => ((await stateOf(t, configFile, first)) as { isPaused: boolean }).isPaused)
+    for (let count = 0; count < 5; count += 1) t.equal((await askAs(gateway, openai)).status, 200)
+    t.same(new Set(used()), new Set(['two']))
+    t.match(await stateOf(t, configFile, second), { isPaused: false, state: 'works' })
 
-  await providers(t, configFile, 'pause', 'openai', '--reason', 'an incident')
-  await until(async () => (await askAs(gateway, openai)).status === 502)
-  const before = upstream.requests.length
-  const refused = await askAs(gateway, openai)
-  t.equal(refused.status, 502)
-  t.match(refused.body.toString(), 'is paused by the gateway')
-  t.equal(upstream.requests.length, before, 'nothing is sent')
+    await providers(t, configFile, 'pause', 'openai', '--reason', 'an incident')
+    await until(async () => (await askAs(gateway, openai)).status === 502)
+    const before = upstream.requests.length
+    const refused = await askAs(gateway, openai)
+    t.equal(refused.status, 502)
+    t.match(refused.body.toString(), 'is paused by the gateway')
+    t.equal(upstream.requests.length, before, 'nothing is sent')
 
-  await providers(t, configFile, 'resume', 'openai', '--reason', 'it is over')
-  await until(async () => (await askAs(gateway, openai)).status === 200)
-  t.match(await stateOf(t, configFile, first), { isPaused: false }, 'to resume a provider resumes all of it')
-  const log = await runHere(['operator', 'log', '--config', configFile])
-  t.match(log.stdout, /pause-provider +openai: an incident/)
-  t.match(log.stdout, /pause-provider +openai#1: leaked/)
-  await checkMoney(t, gateway)
-})
+    await providers(t, configFile, 'resume', 'openai', '--reason', 'it is over')
+    await until(async () => (await askAs(gateway, openai)).status === 200)
+    t.match(
+      await stateOf(t, configFile, first),
+      { isPaused: false },
+      'resuming a provider resumes its credentials',
+    )
+    const log = await runHere(['operator', 'log', '--config', configFile])
+    t.match(log.stdout, /pause-provider +openai: an incident/)
+    t.match(log.stdout, /pause-provider +openai#1: leaked/)
+    await checkMoney(t, gateway)
+  },
+)
 
 await t.test('requests for a paused provider go to the next one of their model', async t => {
   const served = () => plainAnswer(200, json, openai.document)
@@ -74,7 +81,7 @@ await t.test('requests for a paused provider go to the next one of their model',
   await checkMoney(t, gateway)
 })
 
-await t.test('a refused credential that is tried now takes the next request', async t => {
+await t.test('a refused credential receives the next request after the command try', async t => {
   let isGood = false
   const { gateway, upstream } = await startWithCredentials(t, openai, ['only'], () =>
     isGood ? undefined : plainAnswer(401, json, refusal),
@@ -83,7 +90,7 @@ await t.test('a refused credential that is tried now takes the next request', as
   t.equal((await askAs(gateway, openai)).status, 502)
   t.match(await stateOf(t, configFile, 'openai#1'), { state: 'refused', restMs: Number })
   isGood = true
-  t.equal((await askAs(gateway, openai)).status, 502, 'it rests')
+  t.equal((await askAs(gateway, openai)).status, 502, 'the credential rests')
   t.equal(upstream.requests.length, 1)
 
   await providers(t, configFile, 'try', 'openai', '--reason', 'the bill is paid')
@@ -93,7 +100,7 @@ await t.test('a refused credential that is tried now takes the next request', as
   await checkMoney(t, gateway)
 })
 
-await t.test('what cannot be switched is refused, and changes nothing', async t => {
+await t.test('an invalid switch is refused, and changes nothing', async t => {
   const { gateway } = await startWithCredentials(t, openai, ['only'], () => undefined)
   for (const [words, message] of [
     [['pause', 'nobody', '--reason', 'r'], 'has no provider "nobody"'],
@@ -110,7 +117,7 @@ await t.test('what cannot be switched is refused, and changes nothing', async t 
   t.notMatch(await providers(t, gateway.configFile, 'list'), 'only', 'no secret is shown')
 })
 
-await t.test('all workers pause, also one that is started anew; streams in flight end whole', async t => {
+await t.test('all workers pause, a restarted one too, and running streams complete', async t => {
   const pieces = chunked(openai.events.map(event => Buffer.from(event)))
   const upstream = await startRawUpstream(t, ({ body }) =>
     body.includes('"stream":true')

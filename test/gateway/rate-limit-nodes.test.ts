@@ -10,7 +10,7 @@ import { startTestGateway, until, type TestGateway } from '../fixtures/test-gate
 const server = await startPostgres(t)
 const [openai] = dialectCalls as readonly [DialectCall]
 
-/** Two gateways on one database, which the key of the first may use both. */
+/** Two gateways on one database; the key of the first works on both. */
 async function startTwo(
   t: Test,
   limits: object,
@@ -47,14 +47,14 @@ await t.test('gateways on one database count requests together', async t => {
   for (const { headers } of refused) t.ok(Number(headers['retry-after']) > 50)
 })
 
-await t.test('gateways on one database count tokens together, as they were used', async t => {
-  // Each request sets about 150 aside, and uses 46.
+await t.test('gateways on one database count used tokens together', async t => {
+  // Each request reserves about 150 tokens, and uses 46.
   const [first, second] = await startTwo(t, { tokensPerMinute: 300 }, await server.createDatabase())
   const statuses: number[] = []
   for (const gateway of [first, second, first, second, first, second]) {
     const answer = await ask(gateway)
     statuses.push(answer.status)
-    // What was not used is given back when the exchange is over.
+    // The unused tokens are released when the exchange ends.
     await until(() =>
       gateway.logLines.some(line => line.includes(answer.requestId) && line.includes('"outcome"')),
     )
@@ -63,7 +63,7 @@ await t.test('gateways on one database count tokens together, as they were used'
   t.same(statuses, [200, 200, 200, 200, 429, 429])
 })
 
-await t.test('what cannot be counted is refused for now, and nothing of it is open', async t => {
+await t.test('a request that cannot be counted is refused with a retry-after, and keeps no slot', async t => {
   const store = await server.createDatabase()
   const [gateway] = await startTwo(t, { requestsPerMinute: 10, concurrentRequests: 1 }, store)
   await inDatabase(store, client => client.query('ALTER TABLE rate_counts RENAME TO gone'))
@@ -73,7 +73,7 @@ await t.test('what cannot be counted is refused for now, and nothing of it is op
 })
 
 await t.test(
-  'a config that is read again goes on with the counts, and the end closes what they need',
+  'a reload keeps the counts, and closing a gateway closes the connections that count',
   async t => {
     const store = await server.createDatabase()
     const [first, second] = await startTwo(t, { requestsPerMinute: 2 }, store)

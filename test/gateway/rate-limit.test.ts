@@ -37,7 +37,7 @@ function ask(gateway: TestGateway, call: DialectCall = openai): Promise<ClientAn
   })
 }
 
-/** A provider that answers whatever is asked in one dialect. */
+/** A provider that responds to every request in one dialect. */
 function startProvider(t: Test, call: DialectCall): Promise<RawUpstream> {
   return startRawUpstream(t, () => plainAnswer(200, ['content-type', 'application/json'], call.document))
 }
@@ -61,12 +61,12 @@ for (const call of dialectCalls) {
     }
     await settled(gateway, 25)
     t.equal(upstream.requests.length, 20)
-    t.equal((await gateway.charges()).length, 20, 'the refused are charged nothing')
+    t.equal((await gateway.charges()).length, 20, 'refused requests are not charged')
     await checkMoney(t, gateway)
   })
 }
 
-await t.test("OpenAI's SDK raises its error, and waits as it is told", async t => {
+await t.test("OpenAI's SDK raises its RateLimitError", async t => {
   const upstream = await startProvider(t, openai)
   const gateway = await gatewayWith(t, upstream.origin, { requestsPerMinute: 1 })
   const client = openaiClient(gateway).withOptions({ maxRetries: 0 })
@@ -81,9 +81,9 @@ await t.test("OpenAI's SDK raises its error, and waits as it is told", async t =
   t.match(error, { status: 429, code: 'rate_limit_exceeded', type: 'rate_limit_error' })
 })
 
-await t.test('tokens are counted as they were used, not as they were set aside', async t => {
+await t.test('used tokens count, not reserved ones', async t => {
   const upstream = await startProvider(t, openai)
-  // Each request sets about 150 aside, and uses 46.
+  // Each request reserves about 150 tokens, and uses 46.
   const gateway = await gatewayWith(t, upstream.origin, { tokensPerMinute: 300 })
 
   const statuses: number[] = []
@@ -98,45 +98,42 @@ await t.test('tokens are counted as they were used, not as they were set aside',
     headers: openai.keyHeader(gateway.key),
     body: '{"input":"text"}',
   })
-  t.equal(free.status, 200, 'what is free takes no tokens')
+  t.equal(free.status, 200, 'a free request uses no tokens')
   await checkMoney(t, gateway)
 })
 
-await t.test(
-  'reading the config again forgets no count; a single key can have limits of its own',
-  async t => {
-    const upstream = await startProvider(t, openai)
-    const gateway = await gatewayWith(t, upstream.origin, { requestsPerMinute: 1 })
-    const { key: second } = await gateway.accounts.createKey({ accountId: gateway.accountId })
-    const one = await ask(gateway)
-    const two = await ask(gateway)
-    const three = await ask({ ...gateway, key: second })
-    t.same([one.status, two.status, three.status], [200, 429, 200], 'each key has its own count')
+await t.test('a reload keeps the counts, and a single key can have its own limits', async t => {
+  const upstream = await startProvider(t, openai)
+  const gateway = await gatewayWith(t, upstream.origin, { requestsPerMinute: 1 })
+  const { key: second } = await gateway.accounts.createKey({ accountId: gateway.accountId })
+  const one = await ask(gateway)
+  const two = await ask(gateway)
+  const three = await ask({ ...gateway, key: second })
+  t.same([one.status, two.status, three.status], [200, 429, 200], 'each key has its own count')
 
-    const file = join(gateway.folder, 'gateway.yaml')
-    const own = `requestsPerMinute: 1\n      keys: { ${gateway.keyId}: { requestsPerMinute: 2 } }`
-    writeFileSync(file, readFileSync(file, 'utf8').replace('requestsPerMinute: 1', own))
-    await gateway.gateway.reload(loadConfig(file, { env: {} }).config)
-    t.equal((await ask(gateway)).status, 200, 'the second of its two')
-    t.equal((await ask(gateway)).status, 429)
-    t.equal((await ask({ ...gateway, key: second })).status, 429)
-  },
-)
+  const file = join(gateway.folder, 'gateway.yaml')
+  const own = `requestsPerMinute: 1\n      keys: { ${gateway.keyId}: { requestsPerMinute: 2 } }`
+  writeFileSync(file, readFileSync(file, 'utf8').replace('requestsPerMinute: 1', own))
+  await gateway.gateway.reload(loadConfig(file, { env: {} }).config)
+  t.equal((await ask(gateway)).status, 200, 'the second of its two')
+  t.equal((await ask(gateway)).status, 429)
+  t.equal((await ask({ ...gateway, key: second })).status, 429)
+})
 
-await t.test('slots are held by open streams, and free however these end', async t => {
+await t.test('open streams hold slots, which are released however the streams end', async t => {
   const endings = new Set<() => void>()
   const kind = ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked', 'connection', 'close']
   const head = headLines(200, kind)
   const upstream = await startRawUpstream(t, async () => {
-    const told = new Promise<void>(resolve => endings.add(resolve))
-    // Whatever is open gets the beginning; the rest when it is told to go on.
+    const mayEnd = new Promise<void>(resolve => endings.add(resolve))
+    // Every open connection receives the head at once, and the rest when `endings` are called.
     for (const socket of upstream.openSockets) if (socket.bytesWritten === 0) socket.write(head)
-    await told
+    await mayEnd
     return { pieces: chunked([Buffer.from(openai.events.join(''))]), then: 'end' }
   })
   const gateway = await gatewayWith(t, upstream.origin, { concurrentRequests: 2 })
   const [name, value] = openai.keyHeader(gateway.key) as [string, string]
-  // Other streams go on meanwhile, and hold money.
+  // Counts ends of exchanges: other streams run meanwhile, and hold money.
   const ended = (count: number) => until(() => exchangeEnds(gateway).length >= count)
   const openStream = async () => {
     const client = await connectRaw(t, gateway.url)
@@ -156,7 +153,7 @@ await t.test('slots are held by open streams, and free however these end', async
   await ended(2)
   const third = await openStream()
   await third.waitFor('200 ')
-  t.equal((await ask(gateway)).status, 429, 'one place was free, and is taken')
+  t.equal((await ask(gateway)).status, 429, 'one slot was free, and is used')
 
   for (const end of endings) end()
   await until(() => third.received().includes('[DONE]') && second.received().includes('[DONE]'))
@@ -165,12 +162,12 @@ await t.test('slots are held by open streams, and free however these end', async
   const fifth = await openStream()
   await fourth.waitFor('200 ')
   await fifth.waitFor('200 ')
-  t.equal((await ask(gateway)).status, 429, 'two places, not three: each was freed once')
+  t.equal((await ask(gateway)).status, 429, 'two slots, not three: each was released once')
   for (const socket of upstream.openSockets) socket.resetAndDestroy()
   await ended(8)
   const last = await openStream()
   await last.waitFor('200 ')
-  t.pass('a provider that breaks off frees them too')
+  t.pass('a provider that cuts the stream releases them too')
   for (const end of endings) end()
   await settled(gateway, 9)
   t.equal((await gateway.charges()).filter(charge => charge.outcome === 'refused').length, 0)
@@ -178,7 +175,7 @@ await t.test('slots are held by open streams, and free however these end', async
 })
 
 await t.test(
-  'without a limit on tokens it may stand before the router, and then lists count too',
+  'without a limit on tokens rate-limit may come before the router, and then lists count too',
   async t => {
     const upstream = await startProvider(t, openai)
     const plugins = [

@@ -40,7 +40,7 @@ async function ask({ url, key }: TestGateway): Promise<Response> {
   })
 }
 
-/** Micro-roubles for a token in and out at a rate, and what the answer's usage costs at them, by whole numbers. */
+/** The cost of a response's usage at a rate, in integer arithmetic. */
 async function costAt(response: Response, rate: bigint): Promise<string> {
   const { usage } = (await response.json()) as { usage: { prompt_tokens: number; completion_tokens: number } }
   const dollars = BigInt(usage.prompt_tokens) * 1000n + BigInt(usage.completion_tokens) * 3000n
@@ -55,12 +55,12 @@ async function charged(test: TestGateway, response: Response): Promise<string | 
   return charge?.lines[0]?.amount
 }
 
-/** Reads the config again, which asks for news too. */
+/** Reloads the config, which also requests the rates. */
 async function reload({ gateway, configFile }: TestGateway): Promise<void> {
   await gateway.reload(loadConfig(configFile, { env: {}, plugins }).config)
 }
 
-await t.test('of two reloads at once the prices of the later one count', async t => {
+await t.test('of two concurrent reloads the later one sets the prices', async t => {
   const { test } = await start(t, { [day(0)]: '92,5034' })
   const written = readFileSync(test.configFile, 'utf8')
   const sooner = loadConfig(test.configFile, { env: {}, plugins }).config
@@ -70,7 +70,7 @@ await t.test('of two reloads at once the prices of the later one count', async t
   )
   const later = loadConfig(test.configFile, { env: {}, plugins }).config
 
-  // The rates of the one are read from the store first.
+  // The earlier reload first reads its rates from the store, so it may finish last.
   await Promise.all([test.gateway.reload(sooner), test.gateway.reload(later)])
 
   const response = await ask(test)
@@ -106,31 +106,28 @@ await t.test(
   },
 )
 
-await t.test(
-  'while the Central Bank cannot be asked the kept rate stays, over a restart too, and it alarms',
-  async t => {
-    const { bank, test } = await start(t, { [day(-3)]: '92,5034' })
-    bank.fails = {
-      status: 200,
-      body: '<ValCurs Date="01.01.2030"><Valute><CharCode>USD</CharCode><Nominal>1</Nominal><Value>0</Value></Valute></ValCurs>',
-    }
+await t.test('while the Central Bank fails, the stored rate stays in use and an alarm is raised', async t => {
+  const { bank, test } = await start(t, { [day(-3)]: '92,5034' })
+  bank.fails = {
+    status: 200,
+    body: '<ValCurs Date="01.01.2030"><Valute><CharCode>USD</CharCode><Nominal>1</Nominal><Value>0</Value></Valute></ValCurs>',
+  }
 
-    await reload(test)
-    await until(() => test.logLines.some(line => line.includes('rate_failed')))
-    const response = await ask(test)
+  await reload(test)
+  await until(() => test.logLines.some(line => line.includes('rate_failed')))
+  const response = await ask(test)
 
-    t.match(
-      test.logLines.find(line => line.includes('rate_failed')),
-      /has a rate of 0 for USD/,
-    )
-    t.equal(await charged(test, response.clone()), await costAt(response, 925_034n))
-    await bank.close()
-    await reload(test)
-    t.equal((await ask(test)).status, 200)
-  },
-)
+  t.match(
+    test.logLines.find(line => line.includes('rate_failed')),
+    /has a rate of 0 for USD/,
+  )
+  t.equal(await charged(test, response.clone()), await costAt(response, 925_034n))
+  await bank.close()
+  await reload(test)
+  t.equal((await ask(test)).status, 200)
+})
 
-await t.test('a rate that jumps is held and alarms; the operator accepts it, and prices follow', async t => {
+await t.test('a rate that jumps is held with an alarm until the operator accepts it', async t => {
   const { bank, test } = await start(t, { [day(-3)]: '92,5034' })
   bank.rates.set(day(0), '120,0000')
 
@@ -160,7 +157,7 @@ await t.test('a rate that jumps is held and alarms; the operator accepts it, and
   t.same(await test.breaches(), [])
 })
 
-await t.test('until a rate is known what would be priced by it is refused, and it alarms', async t => {
+await t.test('until a rate is known, requests priced by it are refused and an alarm is raised', async t => {
   const { bank, test } = await start(t, { [day(0)]: '92,5034' }, true)
 
   const refused = await ask(test)

@@ -7,7 +7,7 @@ import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
 const server = await startPostgres(t)
 
-/** What balancers and Prometheus are told by a node that nobody asks anything else. */
+/** A node without traffic, and its responses to balancers and Prometheus. */
 async function startIdleNode(t: Test, store: string) {
   const test = await startTestGateway(t, {
     config: {
@@ -32,7 +32,7 @@ async function startIdleNode(t: Test, store: string) {
     },
     /** The alarms of the store that were raised, in their order. */
     alarms: () => test.logLines.flatMap(line => /"alarm":"(store_\w+)"/.exec(line)?.[1] ?? []),
-    /** Those that stand in the store, and how. */
+    /** The alarms in the store, with their states. */
     async alarmRows() {
       const reader = await openRecordReader({ kind: 'postgres', url: store })
       const rows = await reader.all(reader.build.selectFrom('alarms').select(['kind', 'state', 'count']))
@@ -42,7 +42,7 @@ async function startIdleNode(t: Test, store: string) {
   }
 }
 
-/** A few seconds, of a machine that is busy with other tests. */
+/** A few seconds, on a machine that is busy with other tests. */
 const awayMs = 10_000
 
 const good = { status: 200, body: { status: 'ok' } }
@@ -58,7 +58,7 @@ await t.test('an idle node whose database is stopped is not ready until the data
   t.same(await node.ready(), bad)
   t.equal(await node.storeUp(), '0')
   await until(() => node.alarms().length > 0, awayMs)
-  t.same(node.alarms(), ['store_unavailable'], 'nobody had to ask it for something')
+  t.same(node.alarms(), ['store_unavailable'], 'raised without any request')
 
   await server.start()
   await node.becomes(200, awayMs)
@@ -72,7 +72,7 @@ await t.test('an idle node whose database is stopped is not ready until the data
   t.same(await node.breaches(), [])
 })
 
-await t.test('an idle node whose database says nothing any more is not ready', async t => {
+await t.test('an idle node whose database stops responding is not ready', async t => {
   const proxy = await startCuttingProxy(t, server.port)
   const database = await server.createDatabase()
   const node = await startIdleNode(t, database.replace(`:${server.port}/`, `:${proxy.port}/`))
@@ -91,7 +91,7 @@ await t.test('an idle node whose database says nothing any more is not ready', a
   t.same(node.alarms(), ['store_unavailable'])
 })
 
-await t.test('an idle node stays ready while its connections break and are made anew', async t => {
+await t.test('an idle node stays ready while its connections break and are reopened', async t => {
   const proxy = await startCuttingProxy(t, server.port)
   const database = await server.createDatabase()
   const node = await startIdleNode(t, database.replace(`:${server.port}/`, `:${proxy.port}/`))

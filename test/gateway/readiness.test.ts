@@ -29,7 +29,7 @@ await t.test('a gateway that starts is ready when it listens, and not before', a
   const sections = {
     listen: { host: '127.0.0.1', port },
     admin: { listen: { host: '127.0.0.1', port: adminPort } },
-    // Its pages take a while to be loaded.
+    // Its pages take a while to load.
     operatorArea: { listen: { host: '127.0.0.1', port: 0 } },
     store: 'sqlite:g.db',
     providers: { sandbox: {} },
@@ -38,7 +38,7 @@ await t.test('a gateway that starts is ready when it listens, and not before', a
   writeFileSync(file, stringify(sections))
   const seen: string[] = []
   let isStarted = false
-  const look = async (): Promise<void> => {
+  const probe = async (): Promise<void> => {
     while (!isStarted || seen.length === 0) {
       const status = await fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
         ({ status: code }) => code,
@@ -48,20 +48,20 @@ await t.test('a gateway that starts is ready when it listens, and not before', a
       await delay(10)
     }
   }
-  const looking = look()
+  const probing = probe()
   const gateway = await startGateway({ config: loadConfig(file, { env: {}, plugins }).config, plugins, log })
   t.teardown(() => gateway.close(1000))
   isStarted = true
-  await looking
+  await probing
 
   t.ok(
     seen.some(one => one.startsWith('503')),
-    'it was asked before it listened',
+    'it was probed before it listened',
   )
   t.same(
     seen.filter(one => one.endsWith('false')),
     [],
-    'whoever it was ready for got through',
+    'whenever it was ready a connection was accepted',
   )
   t.equal((await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status, 200)
 })

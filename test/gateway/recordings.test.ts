@@ -43,7 +43,7 @@ function answerFor(
     .flat()
   if (encoding !== 'identity') headers.push('content-encoding', encoding)
   const isHead = exchange.recording.request?.method === 'HEAD'
-  // Of a body with a length several pieces may come in one read; the parser hands chunks on one by one.
+  // Several pieces of a body with a length may arrive in one read; of a chunked body the parser emits each chunk.
   const isChunked =
     framing === 'chunked' || response.headers['transfer-encoding'] !== undefined || exchange.recording.stream
   if (isChunked && !isHead) {
@@ -54,14 +54,14 @@ function answerFor(
   return { pieces: isHead ? [head] : join([head, ...cut(bytes, size)]) }
 }
 
-/** How finely an answer is cut, and in which frames. */
+/** The sizes of the pieces of a response, and its framing. */
 interface Cutting {
   readonly sizeFor: (exchange: RecordedExchange) => () => number
-  /** `chunked` for all of them; otherwise as it was recorded. */
+  /** `chunked` for all responses; otherwise the recorded framing. */
   readonly framing?: 'chunked'
 }
 
-/** Thousands of tiny chunks share a write: the parser hands them on one by one all the same. */
+/** Joins tiny chunks into fewer writes; the parser still emits them one by one. */
 function join(pieces: readonly Buffer[]): Buffer[] {
   const joined: Buffer[] = []
   for (let start = 0; start < pieces.length; start += 64)
@@ -76,7 +76,7 @@ const encoders: Record<string, (bytes: Buffer) => Buffer> = {
   zstd: bytes => zstdCompressSync(bytes),
 }
 
-/** Where an SDK's own test suite or proxy recorded the request, the key stood in one of these. */
+/** The recorded headers of the client, with the key of this test in place of any recorded one. */
 function clientHeaders(exchange: RecordedExchange, key: string): string[] {
   const recorded = Object.entries(exchange.recording.request?.headers ?? {}).filter(
     ([name]) =>
@@ -101,7 +101,7 @@ async function replay(
   const byIndex = new Map(chosen.map(exchange => [String(exchange.index), exchange]))
   const upstream = await startRawUpstream(t, request => {
     const exchange = byIndex.get(request.headers[request.headers.indexOf('x-recording') + 1] ?? '')
-    if (exchange === undefined) throw new Error('a request came that nobody sent')
+    if (exchange === undefined) throw new Error('an unexpected request arrived')
     const bytes = encoders[encoding]!(exchange.answer)
     return answerFor(exchange, bytes, encoding, cutting)
   })
@@ -128,9 +128,10 @@ async function replay(
       checkRequestBytes(t, exchange, seen.body)
       checkRequestHeaders(t, exchange, seen.headers, gateway)
       t.equal(answer.status, exchange.recording.response.status, 'status')
-      t.ok(answer.isWhole, 'the answer ended properly')
+      t.ok(answer.isWhole, 'the response ended properly')
       const isHead = request?.method === 'HEAD'
-      if (!isHead) t.equal(sha256(answer.body), sha256(encoders[encoding]!(exchange.answer)), 'answer bytes')
+      if (!isHead)
+        t.equal(sha256(answer.body), sha256(encoders[encoding]!(exchange.answer)), 'response bytes')
       t.equal(answer.headers['set-cookie'], undefined)
       t.equal(answer.headers['alt-svc'], undefined)
       await checkRecordedCharge(t, exchange, gateway, answer.requestId)
@@ -139,7 +140,7 @@ async function replay(
   t.same(await gateway.breaches(), [], 'the ledger is in order')
 }
 
-/** Equal, or equal but for an `include_usage` that the gateway wrote for the client. */
+/** Checks that the bodies are equal, except for an `include_usage` that the gateway added. */
 function checkRequestBytes(t: Test, exchange: RecordedExchange, seen: Buffer): void {
   if (seen.equals(exchange.body)) {
     t.pass('request bytes')
@@ -153,11 +154,11 @@ function checkRequestBytes(t: Test, exchange: RecordedExchange, seen: Buffer): v
   while (suffix < client.length - prefix && client.at(-1 - suffix) === upstream.at(-1 - suffix)) suffix += 1
   const removed = client.slice(prefix, client.length - suffix)
   const added = upstream.slice(prefix, upstream.length - suffix)
-  t.match(added, /include_usage|true/, 'the only bytes added ask for usage')
-  t.match(removed, /^(|null|false|\{\s*\}|fals)$/, 'nothing else was taken away')
-  const { stream_options: asked, ...rest } = JSON.parse(upstream) as Record<string, unknown>
+  t.match(added, /include_usage|true/, 'only bytes that request usage were added')
+  t.match(removed, /^(|null|false|\{\s*\}|fals)$/, 'only the replaced value was removed')
+  const { stream_options: streamOptions, ...rest } = JSON.parse(upstream) as Record<string, unknown>
   const { stream_options: before, ...original } = JSON.parse(client) as Record<string, unknown>
-  t.same(asked, { ...(before as object | undefined), include_usage: true })
+  t.same(streamOptions, { ...(before as object | undefined), include_usage: true })
   t.ok(isDeepStrictEqual(rest, original), 'the rest of the request')
 }
 
@@ -168,8 +169,8 @@ function checkRequestHeaders(
   gateway: TestGateway,
 ): void {
   const all = headers.join('\n')
-  t.notMatch(all, gateway.key, 'the key stays here')
-  t.match(all, credential, 'the credential goes out')
+  t.notMatch(all, gateway.key, 'the key is not forwarded')
+  t.match(all, credential, 'the credential is sent')
   const expected = Object.entries(exchange.recording.request?.headers ?? {}).filter(
     ([name]) =>
       name.startsWith('anthropic-') ||
@@ -194,7 +195,7 @@ function randomSize(max: number): () => number {
 const options = { skip: recordingsSkip, timeout: 300_000 }
 
 t.test(
-  'every recorded exchange passes unchanged and is charged, its answer cut at random',
+  'every recorded exchange passes unchanged and is charged, its response cut at random',
   options,
   async t => {
     t.comment(`seed ${seed}`)
@@ -203,10 +204,10 @@ t.test(
 )
 
 t.test(
-  'every recorded exchange passes unchanged and is charged, its answer one byte at a time, in chunks',
+  'every recorded exchange passes unchanged and is charged, its response one byte at a time, in chunks',
   options,
   async t => {
-    // Two images of megabytes would take minutes; they come in pieces of 61 bytes.
+    // Two images of megabytes would take minutes, so they are cut into pieces of 61 bytes.
     await replay(t, exchanges, 'identity', {
       framing: 'chunked',
       sizeFor:
@@ -219,7 +220,7 @@ t.test(
 
 for (const encoding of ['gzip', 'br', 'zstd']) {
   t.test(
-    `every recorded exchange passes unchanged and is charged, its answer in ${encoding}`,
+    `every recorded exchange passes unchanged and is charged, its response in ${encoding}`,
     options,
     async t => {
       t.comment(`seed ${seed}`)

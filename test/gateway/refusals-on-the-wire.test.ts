@@ -20,7 +20,7 @@ const gateway = await startTestGateway(t, {
 
 async function raw(t: Test, text: string): Promise<ParsedAnswer> {
   const [answer] = parseAnswers((await sendRaw(t, gateway.url, text)).bytes)
-  if (answer === undefined) throw new Error('nothing was answered')
+  if (answer === undefined) throw new Error('there was no response')
   return answer
 }
 
@@ -33,7 +33,7 @@ const requests: readonly (readonly [what: string, status: number, text: string])
   ['a header with a space before its colon', 400, 'GET / HTTP/1.1\r\nhost : g\r\n\r\n'],
   ['a head that is too long', 431, `GET / HTTP/1.1\r\nhost: g\r\nx-long: ${'a'.repeat(20_000)}\r\n\r\n`],
   [
-    'a WebSocket that is asked for as HTTP',
+    'a WebSocket requested as plain HTTP',
     426,
     `GET /v1/realtime?model=m HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n\r\n`,
   ],
@@ -43,7 +43,7 @@ const requests: readonly (readonly [what: string, status: number, text: string])
 ]
 
 for (const [what, status, text] of requests) {
-  await t.test(`${what} is answered ${status}, with an id and not to be repeated`, async t => {
+  await t.test(`${what} is refused with ${status} and an id, and must not be retried`, async t => {
     const { headers, body, isWhole, ...answer } = await raw(t, text)
 
     t.equal(answer.status, status)
@@ -58,7 +58,7 @@ for (const [what, status, text] of requests) {
   })
 }
 
-await t.test('a page of an allowed origin can read errors, too', async t => {
+await t.test('a page of an allowed origin can read errors too', async t => {
   const key = ['authorization', `Bearer ${gateway.key}`]
   const chat = (model: string): string => JSON.stringify({ model, messages: [] })
   const cases: readonly (readonly [status: number, path: string, headers: string[], body: string])[] = [

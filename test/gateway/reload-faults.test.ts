@@ -11,7 +11,7 @@ import { until } from '../fixtures/until.ts'
 const [openai] = dialectCalls as readonly [DialectCall]
 const pieces = chunked(openai.events.map(event => Buffer.from(event)))
 
-/** Sends SIGHUP to its own process as each of these files is read: before the configuration is, and after. */
+/** Sends SIGHUP to its own process when these files are loaded: one before the configuration is read, one after. */
 const hangUpWhileStarting = `
   import { registerHooks } from 'node:module'
   const load = (url, context, next) => {
@@ -29,7 +29,7 @@ function ask(gateway: ServedProcess, model = 'test-model') {
   })
 }
 
-/** Nine levels of nine references each: 387 million entries when they are followed. */
+/** Nine levels of nine references each: 387 million entries when they are expanded. */
 const bomb = [
   'a: &a [x, x, x, x, x, x, x, x, x]',
   ...'bcdefghi'
@@ -44,7 +44,7 @@ const wrong: Readonly<Record<string, (file: string, good: string) => void>> = {
   'an anchor bomb': (file, good) => writeFileSync(file, `${good}\n${bomb}\n`),
   'an unknown field': (file, good) => writeFileSync(file, `${good}\nlimts: { bodyMs: 1 }\n`),
   'a missing variable': (file, good) => writeFileSync(file, `${good}\npublicUrl: "\${NOT_SET_ANYWHERE}"\n`),
-  'a provider of a model that is gone': (file, good) =>
+  'a model of an unknown provider': (file, good) =>
     writeFileSync(file, good.replace('- openai\n', '- opemai\n')),
   'half a file': (file, good) => writeFileSync(file, good.slice(0, good.indexOf('models:') + 12)),
   'an empty file': file => writeFileSync(file, ''),
@@ -53,7 +53,7 @@ const wrong: Readonly<Record<string, (file: string, good: string) => void>> = {
   'NUL bytes': (file, good) => writeFileSync(file, `${good}\0\0\0`),
 }
 
-await t.test('fault 50: whatever is wrong with a new configuration, the old one serves on', async t => {
+await t.test('fault 50: an invalid new configuration is reported, and the old one stays in use', async t => {
   const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))
   const gateway = await serveProcess(t, { config: callConfig(upstream.origin) })
   const good = readFileSync(gateway.configFile, 'utf8')
@@ -65,7 +65,7 @@ await t.test('fault 50: whatever is wrong with a new configuration, the old one 
       await until(() => errorLines(gateway).length > before)
       t.equal((await ask(gateway)).status, 200)
       t.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200)
-      t.equal(errorLines(gateway).length, before + 1, 'said once')
+      t.equal(errorLines(gateway).length, before + 1, 'reported once')
       t.match(errorLines(gateway).at(-1), { msg: /the old one stays/ })
     })
   }
@@ -76,7 +76,7 @@ await t.test('fault 50: whatever is wrong with a new configuration, the old one 
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('SIGHUP while a gateway starts is a reload as soon as it runs, and ends nothing', async t => {
+await t.test('SIGHUP during the start causes one reload after it, and does not end the process', async t => {
   const gateway = await serveProcess(t, {
     config: callConfig('http://127.0.0.1:1'),
     program: join(import.meta.dirname, '../../bin/gateway'),
@@ -91,7 +91,7 @@ await t.test('SIGHUP while a gateway starts is a reload as soon as it runs, and 
   t.equal(await gateway.exited, 0)
 })
 
-await t.test('fault 50: a model that is removed ends its streams by the old configuration', async t => {
+await t.test('fault 50: streams of a removed model complete with the old configuration', async t => {
   const upstream = await startRawUpstream(t, ({ body }) =>
     body.includes('"stream":true')
       ? {

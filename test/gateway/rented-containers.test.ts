@@ -67,32 +67,35 @@ const sized = (memory_limit: unknown) => ({ ...auto, container: { type: 'auto', 
 const tokens = 0.0002
 const inRoubles = (fee: number): string => (fee + tokens).toFixed(6)
 
-await t.test('a request that may run code pays for its containers, whether it runs any or not', async t => {
-  const { gateway, ask } = await start(t, {
-    rubPerUnit: { searches: '1', containers: '3', 'containers/4g': '12', 'containers/64g': '192' },
-    rub: 2000,
-  })
-  for (const [name, tools, fee] of [
-    ['a container of its own', [auto], 3],
-    ['nothing said of it', [{ type: 'code_interpreter' }], 3],
-    ['one that is there', [{ type: 'code_interpreter', container: 'cntr_1' }], 3],
-    ['a larger one', [sized('4g')], 12],
-    ['a size that is none', [sized('2t')], 192],
-    ['no size', [sized(null)], 3],
-    ['two of them', [auto, sized('4g')], 24],
-    ['a shell', [{ type: 'shell', environment: { type: 'container_auto', memory_limit: '4g' } }], 12],
-    ['a shell of the client’s', [{ type: 'shell', environment: { type: 'local' } }], 0],
-    ['a function of the same name', [{ type: 'function', name: 'code_interpreter' }], 0],
-  ] as const) {
-    const { status, requestId } = await ask({ tools })
-    t.equal(status, 200, name)
-    const charge = await gateway.chargeOf(requestId)
-    t.match(charge, { amount: inRoubles(fee), flags: [] }, name)
-  }
-  t.same(await gateway.breaches(), [])
-})
+await t.test(
+  'a request that may run code is charged for its containers, whether it runs any or not',
+  async t => {
+    const { gateway, ask } = await start(t, {
+      rubPerUnit: { searches: '1', containers: '3', 'containers/4g': '12', 'containers/64g': '192' },
+      rub: 2000,
+    })
+    for (const [name, tools, fee] of [
+      ['a container of its own', [auto], 3],
+      ['no container named', [{ type: 'code_interpreter' }], 3],
+      ['an existing container', [{ type: 'code_interpreter', container: 'cntr_1' }], 3],
+      ['a larger one', [sized('4g')], 12],
+      ['an invalid size', [sized('2t')], 192],
+      ['no size', [sized(null)], 3],
+      ['two containers', [auto, sized('4g')], 24],
+      ['a shell', [{ type: 'shell', environment: { type: 'container_auto', memory_limit: '4g' } }], 12],
+      ['a shell of the client’s', [{ type: 'shell', environment: { type: 'local' } }], 0],
+      ['a function of the same name', [{ type: 'function', name: 'code_interpreter' }], 0],
+    ] as const) {
+      const { status, requestId } = await ask({ tools })
+      t.equal(status, 200, name)
+      const charge = await gateway.chargeOf(requestId)
+      t.match(charge, { amount: inRoubles(fee), flags: [] }, name)
+    }
+    t.same(await gateway.breaches(), [])
+  },
+)
 
-await t.test('it is held for', async t => {
+await t.test('a container is held for', async t => {
   const { upstream, ask } = await start(t, { rub: 2.9 })
   const { status, body } = await ask({ tools: [auto], max_tool_calls: 1 })
   t.equal(status, 402, body.toString())
@@ -101,7 +104,7 @@ await t.test('it is held for', async t => {
 })
 
 await t.test(
-  'one that a stored prompt brings is held for at its largest, and charged where it is told of',
+  'a container that a stored prompt may bring is held for at the largest size, and charged if reported',
   async t => {
     const rubPerUnit = { searches: '0', containers: '3', 'containers/4g': '12', 'containers/64g': '192' }
     const plain = { ...finished, output: [] }
@@ -128,7 +131,7 @@ await t.test(
   },
 )
 
-await t.test('a size without a price is refused in words before anything is sent', async t => {
+await t.test('a size without a price is refused with the reason before anything is sent', async t => {
   const { upstream, ask } = await start(t)
   const larger = await ask({ tools: [sized('16g')] })
   t.equal(larger.status, 501)
@@ -143,13 +146,13 @@ await t.test('a size without a price is refused in words before anything is sent
   t.equal(upstream.requests.length + other.requests.length, 0)
 })
 
-await t.test('a tier makes no container more expensive', async t => {
+await t.test('a service tier does not change the price of a container', async t => {
   const { gateway, ask } = await start(t, { answer: { ...finished, service_tier: 'priority' } })
   const { requestId } = await ask({ tools: [auto], service_tier: 'priority' })
   t.match(await gateway.chargeOf(requestId), { amount: (3 + 2 * tokens).toFixed(6), flags: [] })
 })
 
-await t.test('in the background it costs the same', async t => {
+await t.test('a background response with a container costs the same', async t => {
   const { gateway, ask, look } = await start(t)
   const { requestId } = await ask({ tools: [auto], background: true })
   t.equal((await look()).status, 200)
@@ -158,7 +161,7 @@ await t.test('in the background it costs the same', async t => {
   await noHoldIsLeft(t, gateway)
 })
 
-await t.test('a stream without a usage is charged for it too', async t => {
+await t.test('a stream without a usage is charged for its container too', async t => {
   const events = [
     { type: 'response.created', response: { ...finished, output: [], usage: null } },
     { type: 'response.output_text.delta', delta: 'The sum is' },
@@ -171,7 +174,7 @@ await t.test('a stream without a usage is charged for it too', async t => {
   t.ok(Number(charge?.amount) > 3 && Number(charge?.amount) < 3.1, String(charge?.amount))
 })
 
-await t.test('shortening a conversation runs no tool', async t => {
+await t.test('compaction runs no tool, and is charged for no container', async t => {
   const { gateway, post } = await start(t, {
     answer: { ...finished, object: 'response.compaction', output: [] },
   })
@@ -188,7 +191,7 @@ await t.test('a search in files has a price of its own', async t => {
   t.match(await gateway.chargeOf(requestId), { amount: inRoubles(0.5), flags: [], usage: { searches: 2 } })
 })
 
-await t.test('at xAI nothing is rented, and each run of code is billed as a search is', async t => {
+await t.test('at xAI no container is charged, and each run of code costs as much as a search', async t => {
   const usage = {
     ...finished.usage,
     server_side_tool_usage_details: { web_search_calls: 1, code_interpreter_calls: 2, file_search_calls: 0 },
@@ -198,7 +201,7 @@ await t.test('at xAI nothing is rented, and each run of code is billed as a sear
   t.match(await gateway.chargeOf(requestId), { amount: inRoubles(3), flags: [], usage: { searches: 3 } })
 })
 
-await t.test('at Anthropic a container is charged when code has run in it, and held for before', async t => {
+await t.test('at Anthropic a container is held for, and charged only if code has run in it', async t => {
   const message = {
     id: 'msg_1',
     type: 'message',

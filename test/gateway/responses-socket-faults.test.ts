@@ -14,13 +14,13 @@ import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 const create = { type: 'response.create', model: 'gpt-5', store: false, input: 'Hello' }
 const charged = { usage: { input: 100, output: 50 }, amount: '0.200000', usageSource: 'provider' }
 
-/** A response of which 400 bytes were told, and no more. */
-function tellSome({ begin, write }: AskedResponse): void {
+/** Begins a response and sends 400 bytes of its text, and no end. */
+function sendSome({ begin, write }: AskedResponse): void {
   begin()
   write('word '.repeat(80))
 }
 
-await t.test("the provider's refusal of a request passes as it came, and costs nothing", async t => {
+await t.test("the provider's refusal of a request is relayed unchanged, and costs nothing", async t => {
   const refusal =
     '{"type":"error","status":429,"error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow"},"headers":{"retry-after":"2"}}'
   let isRefusing = true
@@ -41,36 +41,33 @@ await t.test("the provider's refusal of a request passes as it came, and costs n
   t.same(await gateway.breaches(), [])
 })
 
-await t.test(
-  'an error in the middle of a response ends it, whether its last event follows or not',
-  async t => {
-    for (const isFollowed of [true, false]) {
-      const gateway = await startResponsesGateway(t, asked => {
-        if (gateway.upstream.sessions[0]?.received.length !== 1) return answerAtOnce(asked)
-        tellSome(asked)
-        asked.say({ type: 'error', error: { type: 'server_error', code: 'server_error', message: 'Oh.' } })
-        if (isFollowed) {
-          asked.say({ type: 'response.failed', response: { id: asked.id, status: 'failed', usage: null } })
-        }
-        return undefined
-      })
-      const client = await gateway.connect(t)
-      client.send(create)
-      await client.next('error')
-      client.send(create)
-      await client.next('response.completed')
-      const charges = await chargesOf(gateway, 2)
-      t.match(charges[0], { outcome: 'completed', usageSource: 'estimated' }, 'what was told of it is paid')
-      t.match(charges[1], { ...charged, flags: [] })
-      client.socket.close()
-      t.same(await gateway.breaches(), [])
-    }
-  },
-)
+await t.test('an error in the middle of a response ends it, with or without a last event', async t => {
+  for (const isFollowed of [true, false]) {
+    const gateway = await startResponsesGateway(t, asked => {
+      if (gateway.upstream.sessions[0]?.received.length !== 1) return answerAtOnce(asked)
+      sendSome(asked)
+      asked.say({ type: 'error', error: { type: 'server_error', code: 'server_error', message: 'Oh.' } })
+      if (isFollowed) {
+        asked.say({ type: 'response.failed', response: { id: asked.id, status: 'failed', usage: null } })
+      }
+      return undefined
+    })
+    const client = await gateway.connect(t)
+    client.send(create)
+    await client.next('error')
+    client.send(create)
+    await client.next('response.completed')
+    const charges = await chargesOf(gateway, 2)
+    t.match(charges[0], { outcome: 'completed', usageSource: 'estimated' }, 'the received part is charged')
+    t.match(charges[1], { ...charged, flags: [] })
+    client.socket.close()
+    t.same(await gateway.breaches(), [])
+  }
+})
 
-await t.test('a response that fails or is incomplete is charged what its provider reports', async t => {
+await t.test('a failed or incomplete response is charged by the reported usage', async t => {
   const gateway = await startResponsesGateway(t, asked => {
-    tellSome(asked)
+    sendSome(asked)
     const status = String(asked.body['input'])
     asked.say({ type: `response.${status}`, response: { id: asked.id, status, usage } })
   })
@@ -82,147 +79,165 @@ await t.test('a response that fails or is incomplete is charged what its provide
   t.match(await chargesOf(gateway, 2), [charged, charged])
 })
 
-await t.test('a provider that breaks off costs an estimate of what came, and the client is told', async t => {
-  for (const end of ['terminate', 'close'] as const) {
-    const gateway = await startResponsesGateway(t, asked => {
-      tellSome(asked)
-      asked.session.socket[end]()
-    })
-    const client = await gateway.connect(t)
-    client.send({ ...create, stream_id: 'a' })
-    await client.closed
-    const [charge, ...others] = await chargesOf(gateway, 1)
-    t.same(others, [])
-    t.match(charge, { outcome: 'broken', usageSource: 'estimated' }, end)
-    if (end === 'terminate') {
-      t.match(JSON.parse(client.received.at(-1) ?? ''), { type: 'error', status: 502, stream_id: 'a' })
-    }
-    t.same(await gateway.breaches(), [])
-  }
-})
-
-await t.test('a response that is too long, or goes on for too long, is cut and its client told', async t => {
-  const gateway = await startResponsesGateway(
-    t,
-    asked => {
-      tellSome(asked)
-      if (asked.body['input'] === 'long') for (let count = 0; count < 9; count += 1) tellSome(asked)
-    },
-    { config: { limits: { answerBytesMax: 2000, answerMs: 1000 } } },
-  )
-  const rows = [
-    ['long', /has more than 2000 bytes/],
-    ['slow', /went on for more than 1 s/],
-  ] as const
-  for (const [count, [input, beyond]] of rows.entries()) {
-    const client = await gateway.connect(t)
-    client.send({ ...create, input })
-
-    t.match(await client.closed, { code: 1014, reason: /the most that the gateway passes on/ }, input)
-    const passed = client.received.slice(0, -1)
-    t.ok(passed.length >= 2 && passed.join('').length <= 2000, `${passed.join('').length} bytes have passed`)
-    t.match(JSON.parse(client.received.at(-1) ?? ''), {
-      type: 'error',
-      status: 502,
-      error: { code: 'upstream_failed', message: beyond },
-    })
-    await until(() => gateway.upstream.sessions[count]?.socket.readyState === 3)
-    const charge = (await chargesOf(gateway, count + 1))[count]
-    t.match(charge, { outcome: 'broken', usageSource: 'estimated', flags: [] }, input)
-    const { input: read = 0, output = 0 } = charge?.usage ?? {}
-    const texts = passed.filter(text => text.includes('output_text.delta')).length
-    t.ok(
-      output >= 80 * texts && output <= 90 * (texts + 1),
-      `${output} tokens for ${texts} pieces of 80 words`,
-    )
-    t.equal(charge?.amount, ((read + 2 * output) / 1000).toFixed(6))
-  }
-  t.same(await gateway.breaches(), [])
-})
-
-await t.test('a client that leaves is read on for its usage, or pays an estimate', async t => {
-  for (const onClientLeft of ['drain', 'abort'] as const) {
-    for (const leave of ['terminate', 'close'] as const) {
-      let asked: AskedResponse | undefined
-      const gateway = await startResponsesGateway(
-        t,
-        one => {
-          asked = one
-          tellSome(one)
-        },
-        { provider: { onClientLeft } },
-      )
+await t.test(
+  'a response that the provider cuts is charged by estimate, and the client receives an error',
+  async t => {
+    for (const end of ['terminate', 'close'] as const) {
+      const gateway = await startResponsesGateway(t, asked => {
+        sendSome(asked)
+        asked.session.socket[end]()
+      })
       const client = await gateway.connect(t)
-      client.send(create)
-      await client.next('response.output_text.delta')
-      client.socket[leave]()
+      client.send({ ...create, stream_id: 'a' })
       await client.closed
-      if (onClientLeft === 'drain') asked?.complete()
-      else await until(() => asked?.session.socket.readyState === 3)
       const [charge, ...others] = await chargesOf(gateway, 1)
       t.same(others, [])
-      t.match(
-        charge,
-        onClientLeft === 'drain'
-          ? { usage: charged.usage, usageSource: 'drained' }
-          : { outcome: 'aborted', usageSource: 'estimated' },
-        `${onClientLeft}, ${leave}`,
-      )
+      t.match(charge, { outcome: 'broken', usageSource: 'estimated' }, end)
+      if (end === 'terminate') {
+        t.match(JSON.parse(client.received.at(-1) ?? ''), { type: 'error', status: 502, stream_id: 'a' })
+      }
       t.same(await gateway.breaches(), [])
     }
-  }
-})
-
-await t.test('a client that leaves with its response complete pays that, and nothing is open', async t => {
-  const gateway = await startResponsesGateway(t, answerAtOnce)
-  const client = await gateway.connect(t)
-  client.send(create)
-  await client.next('response.completed')
-  client.socket.terminate()
-  t.match(await chargesOf(gateway, 1), [{ ...charged, outcome: 'completed' }])
-  await until(() => gateway.logLines.some(line => line.includes('responses-connection')))
-  const line = gateway.logLines.find(one => one.includes('responses-connection')) ?? ''
-  t.match(JSON.parse(line), { outcome: 'completed' })
-})
-
-await t.test('a response that uses up the money is cut with words, and the provider is left', async t => {
-  let asked: AskedResponse | undefined
-  const gateway = await startResponsesGateway(t, one => (asked = one), {
-    rub: 6,
-    config: {
-      models: {
-        'gpt-5': {
-          provider: 'openai',
-          contextTokensMax: 400_000,
-          rubPerMillion: { input: '1', output: '2000' },
-        },
-      },
-      hold: { likelyOutputTokens: 100 },
-    },
-  })
-  const client = await gateway.connect(t)
-  client.send(create)
-  await until(() => asked !== undefined)
-  asked?.begin()
-  for (let count = 0; count < 400 && client.socket.readyState === client.socket.OPEN; count += 1) {
-    asked?.write('word '.repeat(200))
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  t.equal((await client.closed).code, 1008)
-  t.match(JSON.parse(client.received.at(-1) ?? ''), {
-    type: 'error',
-    status: 402,
-    error: { code: 'insufficient_quota' },
-  })
-  await until(() => asked?.session.socket.readyState === 3)
-  const [charge] = await chargesOf(gateway, 1)
-  t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
-  t.ok(charge?.flags.includes('balance_exhausted'))
-  t.same(await gateway.breaches(), [])
-})
+  },
+)
 
 await t.test(
-  'what the gates refuse is told in the lane, costs nothing, and the connection goes on',
+  'a response that has too many bytes or takes too long is cut with an error to the client',
+  async t => {
+    const gateway = await startResponsesGateway(
+      t,
+      asked => {
+        sendSome(asked)
+        if (asked.body['input'] === 'long') for (let count = 0; count < 9; count += 1) sendSome(asked)
+      },
+      { config: { limits: { answerBytesMax: 2000, answerMs: 1000 } } },
+    )
+    const rows = [
+      ['long', /has more than 2000 bytes/],
+      ['slow', /went on for more than 1 s/],
+    ] as const
+    for (const [count, [input, beyond]] of rows.entries()) {
+      const client = await gateway.connect(t)
+      client.send({ ...create, input })
+
+      t.match(await client.closed, { code: 1014, reason: /the most that the gateway passes on/ }, input)
+      const passed = client.received.slice(0, -1)
+      t.ok(
+        passed.length >= 2 && passed.join('').length <= 2000,
+        `${passed.join('').length} bytes have passed`,
+      )
+      t.match(JSON.parse(client.received.at(-1) ?? ''), {
+        type: 'error',
+        status: 502,
+        error: { code: 'upstream_failed', message: beyond },
+      })
+      await until(() => gateway.upstream.sessions[count]?.socket.readyState === 3)
+      const charge = (await chargesOf(gateway, count + 1))[count]
+      t.match(charge, { outcome: 'broken', usageSource: 'estimated', flags: [] }, input)
+      const { input: read = 0, output = 0 } = charge?.usage ?? {}
+      const texts = passed.filter(text => text.includes('output_text.delta')).length
+      t.ok(
+        output >= 80 * texts && output <= 90 * (texts + 1),
+        `${output} tokens for ${texts} pieces of 80 words`,
+      )
+      t.equal(charge?.amount, ((read + 2 * output) / 1000).toFixed(6))
+    }
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test(
+  'after its client leaves a response is read on for its usage, or charged by estimate',
+  async t => {
+    for (const onClientLeft of ['drain', 'abort'] as const) {
+      for (const leave of ['terminate', 'close'] as const) {
+        let asked: AskedResponse | undefined
+        const gateway = await startResponsesGateway(
+          t,
+          one => {
+            asked = one
+            sendSome(one)
+          },
+          { provider: { onClientLeft } },
+        )
+        const client = await gateway.connect(t)
+        client.send(create)
+        await client.next('response.output_text.delta')
+        client.socket[leave]()
+        await client.closed
+        if (onClientLeft === 'drain') asked?.complete()
+        else await until(() => asked?.session.socket.readyState === 3)
+        const [charge, ...others] = await chargesOf(gateway, 1)
+        t.same(others, [])
+        t.match(
+          charge,
+          onClientLeft === 'drain'
+            ? { usage: charged.usage, usageSource: 'drained' }
+            : { outcome: 'aborted', usageSource: 'estimated' },
+          `${onClientLeft}, ${leave}`,
+        )
+        t.same(await gateway.breaches(), [])
+      }
+    }
+  },
+)
+
+await t.test(
+  'a client that leaves after its response is charged for it, and no exchange stays open',
+  async t => {
+    const gateway = await startResponsesGateway(t, answerAtOnce)
+    const client = await gateway.connect(t)
+    client.send(create)
+    await client.next('response.completed')
+    client.socket.terminate()
+    t.match(await chargesOf(gateway, 1), [{ ...charged, outcome: 'completed' }])
+    await until(() => gateway.logLines.some(line => line.includes('responses-connection')))
+    const line = gateway.logLines.find(one => one.includes('responses-connection')) ?? ''
+    t.match(JSON.parse(line), { outcome: 'completed' })
+  },
+)
+
+await t.test(
+  'a response that uses up the balance is cut with an error, and its provider connection is closed',
+  async t => {
+    let asked: AskedResponse | undefined
+    const gateway = await startResponsesGateway(t, one => (asked = one), {
+      rub: 6,
+      config: {
+        models: {
+          'gpt-5': {
+            provider: 'openai',
+            contextTokensMax: 400_000,
+            rubPerMillion: { input: '1', output: '2000' },
+          },
+        },
+        hold: { likelyOutputTokens: 100 },
+      },
+    })
+    const client = await gateway.connect(t)
+    client.send(create)
+    await until(() => asked !== undefined)
+    asked?.begin()
+    for (let count = 0; count < 400 && client.socket.readyState === client.socket.OPEN; count += 1) {
+      asked?.write('word '.repeat(200))
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+    t.equal((await client.closed).code, 1008)
+    t.match(JSON.parse(client.received.at(-1) ?? ''), {
+      type: 'error',
+      status: 402,
+      error: { code: 'insufficient_quota' },
+    })
+    await until(() => asked?.session.socket.readyState === 3)
+    const [charge] = await chargesOf(gateway, 1)
+    t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
+    t.ok(charge?.flags.includes('balance_exhausted'))
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test(
+  'a request that the gates refuse costs nothing and receives an error in its lane; the connection stays open',
   async t => {
     const gateway = await startResponsesGateway(t, answerAtOnce, {
       keyModels: ['gpt-5', 'grok-*', 'llama', 'unpriced', 'nobody'],
@@ -267,7 +282,7 @@ await t.test(
   },
 )
 
-await t.test('without the money for it a request is refused with what would fit', async t => {
+await t.test('a request beyond the balance is refused with the max_tokens that fits', async t => {
   const gateway = await startResponsesGateway(t, answerAtOnce, { rub: 0.5 })
   const client = await gateway.connect(t)
   client.send({ ...create, max_output_tokens: 1000 })
@@ -277,7 +292,7 @@ await t.test('without the money for it a request is refused with what would fit'
   t.match(await chargesOf(gateway, 1), [{ amount: '0.200000' }])
 })
 
-await t.test('a key that is revoked, and the limits of a key, count for each request', async t => {
+await t.test('the revocation and the limits of a key are checked for each request', async t => {
   const gateway = await startResponsesGateway(t, answerAtOnce, {
     config: {
       plugins: [
@@ -304,7 +319,7 @@ await t.test('a key that is revoked, and the limits of a key, count for each req
   t.equal((await chargesOf(gateway, 2)).length, 2)
 })
 
-await t.test('media is measured by its content, as in a body', async t => {
+await t.test('media are measured by their content, as in a body', async t => {
   const gateway = await startResponsesGateway(t, answerAtOnce)
   const client = await gateway.connect(t)
   const text = Buffer.from('no image at all').toString('base64')
@@ -316,22 +331,25 @@ await t.test('media is measured by its content, as in a body', async t => {
   t.same(gateway.upstream.sessions, [])
 })
 
-await t.test('pings are answered before there is a provider, and by the provider then', async t => {
-  const gateway = await startResponsesGateway(t, answerAtOnce)
-  const client = await gateway.connect(t)
-  const pongs: string[] = []
-  client.socket.on('pong', (data: Buffer) => pongs.push(data.toString()))
-  client.socket.ping('one')
-  await until(() => pongs.length === 1)
-  client.send(create)
-  await client.next('response.completed')
-  client.socket.ping('two')
-  await until(() => pongs.length === 2)
-  t.same(pongs, ['one', 'two'])
-})
+await t.test(
+  'pings get pongs before there is a provider connection, and from the provider afterwards',
+  async t => {
+    const gateway = await startResponsesGateway(t, answerAtOnce)
+    const client = await gateway.connect(t)
+    const pongs: string[] = []
+    client.socket.on('pong', (data: Buffer) => pongs.push(data.toString()))
+    client.socket.ping('one')
+    await until(() => pongs.length === 1)
+    client.send(create)
+    await client.next('response.completed')
+    client.socket.ping('two')
+    await until(() => pongs.length === 2)
+    t.same(pongs, ['one', 'two'])
+  },
+)
 
 await t.test(
-  'a credential that the provider refuses gives way to another, before anything is sent',
+  'a credential that the provider refuses is replaced by another before anything is sent',
   async t => {
     const gateway = await startResponsesGateway(t, answerAtOnce, {
       provider: { credentials: ['refused-credential', 'provider-credential'] },
@@ -353,27 +371,30 @@ await t.test(
   },
 )
 
-await t.test('a provider that cannot be had is told in the connection, which may be tried again', async t => {
-  const gateway = await startResponsesGateway(t, answerAtOnce)
-  const statuses = ['404 Not Found', '429 Too Many\r\nretry-after: 7']
-  gateway.upstream.server.prependListener('upgrade', (request, socket) => {
-    const status = statuses.shift()
-    if (status === undefined) return
-    request.headers.upgrade = 'none'
-    socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`)
-  })
-  const client = await gateway.connect(t)
-  client.send(create)
-  t.match(await client.next('error'), { status: 502, error: { message: /did not agree to a WebSocket/ } })
-  client.send(create)
-  t.match(await client.next('error', 1), { status: 429, headers: { 'retry-after': '7' } })
-  await noHoldIsLeft(t, gateway)
-  client.send(create)
-  await client.next('response.completed')
-  t.match(await chargesOf(gateway, 1), [{ ...charged, flags: [] }])
-})
+await t.test(
+  'an unavailable provider is an error in the connection, on which the client may retry',
+  async t => {
+    const gateway = await startResponsesGateway(t, answerAtOnce)
+    const statuses = ['404 Not Found', '429 Too Many\r\nretry-after: 7']
+    gateway.upstream.server.prependListener('upgrade', (request, socket) => {
+      const status = statuses.shift()
+      if (status === undefined) return
+      request.headers.upgrade = 'none'
+      socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`)
+    })
+    const client = await gateway.connect(t)
+    client.send(create)
+    t.match(await client.next('error'), { status: 502, error: { message: /did not agree to a WebSocket/ } })
+    client.send(create)
+    t.match(await client.next('error', 1), { status: 429, headers: { 'retry-after': '7' } })
+    await noHoldIsLeft(t, gateway)
+    client.send(create)
+    await client.next('response.completed')
+    t.match(await chargesOf(gateway, 1), [{ ...charged, flags: [] }])
+  },
+)
 
-await t.test('a response that nobody has asked for ends the connection, and is not passed on', async t => {
+await t.test('an unrequested response ends the connection, and is not relayed', async t => {
   const gateway = await startResponsesGateway(t, asked => {
     answerAtOnce(asked)
     asked.say({ type: 'response.created', response: { id: 'resp_more' } })
@@ -386,7 +407,7 @@ await t.test('a response that nobody has asked for ends the connection, and is n
 })
 
 await t.test(
-  'where no provider takes responses over a WebSocket the upgrade is refused with 426',
+  'where no provider supports responses over a WebSocket, the upgrade is refused with 426',
   async t => {
     const gateway = await startResponsesGateway(t, answerAtOnce, { provider: { responsesWebSocket: false } })
     const headers = { authorization: `Bearer ${gateway.key}` }
@@ -395,37 +416,34 @@ await t.test(
       t.equal(answer.status, 426, path)
       t.match(answer.body, /upgrade_refused/)
     }
-    t.equal((await refusedSession(gateway.socketUrl)).status, 401, 'a key is asked for first')
+    t.equal((await refusedSession(gateway.socketUrl)).status, 401, 'a key is required first')
     const plain = await fetch(gateway.socketUrl, { headers })
     t.equal(plain.status, 426)
     t.match(await plain.text(), /upgrade_required/)
   },
 )
 
-await t.test(
-  'a connection that asks for nothing is closed, and so is one that has lasted long enough',
-  async t => {
-    const gateway = await startResponsesGateway(t, answerAtOnce, {
-      config: { limits: { session: { idleMs: 300, sessionMs: 2_000 } } },
-    })
-    const idle = await gateway.connect(t)
-    t.equal((await idle.closed).code, 1001)
-    t.same(idle.received, [], 'nobody waits for an error')
+await t.test('an idle connection is closed, and so is one that has reached its maximum age', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce, {
+    config: { limits: { session: { idleMs: 300, sessionMs: 2_000 } } },
+  })
+  const idle = await gateway.connect(t)
+  t.equal((await idle.closed).code, 1001)
+  t.same(idle.received, [], 'no error is sent to an idle client')
 
-    const busy = await gateway.connect(t)
-    const asking = setInterval(() => busy.socket.readyState === busy.socket.OPEN && busy.send(create), 100)
-    t.teardown(() => clearInterval(asking))
-    t.equal((await busy.closed).code, 1001)
-    await until(() => gateway.logLines.filter(line => line.includes('responses-connection')).length === 2)
-    t.same(await gateway.breaches(), [])
-  },
-)
+  const busy = await gateway.connect(t)
+  const asking = setInterval(() => busy.socket.readyState === busy.socket.OPEN && busy.send(create), 100)
+  t.teardown(() => clearInterval(asking))
+  t.equal((await busy.closed).code, 1001)
+  await until(() => gateway.logLines.filter(line => line.includes('responses-connection')).length === 2)
+  t.same(await gateway.breaches(), [])
+})
 
-await t.test('a drain lets the response that runs come to its end', async t => {
+await t.test('a drain lets the running response end', async t => {
   let asked: AskedResponse | undefined
   const gateway = await startResponsesGateway(t, one => {
     asked = one
-    tellSome(one)
+    sendSome(one)
   })
   const client = await gateway.connect(t)
   const idle = await gateway.connect(t)
@@ -442,7 +460,7 @@ await t.test('a drain lets the response that runs come to its end', async t => {
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a message that is too long or no message ends the connection by its code', async t => {
+await t.test('a message that is too long ends the connection with 1009', async t => {
   const gateway = await startResponsesGateway(t, answerAtOnce, {
     config: { limits: { session: { messageBytesMax: 10_000 } } },
   })

@@ -16,7 +16,7 @@ import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 const create = { type: 'response.create', model: 'gpt-5', store: false, input: 'Hello' }
 const charged = { usage: { input: 100, output: 50 }, amount: '0.200000', usageSource: 'provider', flags: [] }
 
-await t.test('messages pass byte for byte, but for the name of an alias', async t => {
+await t.test('messages pass byte for byte, except for the name of an alias', async t => {
   const odd = (model: string): string =>
     `{ "type" : "response.create",\n "model":"${model}" , "input":"\\u0041 \u00e9", "x_own": [1e2, {}],\t"store":false}`
   const events = [
@@ -42,7 +42,7 @@ await t.test('messages pass byte for byte, but for the name of an alias', async 
 })
 
 await t.test(
-  'the hold is in the store before the first event leaves, the charge before the last',
+  'the hold is stored before the first event is relayed, and the charge before the last',
   async t => {
     let asked: AskedResponse | undefined
     const gateway = await startResponsesGateway(t, one => (asked = one))
@@ -66,17 +66,17 @@ await t.test(
   },
 )
 
-await t.test('images of a tool that nobody counted are billed by their quality, whole or cut', async t => {
+await t.test('images of a tool without a usage are charged by their quality, whole or cut', async t => {
   const tools = [{ type: 'image_generation', quality: 'high' }]
   const item = { type: 'image_generation_call', status: 'completed', quality: 'high', result: 'AAAA' }
-  const told: string[] = []
+  const sentEvents: string[] = []
   const gateway = await startResponsesGateway(
     t,
     asked => {
       const { id, body, session } = asked
       const say = (event: object): void => {
-        told.push(JSON.stringify(event))
-        session.socket.send(told.at(-1) ?? '')
+        sentEvents.push(JSON.stringify(event))
+        session.socket.send(sentEvents.at(-1) ?? '')
       }
       say({ type: 'response.created', response: { id, status: 'in_progress', tools } })
       for (const _image of [1, 2]) {
@@ -102,10 +102,10 @@ await t.test('images of a tool that nobody counted are billed by their quality, 
   const client = await gateway.connect(t)
   client.send({ ...create, tools, max_tool_calls: 2 })
   await client.next('response.completed')
-  t.same(client.received, told)
+  t.same(client.received, sentEvents)
   client.send({ ...create, tools, max_tool_calls: 2, input: 'cut' })
   await client.closed
-  t.same(client.received.slice(0, -1), told)
+  t.same(client.received.slice(0, -1), sentEvents)
 
   const [whole, cut] = await chargesOf(gateway, 2)
   // Two images of 6,240 tokens each, and the 0.2 roubles of the response.
@@ -116,7 +116,7 @@ await t.test('images of a tool that nobody counted are billed by their quality, 
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('the key is not passed on, and the credential is', async t => {
+await t.test("the client's key is not forwarded, and the credential is sent", async t => {
   const gateway = await startResponsesGateway(t, answerAtOnce)
   const client = await openSession(t, gateway.socketUrl, {
     key: gateway.key,
@@ -134,7 +134,7 @@ await t.test('the key is not passed on, and the credential is', async t => {
   t.equal(request?.url, '/v1/responses')
 })
 
-await t.test('a response that is not stored is known to its connection alone', async t => {
+await t.test('a response that is not stored can be continued only in its connection', async t => {
   const worst: number[] = []
   const gateway = await startResponsesGateway(t, asked => {
     void worstHeld(gateway).then(worstMicros => {
@@ -150,7 +150,7 @@ await t.test('a response that is not stored is known to its connection alone', a
   const next = { ...create, previous_response_id: first.response.id }
   client.send(next)
   await until(() => typesOf(client).filter(type => type === 'response.completed').length === 2)
-  t.ok((worst[1] ?? 0) - (worst[0] ?? 0) >= 40_050_000, `what it goes on from is held for: ${worst.join()}`)
+  t.ok((worst[1] ?? 0) - (worst[0] ?? 0) >= 40_050_000, `the previous response is held for: ${worst.join()}`)
 
   const other = await gateway.connect(t)
   other.send(next)
@@ -158,14 +158,14 @@ await t.test('a response that is not stored is known to its connection alone', a
     status: 400,
     error: { code: 'previous_response_not_found', param: 'previous_response_id' },
   })
-  t.equal(gateway.upstream.sessions.length, 1, 'nothing was asked')
+  t.equal(gateway.upstream.sessions.length, 1, 'the provider received no second connection')
   other.send(create)
   await other.next('response.completed')
   t.equal((await chargesOf(gateway, 3)).length, 3)
 })
 
 await t.test(
-  'a stored response is gone on from over any connection of its account, and by nobody else',
+  'a stored response can be continued in any connection of its account, and by no other account',
   async t => {
     const gateway = await startResponsesGateway(t, answerAtOnce)
     const { id: accountId } = await gateway.accounts.createAccount({ email: 'other@example.org' })
@@ -196,57 +196,57 @@ await t.test(
   },
 )
 
-await t.test(
-  'a request that is only read, with generate: false, is held for and charged as that',
-  async t => {
-    let worstMicros = 0
-    const gateway = await startResponsesGateway(t, asked => {
-      void worstHeld(gateway).then(held => {
-        worstMicros = held
-        asked.begin()
-        asked.complete({ output: [], usage: { input_tokens: 18, output_tokens: 0, total_tokens: 18 } })
-      })
-    })
-    const client = await gateway.connect(t)
-    client.send({ ...create, generate: false })
-    const { response } = (await client.next('response.completed')) as { response: { id: string } }
-    t.ok(worstMicros > 0 && worstMicros < 500_000, `no output is held for: ${worstMicros}`)
-    client.send({ ...create, input: [], previous_response_id: response.id })
-    await until(() => typesOf(client).filter(type => type === 'response.completed').length === 2)
-    t.match(await chargesOf(gateway, 2), [
-      { usage: { input: 18, output: 0 }, amount: '0.018000', flags: [] },
-      {},
-    ])
-  },
-)
-
-await t.test('compaction in a turn is held for as over HTTP, and goes on in the connection', async t => {
-  const worst: number[] = []
+await t.test('a request with generate: false is held for and charged for its input alone', async t => {
+  let worstMicros = 0
   const gateway = await startResponsesGateway(t, asked => {
-    void worstHeld(gateway).then(worstMicros => {
-      worst.push(worstMicros)
+    void worstHeld(gateway).then(held => {
+      worstMicros = held
       asked.begin()
-      asked.say({ type: 'response.compaction.compacting', item_id: 'cmp_1' })
-      asked.say({ type: 'response.output_item.done', item: { id: 'cmp_1', type: 'compaction' } })
-      asked.complete()
+      asked.complete({ output: [], usage: { input_tokens: 18, output_tokens: 0, total_tokens: 18 } })
     })
   })
   const client = await gateway.connect(t)
-  client.send(create)
+  client.send({ ...create, generate: false })
   const { response } = (await client.next('response.completed')) as { response: { id: string } }
-  client.send({
-    ...create,
-    previous_response_id: response.id,
-    context_management: [{ type: 'compaction', compact_threshold: 1000 }],
-  })
+  t.ok(worstMicros > 0 && worstMicros < 500_000, `no output is held for: ${worstMicros}`)
+  client.send({ ...create, input: [], previous_response_id: response.id })
   await until(() => typesOf(client).filter(type => type === 'response.completed').length === 2)
-  t.ok((worst[1] ?? 0) > (worst[0] ?? 0) + 2_000_000, `it is written once more: ${worst.join()}`)
-  client.send({ ...create, input: [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'AAAA' }] })
-  await until(() => typesOf(client).filter(type => type === 'response.completed').length === 3)
-  t.equal((await chargesOf(gateway, 3)).length, 3)
+  t.match(await chargesOf(gateway, 2), [
+    { usage: { input: 18, output: 0 }, amount: '0.018000', flags: [] },
+    {},
+  ])
 })
 
-await t.test('lanes are answered at the same time, and each response has its own charge', async t => {
+await t.test(
+  'compaction in a turn is held for as over HTTP, and can be continued in the connection',
+  async t => {
+    const worst: number[] = []
+    const gateway = await startResponsesGateway(t, asked => {
+      void worstHeld(gateway).then(worstMicros => {
+        worst.push(worstMicros)
+        asked.begin()
+        asked.say({ type: 'response.compaction.compacting', item_id: 'cmp_1' })
+        asked.say({ type: 'response.output_item.done', item: { id: 'cmp_1', type: 'compaction' } })
+        asked.complete()
+      })
+    })
+    const client = await gateway.connect(t)
+    client.send(create)
+    const { response } = (await client.next('response.completed')) as { response: { id: string } }
+    client.send({
+      ...create,
+      previous_response_id: response.id,
+      context_management: [{ type: 'compaction', compact_threshold: 1000 }],
+    })
+    await until(() => typesOf(client).filter(type => type === 'response.completed').length === 2)
+    t.ok((worst[1] ?? 0) > (worst[0] ?? 0) + 2_000_000, `the context is written once more: ${worst.join()}`)
+    client.send({ ...create, input: [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'AAAA' }] })
+    await until(() => typesOf(client).filter(type => type === 'response.completed').length === 3)
+    t.equal((await chargesOf(gateway, 3)).length, 3)
+  },
+)
+
+await t.test('lanes run concurrently, and each response has its own charge', async t => {
   const asked: AskedResponse[] = []
   const gateway = await startResponsesGateway(t, one => asked.push(one))
   const client = await gateway.connect(t)

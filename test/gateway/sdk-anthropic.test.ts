@@ -23,7 +23,7 @@ const charge = { ...reportedCharge, dialect: 'anthropic', operation: 'messages',
 const balance = (): Promise<number> => settledBalance(gateway)
 const idOf = (response: Response): string | null => response.headers.get('x-gateway-request-id')
 
-await t.test('a message is answered whole and charged', async t => {
+await t.test('a message arrives whole and is charged', async t => {
   const before = await balance()
   const { data, response } = await client.messages.create(message).withResponse()
   t.match(data.content, [{ type: 'text', text: reply }])
@@ -31,7 +31,7 @@ await t.test('a message is answered whole and charged', async t => {
   await checkCharge(t, gateway, idOf(response), charge, before)
 })
 
-await t.test('a streamed message is answered whole and charged', async t => {
+await t.test('a streamed message arrives whole and is charged', async t => {
   const before = await balance()
   const { data, response } = await client.messages.create({ ...message, stream: true }).withResponse()
   const events: Anthropic.RawMessageStreamEvent[] = []
@@ -48,7 +48,7 @@ await t.test('a streamed message is answered whole and charged', async t => {
   await checkCharge(t, gateway, idOf(response), charge, before)
 })
 
-await t.test('the helper that collects a stream finds a whole message', async t => {
+await t.test('the SDK collects a whole message from a stream', async t => {
   const stream = client.messages.stream(message)
   t.equal(await stream.finalText(), reply)
   t.match((await stream.finalMessage()).usage, { output_tokens: 34 })
@@ -65,7 +65,7 @@ await t.test('tool calls arrive whole, streamed and not', async t => {
   t.match((await client.messages.stream(request).finalMessage()).content, expected)
 })
 
-await t.test('a key as an auth token works as well', async t => {
+await t.test('a key works as an auth token too', async t => {
   const before = await balance()
   const bearer = new Anthropic({
     apiKey: null,
@@ -87,14 +87,14 @@ await t.test('beta headers reach the provider', async t => {
   t.match(await gateway.chargeOf(idOf(response) ?? ''), charge)
 })
 
-await t.test('models are listed and looked up', async t => {
+await t.test('models are listed and retrieved', async t => {
   const names: string[] = []
   for await (const { id, type } of client.models.list()) names.push(`${type} ${id}`)
   t.same(names, ['model claude-haiku-4-5'])
   t.equal((await client.models.retrieve('claude-haiku-4-5')).id, 'claude-haiku-4-5')
 })
 
-await t.test('an overloaded provider is the SDK’s to ask again, and the answer is charged once', async t => {
+await t.test('the SDK retries an overloaded provider, and the response is charged once', async t => {
   mock.nextRequestError(529, { message: 'Overloaded', type: 'overloaded_error' })
   const [before, seen] = [await balance(), mock.getRequests().length]
   const { data, response } = await client.messages.create(message).withResponse()

@@ -45,7 +45,7 @@ const credentialHeaders = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-
 
 for (const { dialect, path, body, credential, ...request } of requests) {
   for (const { form, headers, ...given } of forms) {
-    await t.test(`${dialect}: the key as ${form} on ${path} is let in and goes no further`, async t => {
+    await t.test(`${dialect}: the key as ${form} on ${path} is accepted and not forwarded`, async t => {
       const bodies = 'streaming' in request ? [body, { ...body, ...request.streaming }] : [body]
       for (const sent of bodies) {
         const before = (await gateway.balance()).balanceMicros
@@ -63,7 +63,7 @@ for (const { dialect, path, body, credential, ...request } of requests) {
         t.same(
           credentialHeaders.filter(name => seen?.headers[name] !== undefined),
           [credential],
-          'the provider gets its own credential, in its own form',
+          'the provider receives its own credential, in its own form',
         )
         t.equal(seen?.path, path, 'the rest of the query stays')
         const id = response.headers.get('x-gateway-request-id')
@@ -73,7 +73,7 @@ for (const { dialect, path, body, credential, ...request } of requests) {
   }
 }
 
-/** The text of an answer in any of the dialects, streamed or not. */
+/** The text of a response in any of the dialects, streamed or not. */
 function textOf(body: string): string {
   const documents = body.startsWith('{')
     ? [body]

@@ -27,7 +27,7 @@ function idOf(answer: WithHttpResponse | undefined): string | undefined {
   return answer?.sdkHttpResponse?.headers?.['x-gateway-request-id']
 }
 
-await t.test('content is generated whole and charged', async t => {
+await t.test('generated content arrives whole and is charged', async t => {
   const before = await balance()
   const answer = await client.models.generateContent(request)
   t.equal(answer.text, reply)
@@ -35,7 +35,7 @@ await t.test('content is generated whole and charged', async t => {
   await checkCharge(t, gateway, idOf(answer), { ...charge, operation: 'generate-content' }, before)
 })
 
-await t.test('content is streamed whole and charged', async t => {
+await t.test('streamed content arrives whole and is charged', async t => {
   const before = await balance()
   let [text, id] = ['', '']
   for await (const chunk of await client.models.generateContentStream(request)) {
@@ -64,7 +64,7 @@ await t.test('a chat keeps its turns', async t => {
   t.equal((lastSeen(mock).body as unknown as { messages: unknown[] }).messages.length, 3)
 })
 
-await t.test('an interaction is answered whole and charged', async t => {
+await t.test('an interaction arrives whole and is charged', async t => {
   const before = await balance()
   const answer = await client.interactions.create({
     model: 'gemini-2.5-flash',
@@ -76,14 +76,14 @@ await t.test('an interaction is answered whole and charged', async t => {
   await checkCharge(t, gateway, id, { ...charge, operation: 'interactions' }, before)
 })
 
-await t.test('models are listed and looked up', async t => {
+await t.test('models are listed and retrieved', async t => {
   const names: string[] = []
   for await (const model of await client.models.list()) names.push(model.name ?? '')
   t.same(names, ['models/gemini-2.5-flash'])
   t.equal((await client.models.get({ model: 'gemini-2.5-flash' })).name, 'models/gemini-2.5-flash')
 })
 
-await t.test('the SDK’s own API version reaches the same version at the provider', async t => {
+await t.test('the SDK’s own API version is kept at the provider', async t => {
   const answer = {
     candidates: [{ content: { role: 'model', parts: [{ text: reply }] }, finishReason: 'STOP' }],
     usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 3, totalTokenCount: 15 },

@@ -22,7 +22,7 @@ const chat = {
 const balance = (): Promise<number> => settledBalance(gateway)
 const idOf = (response: Response): string | null => response.headers.get('x-gateway-request-id')
 
-await t.test('a chat is answered whole and charged', async t => {
+await t.test('a chat arrives whole and is charged', async t => {
   const before = await balance()
   const { data, response } = await client.chat.completions.create(chat).withResponse()
   t.equal(data.choices[0]?.message.content, reply)
@@ -36,7 +36,7 @@ await t.test('a chat is answered whole and charged', async t => {
   )
 })
 
-await t.test('an answer that has come to its end is charged already', async t => {
+await t.test('a response is charged by the time it ends', async t => {
   let balance = (await gateway.balance()).balanceMicros
   for (let count = 0; count < 50; count++) {
     await client.chat.completions.create(chat)
@@ -46,7 +46,7 @@ await t.test('an answer that has come to its end is charged already', async t =>
   }
 })
 
-await t.test('a streamed chat that asks for no usage gets none, and is charged by it', async t => {
+await t.test('a streamed chat that requests no usage receives none, and is charged by it', async t => {
   const before = await balance()
   const { data, response } = await client.chat.completions.create({ ...chat, stream: true }).withResponse()
   const chunks: OpenAI.ChatCompletionChunk[] = []
@@ -54,13 +54,13 @@ await t.test('a streamed chat that asks for no usage gets none, and is charged b
   t.equal(chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), reply)
   t.ok(
     chunks.every(chunk => chunk.choices.length === 1 && !('usage' in chunk)),
-    'as if nobody had asked for usage',
+    'as if no usage had been requested',
   )
-  t.match(lastSeen(mock).body, { stream_options: { include_usage: true } }, 'the gateway asked for it')
+  t.match(lastSeen(mock).body, { stream_options: { include_usage: true } }, 'the gateway requested it')
   await checkCharge(t, gateway, idOf(response), reportedCharge, before)
 })
 
-await t.test('a streamed chat that asks for usage gets it', async t => {
+await t.test('a streamed chat that requests usage receives it', async t => {
   const before = await balance()
   const { data, response } = await client.chat.completions
     .create({ ...chat, stream: true, stream_options: { include_usage: true } })
@@ -84,7 +84,7 @@ await t.test('tool calls arrive whole, streamed and not', async t => {
   t.match(streamed.choices[0]?.message.tool_calls, expected)
 })
 
-await t.test('a response is answered whole and charged', async t => {
+await t.test('a response arrives whole and is charged', async t => {
   const before = await balance()
   const { data, response } = await client.responses
     .create({ model: 'gpt-5-mini', input: 'Hello' })
@@ -93,7 +93,7 @@ await t.test('a response is answered whole and charged', async t => {
   await checkCharge(t, gateway, idOf(response), { ...reportedCharge, operation: 'responses' }, before)
 })
 
-await t.test('a streamed response is answered whole and charged', async t => {
+await t.test('a streamed response arrives whole and is charged', async t => {
   const before = await balance()
   const { data, response } = await client.responses
     .create({ model: 'gpt-5-mini', input: 'Hello', stream: true })
@@ -106,13 +106,13 @@ await t.test('a streamed response is answered whole and charged', async t => {
   await checkCharge(t, gateway, idOf(response), { ...reportedCharge, operation: 'responses' }, before)
 })
 
-await t.test('embeddings pass, in the base64 that the SDK asks for', async t => {
+await t.test('embeddings pass in base64, as the SDK requests them', async t => {
   const before = await balance()
   const { data, response } = await client.embeddings
     .create({ model: 'text-embedding-3-small', input: 'Hello' })
     .withResponse()
   t.same(data.data[0]?.embedding, [0.25, -0.5])
-  // The emulator reports no tokens for embeddings: they are counted here, and somebody is told.
+  // The emulator reports no tokens for embeddings, so the gateway counts them and flags the charge.
   const expected = {
     operation: 'embeddings',
     usage: { input: 4, output: 0 },
@@ -133,7 +133,7 @@ await t.test('an image is charged by the piece', async t => {
   await checkCharge(t, gateway, idOf(response), expected, before)
 })
 
-await t.test('an edit of an image is a form, and charged by the piece', async t => {
+await t.test('an edit of an image, sent as a form, is charged by the piece', async t => {
   const before = await balance()
   const image = new File([new Uint8Array(png(2, 2))], 'fox.png', { type: 'image/png' })
   const { data, response } = await client.images
@@ -183,7 +183,7 @@ await t.test('moderation is free', async t => {
   t.equal((await gateway.charges()).length, before)
 })
 
-await t.test('a provider has a path of its own', async t => {
+await t.test('a request below the path of a provider goes to that provider', async t => {
   const before = await balance()
   const { data, response } = await openaiClient(gateway, '/groq/v1')
     .chat.completions.create({ ...chat, model: 'llama-3.3-70b-versatile' })
@@ -192,7 +192,7 @@ await t.test('a provider has a path of its own', async t => {
   await checkCharge(t, gateway, idOf(response), { ...reportedCharge, provider: 'groq' }, before)
 })
 
-await t.test('every provider is reached by the name of its model, on the one path', async t => {
+await t.test('the name of a model selects its provider on the common path', async t => {
   for (const [model, provider] of [
     ['gpt-5-mini', 'openai'],
     ['claude-haiku-4-5', 'anthropic'],
@@ -209,11 +209,11 @@ await t.test('an alias is another name for a model', async t => {
   const before = await balance()
   const { data, response } = await client.chat.completions.create({ ...chat, model: 'fast' }).withResponse()
   t.equal(data.choices[0]?.message.content, reply)
-  t.match(lastSeen(mock).body, { model: 'gpt-5-mini' }, 'the provider is asked for its own name')
+  t.match(lastSeen(mock).body, { model: 'gpt-5-mini' }, 'the provider receives its own name of the model')
   await checkCharge(t, gateway, idOf(response), { ...reportedCharge, model: 'gpt-5-mini' }, before)
 })
 
-await t.test('models are listed and looked up', async t => {
+await t.test('models are listed and retrieved', async t => {
   const names: string[] = []
   for await (const { id } of client.models.list()) names.push(id)
   t.ok(['gpt-5-mini', 'claude-haiku-4-5', 'fast'].every(name => names.includes(name)))
@@ -221,7 +221,7 @@ await t.test('models are listed and looked up', async t => {
   t.equal((await client.models.retrieve('gpt-5-mini')).id, 'gpt-5-mini')
 })
 
-await t.test('a refusal by the provider is the SDK’s to repeat, and is charged once', async t => {
+await t.test('the SDK retries a refusal by the provider, and the response is charged once', async t => {
   mock.nextRequestError(429, { message: 'Slow down', type: 'rate_limit_error', code: 'rate_limit_exceeded' })
   const [before, seen] = [await balance(), mock.getRequests().length]
   const { data, response } = await client.chat.completions.create(chat).withResponse()

@@ -3,7 +3,7 @@ import t from 'tap'
 import { anthropicClient, googleClientAtItsVersion, openaiClient } from '../fixtures/sdk-clients.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-// What the emulator of the providers does not speak, on the provider that is built in.
+// Operations that the emulated providers lack, at the built-in sandbox.
 const rubPerMillion = { input: '100', output: '1000' }
 const gateway = await startTestGateway(t, {
   config: {
@@ -21,7 +21,7 @@ const anthropic = anthropicClient(gateway)
 const google = googleClientAtItsVersion(gateway)
 const message = { model: 'sandbox-chat', messages: [{ role: 'user' as const, content: 'Hello there' }] }
 
-await t.test('tokens are counted in every dialect, for nothing', async t => {
+await t.test('counting tokens is free', async t => {
   const counts = [
     (await anthropic.messages.countTokens(message)).input_tokens,
     (await google.models.countTokens({ model: 'sandbox-chat', contents: 'Hello there' })).totalTokens,
@@ -44,7 +44,7 @@ await t.test('one text and many are embedded by Google’s SDK, and charged', as
   }
 })
 
-await t.test('a stream that asks for no usage is charged by the sandbox’s own all the same', async t => {
+await t.test('a stream that requests no usage is charged by the usage of the sandbox', async t => {
   const { data, response } = await openai.chat.completions.create({ ...message, stream: true }).withResponse()
   let text = ''
   for await (const chunk of data) text += chunk.choices[0]?.delta.content ?? ''
@@ -54,7 +54,7 @@ await t.test('a stream that asks for no usage is charged by the sandbox’s own 
   t.match(charge, { outcome: 'completed', usageSource: 'provider', flags: [] })
 })
 
-await t.test('a reader that leaves in the middle of a stream pays for what it got, and no more', async t => {
+await t.test('a stream that its client leaves is charged, and its hold is released', async t => {
   const { data, response } = await openai.chat.completions
     .create({ ...message, model: 'sandbox-slow', stream: true })
     .withResponse()

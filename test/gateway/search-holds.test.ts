@@ -11,7 +11,7 @@ const message = JSON.stringify({
   usage: { input_tokens: 1, output_tokens: 1, server_tool_use: { web_search_requests: 1 } },
 })
 
-/** A search is 1 rouble, and all else next to nothing. */
+/** A search costs 1 rouble, and all else next to nothing. */
 async function start(t: Test, rub: number) {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], message),
@@ -20,7 +20,7 @@ async function start(t: Test, rub: number) {
     rub,
     config: {
       hold: { riskRub: '0', riskOfPaid: '0' },
-      // What `max_uses` bounds, it bounds where it is read.
+      // `max_uses` bounds the searches only at a provider that reads it.
       providers: { somebody: { ...(somebodyAt(upstream.origin)['somebody'] as object), like: 'anthropic' } },
       models: {
         m: {
@@ -45,7 +45,7 @@ async function start(t: Test, rub: number) {
 const chat = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] }
 const anthropicTool = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 }
 
-await t.test('a request that may search is held for a search, however it asks for it', async t => {
+await t.test('a request that may search is held for with a search, in every form', async t => {
   const { upstream, gateway, ask } = await start(t, 0.9)
   for (const [path, body] of [
     ['/v1/messages', { ...chat, tools: [anthropicTool] }],
@@ -68,18 +68,18 @@ await t.test('a request that may search is held for a search, however it asks fo
   t.same(await gateway.charges(), [])
 })
 
-await t.test('as many searches are held for as a tool may make', async t => {
+await t.test('the hold covers as many searches as a tool may make', async t => {
   const { ask } = await start(t, 2.5)
   const withLimit = (max_uses: number): object => ({ ...chat, tools: [{ ...anthropicTool, max_uses }] })
   t.equal((await ask('/v1/messages', withLimit(3))).status, 402)
   t.equal((await ask('/v1/messages', withLimit(2))).status, 200)
   const live = { search_parameters: { mode: 'auto' } }
-  t.equal((await ask('/v1/chat/completions', { ...chat, ...live })).status, 402, 'twenty unless it says')
+  t.equal((await ask('/v1/chat/completions', { ...chat, ...live })).status, 402, 'twenty by default')
   const documents = Array.from({ length: 201 }, () => 'x')
   t.equal((await ask('/v1/rerank', { model: 'm', query: 'Hi', documents })).status, 402)
 })
 
-await t.test('what searches nothing is held for as ever', async t => {
+await t.test('a request that does not search is held for without a search', async t => {
   for (const more of [
     { tools: [{ type: 'function', function: { name: 'web_search' } }] },
     { search_parameters: { mode: 'off' } },
@@ -90,7 +90,7 @@ await t.test('what searches nothing is held for as ever', async t => {
   }
 })
 
-await t.test('many at once on money for one cost no more than there is', async t => {
+await t.test('of five concurrent searches on a balance for one, one is forwarded', async t => {
   const { gateway, ask } = await start(t, 1.5)
   const body = { ...chat, tools: [anthropicTool] }
   const answers = await Promise.all(Array.from({ length: 5 }, () => ask('/v1/messages', body)))

@@ -60,10 +60,10 @@ async function start(t: Test, { like, usage = tokens, rubPerUnit, rub = 100 }: S
 
 const priced = { searches: '1' }
 
-await t.test("Qwen's searches are charged by its counter, and by one where it tells none", async t => {
+await t.test("Qwen's searches are charged by its counter, and as one where it reports none", async t => {
   for (const [name, usage, more, amount] of [
     ['counted', searched({ plugins: { search: { count: 2, strategy: 'agent' } } }), {}, '2.000200'],
-    ['counted as none', searched({ plugins: { search: { count: 0 } } }), {}, '0.000200'],
+    ['counted as zero', searched({ plugins: { search: { count: 0 } } }), {}, '0.000200'],
     ['not counted', tokens, {}, '1.000200'],
     ['not counted, and forced', tokens, { search_options: { forced_search: true } }, '1.000200'],
   ] as const) {
@@ -77,20 +77,20 @@ await t.test("Qwen's searches are charged by its counter, and by one where it te
   }
 })
 
-await t.test('a search that nobody counts is held for', async t => {
+await t.test('an uncounted search is held for', async t => {
   const { upstream, ask } = await start(t, { like: 'qwen', rubPerUnit: priced, rub: 9 })
   t.equal((await ask({ enable_search: true })).status, 402)
   t.equal((await ask({})).status, 200)
   t.equal(upstream.requests.length, 1)
 })
 
-await t.test("Google's format of its own counts searches, and its other one does not", async t => {
+await t.test("a search in Google's OpenAI format, which reports no count, is charged as one", async t => {
   const { gateway, ask } = await start(t, { like: 'google', rubPerUnit: priced })
   const { requestId } = await ask({ extra_body: { google: { tools: [{ google_search: {} }] } } })
   t.match(await gateway.chargeOf(requestId), { amount: '1.000200' })
 })
 
-await t.test('a provider that counts its searches is taken at its word when it tells none', async t => {
+await t.test('no search is charged where a provider that counts its searches reports none', async t => {
   for (const like of ['openai', 'xai', 'openrouter', 'perplexity']) {
     const { gateway, ask } = await start(t, { like, rubPerUnit: priced })
     const { requestId } = await ask({ web_search_options: {} })
@@ -121,7 +121,7 @@ await t.test('a search without a price is refused before anything is sent', asyn
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('any price of what pays for a search has it run, also one of nothing', async t => {
+await t.test('a search is allowed by any price that pays for it, also a price of zero', async t => {
   for (const rubPerUnit of [{ searches: '0' }, { 'requests/low': '1' }, { statedUsd: '100' }]) {
     const { ask } = await start(t, { like: 'groq', rubPerUnit })
     t.equal((await ask({ web_search_options: {} })).status, 200, JSON.stringify(rubPerUnit))

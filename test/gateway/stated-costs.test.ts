@@ -40,7 +40,7 @@ async function start(t: Test, usage: object, like = 'openrouter') {
 
 const tokens = { prompt_tokens: 900, completion_tokens: 100, total_tokens: 1000 }
 
-await t.test('an advisor that no meter counts is charged as the provider states it', async t => {
+await t.test('a cost that no meter counts is charged as the provider states it', async t => {
   const { gateway, ask } = await start(t, { ...tokens, cost: 0.251 })
   for (const more of [{}, { stream: true }]) {
     const { requestId } = await ask(more)
@@ -54,7 +54,7 @@ await t.test('an advisor that no meter counts is charged as the provider states 
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a cost that its meters come to, or less, changes nothing', async t => {
+await t.test('a stated cost that does not exceed the meters changes nothing', async t => {
   for (const cost of [0.001, 0.00100001, 0.0004, 0, -1, '7', null, { total_cost: 0.001 }]) {
     const { gateway, ask } = await start(t, { ...tokens, cost })
     const { requestId } = await ask()
@@ -62,7 +62,7 @@ await t.test('a cost that its meters come to, or less, changes nothing', async t
   }
 })
 
-await t.test('where its price has no rate for a stated dollar, a model costs what its meters do', async t => {
+await t.test('without a price for stated dollars a model is charged by its meters alone', async t => {
   const { gateway, ask } = await start(t, { ...tokens, cost: 0.251 }, 'openai')
   const { requestId } = await ask()
   t.match(await gateway.chargeOf(requestId), { amount: '0.100000', flags: [] })

@@ -53,7 +53,7 @@ interface OtlpMetric {
 const plain = (attributes: readonly Attribute[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 
-/** A collector that takes OTLP as JSON. */
+/** A collector that accepts OTLP as JSON. */
 async function startCollector(t: Test) {
   const received: { readonly path: string | undefined; readonly body: string }[] = []
   const server = createServer((request, response) => {
@@ -115,7 +115,7 @@ const hooks = registerHooks({
 t.teardown(() => hooks.deregister())
 
 await t.test(
-  'a gateway that is not told to loads nothing of OpenTelemetry, and headers pass as they came',
+  'without the plugin nothing of OpenTelemetry is loaded, and trace headers pass unchanged',
   async t => {
     const { busy, able } = await startBoth(t)
     const gateway = await startTestGateway(t, { config: configFor(busy, able) })
@@ -131,100 +131,103 @@ await t.test(
   },
 )
 
-await t.test('a request, its attempts and its tokens are told, and nobody\u2019s words or keys', async t => {
-  const { busy, able } = await startBoth(t)
-  const { received, url, spans, metrics } = await startCollector(t)
-  const gateway = await startTestGateway(t, {
-    config: configFor(busy, able, { url, clientTrace: 'honour', exportMs: 200 }),
-  })
-  const ask = (isStreaming: boolean, key = gateway.key) =>
-    send(gateway.url + openai.path(isStreaming), {
-      headers: [...openai.keyHeader(key), ...json, ...traceHeaders],
-      body: openai.body(isStreaming),
+await t.test(
+  'a request, its attempts and its tokens are exported, without prompts, responses or keys',
+  async t => {
+    const { busy, able } = await startBoth(t)
+    const { received, url, spans, metrics } = await startCollector(t)
+    const gateway = await startTestGateway(t, {
+      config: configFor(busy, able, { url, clientTrace: 'honour', exportMs: 200 }),
     })
+    const ask = (isStreaming: boolean, key = gateway.key) =>
+      send(gateway.url + openai.path(isStreaming), {
+        headers: [...openai.keyHeader(key), ...json, ...traceHeaders],
+        body: openai.body(isStreaming),
+      })
 
-  const before = Date.now()
-  t.equal((await ask(false)).status, 200)
-  t.equal((await ask(true)).status, 200)
-  t.equal((await ask(false, 'gw-unknown')).status, 401)
-  const after = Date.now()
-  await until(() => spans().length >= 7 && metrics().length > 0)
+    const before = Date.now()
+    t.equal((await ask(false)).status, 200)
+    t.equal((await ask(true)).status, 200)
+    t.equal((await ask(false, 'gw-unknown')).status, 401)
+    const after = Date.now()
+    await until(() => spans().length >= 7 && metrics().length > 0)
 
-  t.ok(loaded.includes('@opentelemetry/sdk-trace'))
-  const requests = spans().filter(({ kind }) => kind === 2)
-  t.equal(requests.length, 3)
-  for (const request of requests) {
-    t.match(request, { traceId, parentSpanId: spanId, name: 'POST chat' })
-    t.ok(Number(BigInt(request.startTimeUnixNano) / 1_000_000n) >= before - 1)
-    t.ok(Number(BigInt(request.endTimeUnixNano) / 1_000_000n) <= after + 1)
-  }
-  const [whole] = requests
-  t.match(plain(whole?.attributes ?? []), {
-    'http.response.status_code': 200,
-    'gateway.account.id': gateway.accountId,
-    'gateway.key.id': gateway.keyId,
-    'gateway.outcome': 'completed',
-  })
-  t.match(plain(requests.at(-1)?.attributes ?? []), { 'error.type': 'key_invalid' })
-  const attempts = spans().filter(({ parentSpanId }) => parentSpanId === whole?.spanId)
-  t.match(
-    attempts.map(({ name, kind, status, attributes }) => ({
-      name,
-      kind,
-      code: status.code,
-      ...plain(attributes),
-    })),
-    [
-      {
-        name: 'chat test-model',
-        kind: 3,
-        code: 2,
-        'gateway.provider': 'busy',
-        'http.response.status_code': 503,
-        'error.type': 'refused',
-        'gen_ai.usage.input_tokens': undefined,
-      },
-      {
-        name: 'chat test-model',
-        kind: 3,
-        'gen_ai.operation.name': 'chat',
-        'gen_ai.provider.name': 'openai',
-        'gen_ai.request.model': 'test-model',
-        'gen_ai.response.model': 'test-model',
-        'gen_ai.usage.input_tokens': 12,
-        'gen_ai.usage.output_tokens': 34,
-        'gateway.provider': 'able',
-        'gateway.credential': 'able#main',
-        'gateway.egress': 'direct',
-      },
-    ],
-  )
-  await until(() => metrics().some(({ name }) => name === 'gen_ai.client.operation.time_to_first_chunk'))
-  const newest = (name: string) => metrics().findLast(one => one.name === name)?.histogram.dataPoints
-  t.match(newest('gen_ai.client.operation.duration'), [{ count: 2 }])
-  t.match(newest('gen_ai.client.operation.time_to_first_chunk'), [{ count: 1 }])
-  t.same(
-    newest('gen_ai.client.token.usage')?.map(({ sum, count, attributes }) => [
-      plain(attributes)['gen_ai.token.type'],
-      plain(attributes)['gen_ai.request.model'],
-      count,
-      sum,
-    ]),
-    [
-      ['input', 'test-*', 2, 24],
-      ['output', 'test-*', 2, 68],
-    ],
-  )
+    t.ok(loaded.includes('@opentelemetry/sdk-trace'))
+    const requests = spans().filter(({ kind }) => kind === 2)
+    t.equal(requests.length, 3)
+    for (const request of requests) {
+      t.match(request, { traceId, parentSpanId: spanId, name: 'POST chat' })
+      t.ok(Number(BigInt(request.startTimeUnixNano) / 1_000_000n) >= before - 1)
+      t.ok(Number(BigInt(request.endTimeUnixNano) / 1_000_000n) <= after + 1)
+    }
+    const [whole] = requests
+    t.match(plain(whole?.attributes ?? []), {
+      'http.response.status_code': 200,
+      'gateway.account.id': gateway.accountId,
+      'gateway.key.id': gateway.keyId,
+      'gateway.outcome': 'completed',
+    })
+    t.match(plain(requests.at(-1)?.attributes ?? []), { 'error.type': 'key_invalid' })
+    const attempts = spans().filter(({ parentSpanId }) => parentSpanId === whole?.spanId)
+    t.match(
+      attempts.map(({ name, kind, status, attributes }) => ({
+        name,
+        kind,
+        code: status.code,
+        ...plain(attributes),
+      })),
+      [
+        {
+          name: 'chat test-model',
+          kind: 3,
+          code: 2,
+          'gateway.provider': 'busy',
+          'http.response.status_code': 503,
+          'error.type': 'refused',
+          'gen_ai.usage.input_tokens': undefined,
+        },
+        {
+          name: 'chat test-model',
+          kind: 3,
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.provider.name': 'openai',
+          'gen_ai.request.model': 'test-model',
+          'gen_ai.response.model': 'test-model',
+          'gen_ai.usage.input_tokens': 12,
+          'gen_ai.usage.output_tokens': 34,
+          'gateway.provider': 'able',
+          'gateway.credential': 'able#main',
+          'gateway.egress': 'direct',
+        },
+      ],
+    )
+    await until(() => metrics().some(({ name }) => name === 'gen_ai.client.operation.time_to_first_chunk'))
+    const newest = (name: string) => metrics().findLast(one => one.name === name)?.histogram.dataPoints
+    t.match(newest('gen_ai.client.operation.duration'), [{ count: 2 }])
+    t.match(newest('gen_ai.client.operation.time_to_first_chunk'), [{ count: 1 }])
+    t.same(
+      newest('gen_ai.client.token.usage')?.map(({ sum, count, attributes }) => [
+        plain(attributes)['gen_ai.token.type'],
+        plain(attributes)['gen_ai.request.model'],
+        count,
+        sum,
+      ]),
+      [
+        ['input', 'test-*', 2, 24],
+        ['output', 'test-*', 2, 68],
+      ],
+    )
 
-  const sent = received.map(({ body }) => body).join('\n')
-  for (const word of ['short story', 'Once', 'sk-canary', gateway.key, 'canary-baggage'])
-    t.notMatch(sent, word)
-  for (const { headers } of [...busy.requests, ...able.requests])
-    t.notMatch(headers.join('\n').toLowerCase(), /^(?:traceparent|tracestate|baggage)$/m)
-})
+    const sent = received.map(({ body }) => body).join('\n')
+    for (const word of ['short story', 'Once', 'sk-canary', gateway.key, 'canary-baggage'])
+      t.notMatch(sent, word)
+    for (const { headers } of [...busy.requests, ...able.requests])
+      t.notMatch(headers.join('\n').toLowerCase(), /^(?:traceparent|tracestate|baggage)$/m)
+  },
+)
 
 await t.test(
-  'providers get a span of ours where that is configured, and a collector that is away hurts nobody',
+  'providers receive a span of the gateway where configured, and a failing collector affects no request',
   async t => {
     const { busy, able } = await startBoth(t)
     const away = await startRawUpstream(t, () => ({ pieces: [], then: 'reset' }))
@@ -241,7 +244,7 @@ await t.test(
     t.equal(status, 200)
     const own = able.requests[0]?.headers.join('\n') ?? ''
     t.match(own, /traceparent\n00-[\da-f]{32}-[\da-f]{16}-01/)
-    t.notMatch(own, traceId, 'the trace of the client is not honoured unless that is said')
+    t.notMatch(own, traceId, 'the trace of the client is not honoured by default')
     await gateway.gateway.close(1000)
   },
 )

@@ -13,7 +13,7 @@ const priority = JSON.stringify({
   usage,
 })
 
-/** Asking for 100 tokens is held for at a little more than 0.1 roubles, and twice that where it is more expensive. */
+/** A request for 100 tokens holds a little more than 0.1 roubles, and twice that in a more expensive tier. */
 async function start(
   t: Test,
   rub: number,
@@ -42,7 +42,7 @@ async function start(
   const gateway = await startTestGateway(t, {
     rub,
     config: {
-      // What a tier may cost decides, not what such calls usually cost.
+      // The worst cost of a tier decides, not the usual cost of such requests.
       hold: { riskRub: '0', riskOfPaid: '0' },
       providers: {
         somebody: {
@@ -71,13 +71,13 @@ async function start(
 
 const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
 
-await t.test('a more expensive tier is held for at its factor, however it is asked for', async t => {
+await t.test('a more expensive tier is held for at its factor, in every form', async t => {
   const { upstream, gateway, ask } = await start(t, 0.15)
   for (const [path, body] of [
     ['/v1/chat/completions', { ...chat, service_tier: 'priority' }],
     ['/v1/chat/completions', { ...chat, service_tier: 'fast' }],
     ['/v1/chat/completions', { ...chat, service_tier: 'a-new-one' }],
-    // The provider chooses.
+    // With auto the provider chooses.
     ['/v1/chat/completions', { ...chat, service_tier: 'auto' }],
     ['/v1/completions', { model: 'm', prompt: 'Hi', service_tier: 'priority' }],
     ['/v1/responses', { model: 'm', input: 'Hi', service_tier: 'priority' }],
@@ -96,7 +96,7 @@ await t.test('a more expensive tier is held for at its factor, however it is ask
 const vertex = ['x-vertex-ai-llm-shared-request-type', 'priority']
 const generate = '/v1beta/models/m:generateContent'
 
-await t.test('a tier that headers ask for is held for as any', async t => {
+await t.test('a tier requested by a header is held for too', async t => {
   const { upstream, ask } = await start(t, 0.15)
   t.equal((await ask(generate, { contents: [] }, vertex)).status, 402)
   t.equal(
@@ -115,7 +115,7 @@ await t.test('a more expensive tier without a factor is refused where its provid
     ['google', generate, { contents: [], serviceTier: 'SERVICE_TIER_PRIORITY' }, [], 'service_tier'],
     ['google', generate, { contents: [] }, vertex, 'service_tier'],
     ['openai', '/v1/chat/completions', { ...chat, service_tier: 'fast' }, [], 'service_tier'],
-    // One that came after this was written.
+    // A tier that the gateway does not know.
     ['openai', '/v1/responses', { model: 'm', input: 'Hi', service_tier: 'ultrafast' }, [], 'service_tier'],
     ['xai', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
     ['openrouter', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
@@ -140,14 +140,14 @@ await t.test('a more expensive tier without a factor is refused where its provid
     t.equal((await ask('/v1/chat/completions', { ...chat, service_tier: tier })).status, 200, tier)
 })
 
-await t.test('what is no more expensive is held for as ever', async t => {
+await t.test('a tier that is no more expensive is held for at the usual price', async t => {
   for (const wanted of [{}, { service_tier: null }, { service_tier: 'default' }, { service_tier: 'flex' }]) {
     const { ask } = await start(t, 0.15)
     t.equal((await ask('/v1/chat/completions', { ...chat, ...wanted })).status, 200, JSON.stringify(wanted))
   }
 })
 
-await t.test('many at once on money for one cost no more than there is', async t => {
+await t.test('of five concurrent priority requests on a balance for one, one is forwarded', async t => {
   const { gateway, ask } = await start(t, 0.25)
   const body = { ...chat, service_tier: 'priority' }
   const answers = await Promise.all(Array.from({ length: 5 }, () => ask('/v1/chat/completions', body)))
@@ -160,7 +160,7 @@ await t.test('many at once on money for one cost no more than there is', async t
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('an answer without usage is estimated at the tier that it names', async t => {
+await t.test('a response without usage is estimated at the tier that it names', async t => {
   const event = {
     object: 'chat.completion.chunk',
     choices: [{ delta: { content: 'Words. '.repeat(40) } }],
@@ -183,7 +183,7 @@ await t.test('an answer without usage is estimated at the tier that it names', a
 })
 
 await t.test(
-  'what must stay in one country is held for and charged at its factor, beside the tier',
+  'a request bound to one country is held for and charged at its factor, beside that of the tier',
   async t => {
     const message = (more: object): string =>
       JSON.stringify({
@@ -277,7 +277,7 @@ const asksPriority = { service_tier: 'priority' }
 const asksFlex = { service_tier: 'flex' }
 const inChat = '/v1/chat/completions'
 
-await t.test('a tier that the response does not name is charged as it was asked for', async t => {
+await t.test('a tier that the response does not name is charged as requested', async t => {
   for (const [like, path, body, document, factor] of [
     ['fireworks', inChat, { ...chat, ...asksPriority }, chatOf({}), 2],
     ['fireworks', '/v1/completions', { model: 'm', prompt: 'Hi', ...asksPriority }, chatOf({}), 2],
@@ -288,7 +288,7 @@ await t.test('a tier that the response does not name is charged as it was asked 
     ['google', generate, { contents: [], serviceTier: 'SERVICE_TIER_PRIORITY' }, contentOf({}), 2],
     ['google', '/v1beta/interactions', { model: 'm', input: 'Hi', ...asksPriority }, interactionOf({}), 2],
     ['openai', '/v1/responses', { model: 'm', input: 'Hi', ...asksPriority }, responseOf({}), 2],
-    // What it names is what was served.
+    // The tier that the response names is the one that was served.
     ['fireworks', inChat, { ...chat, ...asksPriority }, chatOf({ service_tier: 'default' }), 1],
     [
       'anthropic',
@@ -305,7 +305,7 @@ await t.test('a tier that the response does not name is charged as it was asked 
       interactionOf({ service_tier: 'standard' }),
       1,
     ],
-    // Whoever asks for less need not get it, and some providers know no tiers.
+    // A request for a lower-priced tier may not get it, and some providers have no tiers.
     ['fireworks', inChat, { ...chat, ...asksFlex }, chatOf({}), 1],
     ['google', generate, { contents: [], ...asksFlex }, contentOf({}), 1],
     ['mistral', inChat, { ...chat, ...asksPriority }, chatOf({}), 1],
@@ -320,7 +320,7 @@ await t.test('a tier that the response does not name is charged as it was asked 
   }
 })
 
-await t.test("Google's header says which tier was served where nothing else does", async t => {
+await t.test("Google's header determines the served tier where the body does not", async t => {
   for (const [served, factor] of [
     ['standard', 1],
     ['priority', 2],
@@ -334,7 +334,7 @@ await t.test("Google's header says which tier was served where nothing else does
   }
 })
 
-await t.test("OpenAI's fast tier is its priority tier by another name", async t => {
+await t.test("OpenAI's fast tier is another name of its priority tier", async t => {
   const factors = { flex: '0.5', priority: '2' }
   for (const [tier, served] of [
     ['fast', 'fast'],
