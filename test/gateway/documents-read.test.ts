@@ -81,7 +81,7 @@ await t.test(
 )
 
 await t.test('a response without a page count is charged by the pages that were sent', async t => {
-  const { usage_info: _usage, ...untold } = answer(2)
+  const { usage_info: _usage, ...withoutUsage } = answer(2)
   const { gateway, post } = await start(t, JSON.stringify(withoutUsage))
   const { requestId } = await post('/ocr', { model: 'ocr', document: inline })
   t.match(await gateway.chargeOf(requestId), {

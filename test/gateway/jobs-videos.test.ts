@@ -142,7 +142,7 @@ await t.test(
       [{ duration: 20, resolution: '1080P' }, 400],
     ] as const) {
       const before = (await gateway.charges()).length
-      const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...asked })
+      const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...fields })
       t.equal(made.status, 200)
       t.equal((await gateway.balance()).heldMicros, heldRub * 1_000_000, JSON.stringify(fields))
       const id = (JSON.parse(made.body.toString()) as { id: string }).id
@@ -172,7 +172,7 @@ await t.test("a video at Google's endpoint is charged by the length in Google's 
     [{ extra_body: { google: { duration_seconds: 8, resolution: '1080p' } } }, '160.000000'],
     [{ google: { duration_seconds: 8 } }, '80.000000'],
   ] as const) {
-    const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...asked })
+    const made = await call(gateway, 'POST', '/v1/videos', { model: 'veo-3', prompt: 'A sea', ...fields })
     const id = (JSON.parse(made.body.toString()) as { id: string }).id
     await call(gateway, 'GET', `/v1/videos/${id}`)
     t.match((await gateway.charges()).at(-1), { amount }, JSON.stringify(fields))

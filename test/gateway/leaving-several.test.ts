@@ -35,8 +35,8 @@ const rows: readonly Row[] = [
     name: 'two candidates of Gemini',
     path: '/v1beta/models/gemini:streamGenerateContent?alt=sse',
     body: { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: { candidateCount: 2 } },
-    first: { candidates: [candidate(0, 'One.')], ...told(100) },
-    last: { candidates: [candidate(1, 'Two.')], ...told(300) },
+    first: { candidates: [candidate(0, 'One.')], ...usageChunk(100) },
+    last: { candidates: [candidate(1, 'Two.')], ...usageChunk(300) },
     amount: '0.300000',
   },
   {

@@ -202,7 +202,7 @@ async function survives(t: Test, fault: StoreFault): Promise<void> {
   )
 
   end()
-  const all = [...running, ...asked]
+  const all = [...running, ...attempts]
   await until(() => all.every(isWhole), 10_000)
   await until(() => gateway.written().includes('the store can be written again'))
   all.push(...(await askUntil(t, gateway.url, key, 200)))

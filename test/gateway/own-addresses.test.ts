@@ -10,7 +10,7 @@ let providerHeaders: string[] = []
 const upstream = await startRawUpstream(t, ({ path }) =>
   plainAnswer(
     200,
-    ['content-type', 'application/json', ...told],
+    ['content-type', 'application/json', ...providerHeaders],
     (path.startsWith('/v1beta') ? google : openai).document,
   ),
 )

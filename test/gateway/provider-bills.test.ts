@@ -209,7 +209,7 @@ const bills: Readonly<Record<string, Bill>> = {
     ['gpt-4o-mini-tts', 'tts-both', 'tts-1'].flatMap(model =>
       [{}, { isCut: true as const }].map(cut => [
         `speech of ${model} whose events ${cut.isCut === true ? 'are cut' : 'end'} before its usage`,
-        { ...speech(model, thousand), ...untold, ...cut },
+        { ...speech(model, thousand), ...withoutUsage, ...cut },
       ]),
     ),
   ),
@@ -312,7 +312,7 @@ const bills: Readonly<Record<string, Bill>> = {
       ['generationConfig', 'generation_config'].map(member => [
         `images beyond a cap on text, ${member} ${JSON.stringify(modalities)}`,
         {
-          ...gemini('gemini-image', { [member]: { maxOutputTokens: 1, ...asked } }),
+          ...gemini('gemini-image', { [member]: { maxOutputTokens: 1, ...modalities } }),
           answer: drawn,
           roubles: 154.803,
           source: 'provider' as const,

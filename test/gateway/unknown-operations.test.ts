@@ -39,7 +39,7 @@ const unknown = [
   ['GET', '/somebody/v1/account?limit=1'],
 ] as const
 
-await t.test('with strict isolation nobody reads or deletes by a path we do not know', async t => {
+await t.test('with strict isolation an unknown path cannot be read or deleted', async t => {
   const { upstream, gateway, ask } = await start(t, 'strict')
   for (const [method, path] of unknown) {
     const { status, body } = await ask(method, path)
@@ -54,7 +54,7 @@ await t.test('with strict isolation nobody reads or deletes by a path we do not 
   t.equal((await ask('POST', '/somebody/v1/things', '{"model":"some-model"}')).status, 200)
 })
 
-await t.test('for a single tenant they are forwarded', async t => {
+await t.test('without isolation requests with an unknown path are forwarded', async t => {
   const { upstream, ask } = await start(t, 'off')
   for (const [method, path] of unknown) t.equal((await ask(method, path)).status, 200, `${method} ${path}`)
   t.same(
@@ -78,7 +78,7 @@ await t.test('errors name the path as the client wrote it', async t => {
   }
 })
 
-await t.test('a path that a provider could take for one that is known is not forwarded', async t => {
+await t.test('a path that a provider may read as a known one is not forwarded', async t => {
   const { upstream, ask } = await start(t, 'strict')
   const body = '{"model":"some-model","input":"hi","background":true}'
   const paths = ['/%72esponses', '/responses/', '/Responses', '/responses%20', '/%66iles/', '/VIDEOS']
@@ -92,7 +92,7 @@ await t.test('a path that a provider could take for one that is known is not for
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('a path is known in every format of its provider, and however it is spelled', async t => {
+await t.test('a known path is recognized in every format of its provider, and in any spelling', async t => {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], '{"usageMetadata":{"promptTokenCount":1}}'),
   )
@@ -114,16 +114,16 @@ await t.test('a path is known in every format of its provider, and however it is
   })
   const body = '{"model":"cheap","contents":[]}'
   for (const path of [
-    // The path's model would be answered at the price of the body's.
+    // The path's model would be charged at the price of the body's model.
     '/v1beta/models/dear:%67enerateContent',
     '/v1beta/models/dear:generateContent/',
     '/v1beta/%63achedContents',
     '/v1beta/cachedContents/',
-    // One format's address lies below the other's.
+    // One format's base URL is below the other's.
     '/v1beta/openai/%62atches',
     '/v1beta/%6fpenai/batches',
     '/v1beta/openai/Messages/batches',
-    // Another format than the one that was guessed by the path.
+    // Another format than the one that the path suggests.
     '/v1/%6dessages/batches',
     '/v1/Messages/batches',
   ]) {
@@ -141,13 +141,13 @@ await t.test('a path is known in every format of its provider, and however it is
     headers: ['authorization', `Bearer ${gateway.key}`],
     body: '{"model":"cheap","messages":[]}',
   })
-  t.equal(inner.status, 200, 'the inner format is that of its address')
+  t.equal(inner.status, 200, 'the inner base URL selects its format')
   t.equal(upstream.requests[0]?.path, '/v1beta/openai/chat/completions')
   const [charge] = await gateway.charges()
   t.match(charge, { dialect: 'openai', operation: 'chat' })
 })
 
-await t.test('what a path we do not know is asked to read must be the own', async t => {
+await t.test('an object in the body of an unknown path must belong to the account', async t => {
   const { upstream, ask } = await start(t, 'strict')
   for (const named of [
     { document: { type: 'file', file_id: 'file-1' } },
@@ -172,7 +172,7 @@ await t.test('what a path we do not know is asked to read must be the own', asyn
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('a model in the path is not asked for at the price of the one in the body', async t => {
+await t.test('a model in the path is not used at the price of the model in the body', async t => {
   for (const isolation of ['strict', 'off'] as const) {
     const { upstream, gateway, ask } = await start(t, isolation)
     for (const path of [

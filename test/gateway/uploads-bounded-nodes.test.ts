@@ -7,10 +7,10 @@ import { startTestGateway } from '../fixtures/test-gateway.ts'
 import { uploadWays } from '../fixtures/upload-ways.ts'
 
 const uploads = { filesMax: 5, bytesMax: 10_000 }
-/** More than fit, each by another way. */
+/** More uploads than fit, in every way of uploading. */
 const many = Array.from({ length: 18 }, (_, index) => index)
 
-/** Uploads by every way at once, at several gateways; answers how many were taken. */
+/** Uploads in every way at once, at these gateways; returns how many were accepted. */
 async function uploadMany(
   callers: readonly { readonly url: string; readonly key: string }[],
 ): Promise<number> {
@@ -34,7 +34,7 @@ await t.test('two nodes on PostgreSQL bound the uploads of an account together',
   t.equal(provider.files.size, 5)
 
   await first.gateway.close(1000)
-  t.equal(await uploadMany([second]), 0, 'what a node has counted outlives it')
+  t.equal(await uploadMany([second]), 0, 'the counts of a node outlive it')
   t.same(await second.breaches(), [])
 })
 

@@ -19,7 +19,7 @@ for (const way of uploadWays) {
     checkFull(t, (await way.upload(caller, 10)).answer, dialect, 2)
 
     t.equal(provider.begunCount, begunCount, 'nothing reaches the provider')
-    t.ok(await hasRoom(other, way), "another account's room is its own")
+    t.ok(await hasRoom(other, way), 'another account has its own room')
     t.equal((await remove(caller, first.path, dialect)).status, 200)
     t.equal((await way.upload(caller, 10)).answer.status, 200)
     checkFull(t, (await way.upload(caller, 10)).answer, dialect, 2)
@@ -36,7 +36,7 @@ for (const way of uploadWays) {
     t.same(lengths, [6000, 3000])
   })
 
-  await t.test(`${way.name}: those that come at once pass no bound together`, async t => {
+  await t.test(`${way.name}: concurrent uploads do not exceed the limits together`, async t => {
     for (const [bytes, fitting] of [
       [10, 2],
       [6000, 1],
@@ -49,7 +49,7 @@ for (const way of uploadWays) {
     }
   })
 
-  await t.test(`${way.name}: what its provider refuses takes no room`, async t => {
+  await t.test(`${way.name}: an upload that the provider refuses takes no room`, async t => {
     const caller = await somebody()
     provider.refusal = 503
     for (let count = 0; count < 3; count += 1) t.equal((await way.upload(caller, 10)).answer.status, 503)
@@ -74,7 +74,7 @@ for (const way of uploadWays) {
 }
 
 for (const see of ['listed', 'deleted']) {
-  await t.test(`a file that its provider has no more makes room when it is ${see}`, async t => {
+  await t.test(`a file that its provider lost makes room when it is ${see}`, async t => {
     const caller = await somebody()
     const { path } = await openaiForm.upload(caller, 6000)
     provider.lose(path.slice('/v1/files/'.length))
@@ -91,7 +91,7 @@ for (const see of ['listed', 'deleted']) {
   })
 }
 
-await t.test('nothing of all this was charged', async t => {
+await t.test('nothing was charged', async t => {
   t.same(await gateway.charges(), [])
   t.same(await gateway.breaches(), [])
 })

@@ -20,7 +20,7 @@ import {
 const hourMs = 3_600_000
 const { provider, gateway, time, somebody } = await startBoundedGateway(t)
 
-/** An upload of a form as it stands on the wire. */
+/** The bytes of a request that uploads a form. */
 function wireForm({ key }: Caller): string {
   const form = formOf(6000)
   return (
@@ -29,11 +29,11 @@ function wireForm({ key }: Caller): string {
   )
 }
 
-await t.test('uploads that were begun count with what they say, until they are cancelled', async t => {
+await t.test('begun uploads count with their stated length until they are cancelled', async t => {
   const caller = await somebody()
   const parts = await beginParts(caller, 4000)
   const google = await beginGoogle(caller, 4000)
-  t.notOk(await hasRoom(caller), 'two are as many as there may be')
+  t.notOk(await hasRoom(caller), 'two are the maximum')
   const { id } = JSON.parse(parts.body.toString()) as { id: string }
 
   const headers = keyHeaders('openai', caller.key)
@@ -42,12 +42,12 @@ await t.test('uploads that were begun count with what they say, until they are c
   t.ok(await hasRoom(caller, openaiForm, 5000))
   t.notOk(await hasRoom(caller, openaiForm, 7000))
   t.equal((await goOn(caller, google, 'query')).status, 200)
-  t.notOk(await hasRoom(caller, openaiForm, 7000), 'a question is no end')
+  t.notOk(await hasRoom(caller, openaiForm, 7000), 'a query does not end an upload')
   t.equal((await goOn(caller, google, 'cancel')).status, 200)
   t.ok(await hasRoom(caller, openaiForm, 9000))
 })
 
-await t.test('uploads that were begun and left make room, and ask for it when they go on', async t => {
+await t.test('abandoned uploads make room, and need room again when they continue', async t => {
   const caller = await somebody()
   await beginParts(caller, 10)
   const google = await beginGoogle(caller, 10)
@@ -61,23 +61,20 @@ await t.test('uploads that were begun and left make room, and ask for it when th
   t.equal(provider.files.size, size)
 })
 
-await t.test(
-  'an upload that was begun ends in the room that it has, however full the account is',
-  async t => {
-    const caller = await somebody()
-    const parts = await beginParts(caller, 10)
-    const google = await beginGoogle(caller, 10)
-    t.notOk(await hasRoom(caller))
+await t.test('a begun upload completes in its reserved room, although the account is full', async t => {
+  const caller = await somebody()
+  const parts = await beginParts(caller, 10)
+  const google = await beginGoogle(caller, 10)
+  t.notOk(await hasRoom(caller))
 
-    t.equal((await endParts(caller, parts, 10)).status, 200)
-    t.equal((await goOn(caller, google, 'upload', 'xxxxx')).status, 200)
-    t.equal((await goOn(caller, google, 'upload, finalize', 'xxxxx')).status, 200)
+  t.equal((await endParts(caller, parts, 10)).status, 200)
+  t.equal((await goOn(caller, google, 'upload', 'xxxxx')).status, 200)
+  t.equal((await goOn(caller, google, 'upload, finalize', 'xxxxx')).status, 200)
 
-    t.notOk(await hasRoom(caller))
-  },
-)
+  t.notOk(await hasRoom(caller))
+})
 
-await t.test('no header makes an upload shorter than it is', async t => {
+await t.test('no header can understate the length of an upload', async t => {
   const caller = await somebody()
   const says = ['x-goog-upload-header-content-length', '1']
   const related = ['content-type', 'multipart/related; boundary=limit']
@@ -97,7 +94,7 @@ await t.test('no header makes an upload shorter than it is', async t => {
   }
 })
 
-await t.test('a client that leaves before the end of its upload leaves its room', async t => {
+await t.test('a client that leaves during its upload releases its room', async t => {
   const caller = await somebody()
   const client = await connectRaw(t, caller.url)
   client.socket.write(wireForm(caller).slice(0, 400))
@@ -109,7 +106,7 @@ await t.test('a client that leaves before the end of its upload leaves its room'
 
 for (const onClientLeft of ['drain', 'abort']) {
   await t.test(
-    `a file whose client leaves before the response is known and counted: ${onClientLeft}`,
+    `a file whose client leaves before the response is recorded and counted: ${onClientLeft}`,
     async t => {
       const { provider, somebody } = await startBoundedGateway(t, undefined, { onClientLeft })
       const caller = await somebody()
@@ -131,7 +128,7 @@ for (const onClientLeft of ['drain', 'abort']) {
   )
 }
 
-await t.test('an upload that does not say its length needs room for the longest file', async t => {
+await t.test('an upload of unknown length needs room for the longest file', async t => {
   const { provider, somebody } = await startBoundedGateway(t, { bytesMax: '600MB' })
   const caller = await somebody()
   const headers = ['content-type', formType]
@@ -160,16 +157,16 @@ await t.test('an upload that does not say its length needs room for the longest 
   t.equal(await chunked(), 403)
   t.equal(await zipped(), 403)
 
-  t.ok(await hasRoom(caller), 'one that says it is short fits')
+  t.ok(await hasRoom(caller), 'an upload of a known short length fits')
   t.equal(
     await encoded('Identity', Buffer.from(formOf(10))),
     200,
-    'and one that is not compressed, however it spells that',
+    'and an uncompressed one, in any spelling of identity',
   )
   t.equal(provider.files.size, 3)
 })
 
-await t.test('what was uploaded and begun counts after a restart', async t => {
+await t.test('finished and begun uploads count after a restart', async t => {
   const provider = await startFilesProvider(t)
   const store = `sqlite:${t.testdir()}/gateway.db`
   const config = { ...callConfig(provider.origin, {}, { uploads: { filesMax: 2 } }), store }
@@ -183,7 +180,7 @@ await t.test('what was uploaded and begun counts after a restart', async t => {
   checkFull(t, (await openaiForm.upload(second, 10)).answer, 'openai', 2)
 })
 
-await t.test('nothing of all this was charged', async t => {
+await t.test('nothing was charged', async t => {
   t.same(await gateway.charges(), [])
   t.same(await gateway.breaches(), [])
 })

@@ -43,29 +43,32 @@ const refusals: readonly { call: DialectCall; name: string; status: number; body
 ]
 
 for (const { call, name, status, body } of refusals) {
-  await t.test(`${call.name}: ${name} suspends the credential, and another answers`, async t => {
-    const { gateway, used } = await startWithCredentials(
-      t,
-      call,
-      [{ value: 'bad', weight: 1_000_000 }, 'good'],
-      credential => (credential === 'bad' ? plainAnswer(status, json, body) : undefined),
-    )
-    for (let count = 0; count < 3; count += 1) {
-      const answer = await askAs(gateway, call)
-      t.equal(answer.status, 200, answer.body.toString())
-      t.equal(answer.body.toString(), call.document)
-    }
-    t.same(used(), ['bad', 'good', 'good', 'good'])
-    const ends = await settled(gateway, 3)
-    t.match(ends, [
-      { attempts: 2, credentialName: `${call.name}#2` },
-      { attempts: 1, credentialName: `${call.name}#2` },
-      { attempts: 1 },
-    ])
-    t.equal(gateway.logLines.filter(line => line.includes('"alarm":"credential_suspended"')).length, 1)
-    t.equal((await gateway.chargesOfWork()).length, 3)
-    await checkMoney(t, gateway)
-  })
+  await t.test(
+    `${call.name}: ${name} suspends the credential, and another one serves the request`,
+    async t => {
+      const { gateway, used } = await startWithCredentials(
+        t,
+        call,
+        [{ value: 'bad', weight: 1_000_000 }, 'good'],
+        credential => (credential === 'bad' ? plainAnswer(status, json, body) : undefined),
+      )
+      for (let count = 0; count < 3; count += 1) {
+        const answer = await askAs(gateway, call)
+        t.equal(answer.status, 200, answer.body.toString())
+        t.equal(answer.body.toString(), call.document)
+      }
+      t.same(used(), ['bad', 'good', 'good', 'good'])
+      const ends = await settled(gateway, 3)
+      t.match(ends, [
+        { attempts: 2, credentialName: `${call.name}#2` },
+        { attempts: 1, credentialName: `${call.name}#2` },
+        { attempts: 1 },
+      ])
+      t.equal(gateway.logLines.filter(line => line.includes('"alarm":"credential_suspended"')).length, 1)
+      t.equal((await gateway.chargesOfWork()).length, 3)
+      await checkMoney(t, gateway)
+    },
+  )
 
   await t.test(`${call.name}: ${name} with no credential left is 502 credentials_exhausted`, async t => {
     const { gateway, upstream } = await startWithCredentials(t, call, ['bad-1', 'bad-2'], () =>
@@ -86,7 +89,7 @@ for (const { call, name, status, body } of refusals) {
 }
 
 await t.test(
-  'nothing that a client sends suspends a credential: other errors pass, byte for byte',
+  'errors that a client can cause suspend no credential, and are relayed byte for byte',
   async t => {
     const bodies: readonly (readonly [number, string])[] = [
       [
@@ -129,7 +132,7 @@ await t.test(
   },
 )
 
-await t.test('a long or slow error body passes whole', async t => {
+await t.test('a long error body in pieces is relayed whole', async t => {
   const long = Buffer.from(`{"error":{"message":"${'x'.repeat(300_000)}","code":"invalid_api_key"}}`)
   const { gateway } = await startWithCredentials(t, openai, ['one'], () => ({
     pieces: [
@@ -145,7 +148,7 @@ await t.test('a long or slow error body passes whole', async t => {
   await checkMoney(t, gateway)
 })
 
-await t.test('a keyless server gets no key', async t => {
+await t.test('a server without a credential receives no key', async t => {
   const { gateway, upstream } = await startWithCredentials(t, openai, [], () => undefined)
   t.equal((await askAs(gateway, openai)).status, 200)
   t.notOk(upstream.requests[0]?.headers.some(name => name.toLowerCase() === 'authorization'))
@@ -163,20 +166,17 @@ const keyErrors = {
   ],
 } as const
 
-await t.test(
-  'no credential left is told to the SDKs such that they raise it and do not try again',
-  async t => {
-    for (const dialect of dialectNames) {
-      const gateway = await startCountingGateway(t)
-      const [status, body] = keyErrors[dialect]
-      gateway.upstream.answer = () => plainAnswer(status, json, body)
-      for (let count = 1; count <= 2; count += 1) {
-        const error = await askBySdk(dialect, gateway)
-        checkError(t, dialect, error, 'credentials_exhausted', /no working credential.*Your own key is fine/)
-      }
-      t.equal((await settled(gateway, 2)).length, 2)
-      t.equal(gateway.upstream.requests.length, 1)
-      await checkMoney(t, gateway)
+await t.test('the SDKs raise credentials_exhausted, and do not retry', async t => {
+  for (const dialect of dialectNames) {
+    const gateway = await startCountingGateway(t)
+    const [status, body] = keyErrors[dialect]
+    gateway.upstream.answer = () => plainAnswer(status, json, body)
+    for (let count = 1; count <= 2; count += 1) {
+      const error = await askBySdk(dialect, gateway)
+      checkError(t, dialect, error, 'credentials_exhausted', /no working credential.*Your own key is fine/)
     }
-  },
-)
+    t.equal((await settled(gateway, 2)).length, 2)
+    t.equal(gateway.upstream.requests.length, 1)
+    await checkMoney(t, gateway)
+  }
+})

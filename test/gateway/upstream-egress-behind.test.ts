@@ -15,7 +15,7 @@ const answer = () => plainAnswer(200, ['content-type', 'application/json'], open
 
 trustTestAuthority()
 
-/** A server that does this with whoever connects. @returns its port */
+/** A server that runs `serve` for each connection. @returns its port */
 async function startServer(t: Test, serve: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
@@ -46,15 +46,15 @@ function egressAlarms(gateway: TestGateway): Alarm[] {
     .filter(({ alarm = '' }) => alarm.startsWith('egress_'))
 }
 
-const rests = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-/** What stands at the end of a tunnel, and what is said of it. */
+/** The end of a tunnel, and the reason that the alarm gives. */
 const ends: Readonly<Record<string, readonly [(t: Test) => Promise<number>, RegExp]>> = {
-  'somebody who reads TLS': [
+  'an interceptor of TLS': [
     t => intercepting(t, 'self-signed'),
     /has no valid certificate of provider\.example \(DEPTH_ZERO_SELF_SIGNED_CERT\): someone intercepts the traffic/,
   ],
-  'another company': [
+  'another host': [
     t => intercepting(t, 'wrong-host'),
     /has no valid certificate of provider\.example \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
   ],
@@ -62,13 +62,16 @@ const ends: Readonly<Record<string, readonly [(t: Test) => Promise<number>, RegE
     t => startServer(t, socket => socket.write('HTTP/1.1 200 OK\r\n\r\nBuy more traffic')),
     /the bytes that came back are not TLS \(ERR_SSL_/,
   ],
-  nobody: [t => startServer(t, socket => socket.destroy()), /TLS with provider\.example failed/],
+  'a closed connection': [
+    t => startServer(t, socket => socket.destroy()),
+    /TLS with provider\.example failed/,
+  ],
   silence: [t => startServer(t, () => undefined), /TLS with provider\.example failed: .*Timeout/],
 }
 
 for (const [name, [start, reason]] of Object.entries(ends)) {
   await t.test(
-    `a proxy whose tunnels end at ${name} is out of use until a request has been served`,
+    `a proxy whose tunnels end at ${name} is not used until a request through it succeeds`,
     async t => {
       const upstream = await startTlsUpstream(t, answer)
       const bad = await startSocksEgress(t)
@@ -81,8 +84,8 @@ for (const [name, [start, reason]] of Object.entries(ends)) {
 
       t.equal((await askOnce(gateway)).status, 200)
       t.match(await settled(gateway, 1), [{ egress: 'good', attempts: 2 }])
-      // Its first rest is over after a second: one request finds out, the other does not wait for it.
-      await rests(1200)
+      // Its first pause ends after a second: one request probes the proxy, the other does not wait for it.
+      await sleep(1200)
       const both = await Promise.all([askOnce(gateway), askOnce(gateway)])
       t.same(
         both.map(({ status }) => status),
@@ -94,10 +97,10 @@ for (const [name, [start, reason]] of Object.entries(ends)) {
         [1, 2, 2],
       )
       t.match(egressAlarms(gateway), [{ alarm: 'egress_down', reason }])
-      t.equal(egressAlarms(gateway).length, 1, 'that it opens tunnels is no sign that it works')
+      t.equal(egressAlarms(gateway).length, 1, 'opening a tunnel does not count as recovery')
 
       bad.leadsTo = undefined
-      await rests(2400)
+      await sleep(2400)
       t.equal((await askOnce(gateway)).status, 200)
       t.match((await settled(gateway, 4))[3], { egress: 'bad', attempts: 1 })
       await until(() => egressAlarms(gateway).length === 2)
@@ -109,7 +112,7 @@ for (const [name, [start, reason]] of Object.entries(ends)) {
   )
 }
 
-await t.test('requests that fail together make the rest of a proxy no longer than one does', async t => {
+await t.test('concurrent failures lengthen the pause of a proxy no more than one does', async t => {
   const upstream = await startTlsUpstream(t, answer)
   const bad = await startSocksEgress(t)
   bad.reply = 1

@@ -39,7 +39,7 @@ const countryRefusals = {
 } as const
 
 for (const call of dialectCalls) {
-  await t.test(`${call.name}: an unsupported country counts against the egress`, async t => {
+  await t.test(`${call.name}: an unsupported country counts against the egress route`, async t => {
     const [status, body] = countryRefusals[call.name]
     let sentBy: 'bad' | 'good' = 'bad'
     const bad = await startHttpEgress(t)
@@ -75,7 +75,7 @@ for (const call of dialectCalls) {
     sentBy = 'bad'
     upstream.answer = () => plainAnswer(status, json, body)
     const last = await askOnce(gateway, call)
-    t.equal(last.status, status, 'where no country is served the provider\u2019s answer passes')
+    t.equal(last.status, status, "without a route to a supported country the provider's refusal is relayed")
     t.equal(last.body.toString(), body)
     await settled(gateway, 4)
     t.equal((await gateway.chargesOfWork()).length, 3)

@@ -19,11 +19,11 @@ const json = ['content-type', 'application/json']
 const answer = () => plainAnswer(200, json, openai.document)
 
 trustTestAuthority()
-// These are for curl and the like; the gateway goes by its config alone.
+// Variables for curl and other tools; the gateway uses only its config.
 process.env['HTTP_PROXY'] = process.env['HTTPS_PROXY'] = 'http://127.0.0.1:9'
 process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
 
-await t.test('requests go out by an HTTP proxy with a user and a password', async t => {
+await t.test('requests are sent through an HTTP proxy with a user and a password', async t => {
   const upstream = await startTlsUpstream(t, answer)
   const proxy = await startHttpEgress(t)
   const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
@@ -37,7 +37,7 @@ await t.test('requests go out by an HTTP proxy with a user and a password', asyn
   t.equal(upstream.requests.length, 1)
   t.notOk(
     upstream.requests[0]?.headers.some(value => value.includes('Basic ')),
-    'its password stays with it',
+    'the password of the proxy is not sent to the provider',
   )
   const [end] = await settled(gateway, 1)
   t.match(end, { outcome: 'completed', egress: 'fi-1', attempts: 1 })
@@ -45,7 +45,7 @@ await t.test('requests go out by an HTTP proxy with a user and a password', asyn
   await checkMoney(t, gateway)
 })
 
-await t.test('requests go out by a SOCKS5 proxy, with and without a user', async t => {
+await t.test('requests are sent through a SOCKS5 proxy, with and without a user', async t => {
   const upstream = await startTlsUpstream(t, answer)
   for (const proxy of [await startSocksEgress(t), await startSocksEgress(t, 'gäte', 'p@ss word')]) {
     const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
@@ -58,7 +58,7 @@ await t.test('requests go out by a SOCKS5 proxy, with and without a user', async
 })
 
 for (const certificate of ['expired', 'wrong-host', 'self-signed'] satisfies CertificateName[]) {
-  await t.test(`fault 4: a certificate that is no good (${certificate}) gets no key`, async t => {
+  await t.test(`fault 4: an invalid certificate (${certificate}) receives no key`, async t => {
     const upstream = await startTlsUpstream(t, answer, certificate)
     const http = await startHttpEgress(t)
     const socks = await startSocksEgress(t)
@@ -76,46 +76,41 @@ for (const certificate of ['expired', 'wrong-host', 'self-signed'] satisfies Cer
   })
 }
 
-await t.test(
-  'a proxy that is not there, refuses or is silent is passed over before anything is sent',
-  async t => {
-    const upstream = await startTlsUpstream(t, answer)
-    const good = await startHttpEgress(t)
-    const gone = await startHttpEgress(t)
-    await gone.stop()
-    const refusing = await startSocksEgress(t)
-    refusing.reply = 2
-    const wrong = good.url.replace(/:[^:@]+@/, ':wrong@')
-    for (const [name, url] of Object.entries({ gone: gone.url, refusing: refusing.url, wrong })) {
-      const before = upstream.requests.length
-      // By its weight the bad one comes first.
-      const gateway = await startBehind(t, upstream.publicOrigin, { bad: url, good: good.url }, [
-        { name: 'bad', weight: 9 },
-        'good',
-      ])
-      for (let count = 1; count <= 3; count += 1) {
-        const got = await askOnce(gateway)
-        t.equal(got.status, 200, `${name}: ${got.body.toString()}`)
-      }
-      t.equal(upstream.requests.length, before + 3, 'each was sent once')
-      const ends = await settled(gateway, 3)
-      t.match(ends[0], { attempts: 2, egress: 'good' })
-      t.match(ends[1], { attempts: 1, egress: 'good' }, 'the bad one is out of use')
-      const attempts = gateway.logLines
-        .map(line => JSON.parse(line) as object)
-        .filter(line => 'result' in line)
-      t.match(attempts, [
-        { msg: 'attempt', egress: 'bad', result: 'upstream_unreachable' },
-        { msg: 'attempt', egress: 'good', result: 'relayed' },
-      ])
-      t.ok(gateway.logLines.some(line => line.includes('"alarm":"egress_down"')))
-      t.equal((await gateway.charges()).length, 3)
-      await checkMoney(t, gateway)
+await t.test('a proxy that is unreachable or refuses is skipped before anything is sent', async t => {
+  const upstream = await startTlsUpstream(t, answer)
+  const good = await startHttpEgress(t)
+  const gone = await startHttpEgress(t)
+  await gone.stop()
+  const refusing = await startSocksEgress(t)
+  refusing.reply = 2
+  const wrong = good.url.replace(/:[^:@]+@/, ':wrong@')
+  for (const [name, url] of Object.entries({ gone: gone.url, refusing: refusing.url, wrong })) {
+    const before = upstream.requests.length
+    // By its weight the bad one is tried first.
+    const gateway = await startBehind(t, upstream.publicOrigin, { bad: url, good: good.url }, [
+      { name: 'bad', weight: 9 },
+      'good',
+    ])
+    for (let count = 1; count <= 3; count += 1) {
+      const got = await askOnce(gateway)
+      t.equal(got.status, 200, `${name}: ${got.body.toString()}`)
     }
-  },
-)
+    t.equal(upstream.requests.length, before + 3, 'each was sent once')
+    const ends = await settled(gateway, 3)
+    t.match(ends[0], { attempts: 2, egress: 'good' })
+    t.match(ends[1], { attempts: 1, egress: 'good' }, 'the bad one is not used')
+    const attempts = gateway.logLines.map(line => JSON.parse(line) as object).filter(line => 'result' in line)
+    t.match(attempts, [
+      { msg: 'attempt', egress: 'bad', result: 'upstream_unreachable' },
+      { msg: 'attempt', egress: 'good', result: 'relayed' },
+    ])
+    t.ok(gateway.logLines.some(line => line.includes('"alarm":"egress_down"')))
+    t.equal((await gateway.charges()).length, 3)
+    await checkMoney(t, gateway)
+  }
+})
 
-await t.test('when every proxy fails nothing goes out another way', async t => {
+await t.test('when every proxy fails, nothing is sent by another route', async t => {
   const upstream = await startTlsUpstream(t, answer)
   const one = await startHttpEgress(t)
   const other = await startHttpEgress(t)
@@ -134,7 +129,7 @@ await t.test('when every proxy fails nothing goes out another way', async t => {
   await checkMoney(t, gateway)
 })
 
-await t.test('a proxy that failed is back when it opens a tunnel again, without a request', async t => {
+await t.test('a failed proxy is used again once it opens a tunnel, without a request', async t => {
   const upstream = await startTlsUpstream(t, answer)
   const first = await startHttpEgress(t)
   const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': first.url })
@@ -144,7 +139,7 @@ await t.test('a proxy that failed is back when it opens a tunnel again, without 
 
   await until(() => gateway.logLines.some(line => line.includes('"alarm":"egress_up"')))
 
-  t.ok(again.connects.length >= 1, 'the check asked the proxy for the provider')
+  t.ok(again.connects.length >= 1, 'the check opened a tunnel to the provider')
   t.equal(upstream.requests.length, 0, 'and sent the provider nothing')
   t.notOk(Buffer.concat(upstream.received).length > 0)
   t.equal((await askOnce(gateway)).status, 200)
@@ -152,21 +147,18 @@ await t.test('a proxy that failed is back when it opens a tunnel again, without 
   await checkMoney(t, gateway)
 })
 
-await t.test(
-  'the providers of a config with proxies have no other way: names are not resolved here',
-  async t => {
-    const upstream = await startTlsUpstream(t, answer)
-    const gateway = await startBehind(t, upstream.publicOrigin, {}, ['direct'])
-    const got = await askOnce(gateway)
-    t.equal(got.status, 502, `${providerHost} cannot be resolved here`)
-    t.match(got.body.toString(), /upstream_unreachable/)
-    await settled(gateway, 1)
-    await checkMoney(t, gateway)
-  },
-)
+await t.test('the provider is reachable only through a proxy: its name does not resolve here', async t => {
+  const upstream = await startTlsUpstream(t, answer)
+  const gateway = await startBehind(t, upstream.publicOrigin, {}, ['direct'])
+  const got = await askOnce(gateway)
+  t.equal(got.status, 502, `${providerHost} cannot be resolved here`)
+  t.match(got.body.toString(), /upstream_unreachable/)
+  await settled(gateway, 1)
+  await checkMoney(t, gateway)
+})
 
 await t.test(
-  'a proxy that dies in the middle of an answer: the answer is cut, and nothing is repeated',
+  'when a proxy dies in the middle of a response, the response is cut and not retried',
   async t => {
     const begun = Buffer.concat([
       headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
@@ -185,7 +177,7 @@ await t.test(
     await dying.stop()
 
     const got = await answering
-    t.equal(got.isWhole, false, 'it cannot pass for a whole one')
+    t.equal(got.isWhole, false, 'it does not look complete')
     t.ok(got.body.toString().startsWith(openai.events.slice(0, 2).join('')))
     t.equal(upstream.requests.length, 1)
     t.match(await settled(gateway, 1), [{ outcome: 'broken', egress: 'dying', attempts: 1 }])
@@ -194,7 +186,7 @@ await t.test(
   },
 )
 
-await t.test('a proxy that dies before the answer: what was sent is not sent again', async t => {
+await t.test('when a proxy dies before the response, the request is not sent again', async t => {
   const upstream = await startTlsUpstream(t, () => new Promise(() => undefined))
   const dying = await startHttpEgress(t)
   const other = await startSocksEgress(t)

@@ -20,7 +20,7 @@ const served = (): RawAnswer => plainAnswer(200, json, openai.document)
 const overloaded = '{"error":{"message":"The engine is overloaded","type":"server_error","code":null}}'
 
 await t.test(
-  'faults 1 and 2: refused, or no such name: the next provider answers, and is charged for',
+  'faults 1 and 2: after a refused connection or an unknown name the next provider serves, and is charged',
   async t => {
     const second = await startRawUpstream(t, served)
     for (const origin of [await deadOrigin(), 'https://nowhere.invalid']) {
@@ -41,7 +41,7 @@ await t.test(
 )
 
 await t.test(
-  'faults 1 and 2: with nowhere else to go it is 502 within a second, and nothing is owed',
+  'faults 1 and 2: without another provider it is 502 within a second, and nothing is charged',
   async t => {
     for (const origin of [await deadOrigin(), 'https://nowhere.invalid']) {
       const gateway = await startTwo(t, origin, origin)
@@ -58,29 +58,32 @@ await t.test(
   },
 )
 
-await t.test('fault 3: a connection that does not come about in time goes to the next provider', async t => {
-  // It takes the connection and never says a word of TLS.
-  const hole = createServer(() => undefined).listen(0, '127.0.0.1')
-  t.teardown(() => hole.close())
-  await once(hole, 'listening')
-  const silent = `https://127.0.0.1:${(hole.address() as AddressInfo).port}`
-  const second = await startRawUpstream(t, served)
-  const gateway = await startTwo(t, silent, second.origin)
-  t.equal((await askTwo(gateway)).status, 200)
+await t.test(
+  'fault 3: a request whose connection is not established in time goes to the next provider',
+  async t => {
+    // It accepts connections and never begins TLS.
+    const hole = createServer(() => undefined).listen(0, '127.0.0.1')
+    t.teardown(() => hole.close())
+    await once(hole, 'listening')
+    const silent = `https://127.0.0.1:${(hole.address() as AddressInfo).port}`
+    const second = await startRawUpstream(t, served)
+    const gateway = await startTwo(t, silent, second.origin)
+    t.equal((await askTwo(gateway)).status, 200)
 
-  const lonely = await startTwo(t, silent, silent)
-  const answer = await askTwo(lonely)
-  t.equal(answer.status, 504)
-  t.match(answer.body.toString(), /nothing was sent/)
-  await settled(lonely, 1)
-  t.same(await lonely.chargesOfWork(), [])
-  await settled(gateway, 1)
-  await checkMoney(t, gateway)
-  await checkMoney(t, lonely)
-})
+    const lonely = await startTwo(t, silent, silent)
+    const answer = await askTwo(lonely)
+    t.equal(answer.status, 504)
+    t.match(answer.body.toString(), /nothing was sent/)
+    await settled(lonely, 1)
+    t.same(await lonely.chargesOfWork(), [])
+    await settled(gateway, 1)
+    await checkMoney(t, gateway)
+    await checkMoney(t, lonely)
+  },
+)
 
 await t.test(
-  'fault 5: a provider that has the request and never answers is a 504, and nobody else is asked',
+  'fault 5: a provider that never responds to a sent request is a 504, and no other provider is tried',
   async t => {
     const first = await startRawUpstream(t, () => new Promise<RawAnswer>(() => undefined))
     const second = await startRawUpstream(t, served)
@@ -100,7 +103,7 @@ await t.test(
 )
 
 await t.test(
-  'fault 6: a request that was sent and reset is never repeated, on any of the ways there are',
+  'fault 6: a sent request that is reset is never repeated, by any credential or provider',
   async t => {
     const first = await startRawUpstream(t, () => ({ pieces: [], then: 'reset' }))
     const second = await startRawUpstream(t, served)
@@ -118,45 +121,48 @@ await t.test(
 )
 
 for (const status of [429, 503, 529]) {
-  await t.test(`fault 14: ${status} goes on to the next provider, else it passes byte for byte`, async t => {
-    const first = await startRawUpstream(t, () =>
-      plainAnswer(status, [...json, 'retry-after', '7'], overloaded),
-    )
-    const second = await startRawUpstream(t, served)
-    const gateway = await startTwo(t, first.origin, second.origin)
-    t.equal((await askTwo(gateway)).status, 200)
-    t.equal((await askTwo(gateway, true)).status, 200)
-    t.match(await settled(gateway, 2), [{ provider: 'second', attempts: 2 }])
-    t.same(
-      (await gateway.chargesOfWork()).map(({ provider }) => provider),
-      ['second', 'second'],
-    )
+  await t.test(
+    `fault 14: a ${status} goes to the next provider, or is relayed byte for byte without one`,
+    async t => {
+      const first = await startRawUpstream(t, () =>
+        plainAnswer(status, [...json, 'retry-after', '7'], overloaded),
+      )
+      const second = await startRawUpstream(t, served)
+      const gateway = await startTwo(t, first.origin, second.origin)
+      t.equal((await askTwo(gateway)).status, 200)
+      t.equal((await askTwo(gateway, true)).status, 200)
+      t.match(await settled(gateway, 2), [{ provider: 'second', attempts: 2 }])
+      t.same(
+        (await gateway.chargesOfWork()).map(({ provider }) => provider),
+        ['second', 'second'],
+      )
 
-    second.answer = first.answer
-    const refused = await askTwo(gateway)
-    t.equal(refused.status, status)
-    t.equal(refused.body.toString(), overloaded)
-    t.equal(refused.headers['retry-after'], '7')
+      second.answer = first.answer
+      const refused = await askTwo(gateway)
+      t.equal(refused.status, status)
+      t.equal(refused.body.toString(), overloaded)
+      t.equal(refused.headers['retry-after'], '7')
 
-    second.answer = () => ({ pieces: [], then: 'reset' })
-    const broken = await askTwo(gateway)
-    t.equal(broken.status, 502, 'the second may have worked on it, so the client must not repeat it')
-    t.match(broken.body.toString(), /upstream_failed/)
-    t.equal(broken.headers['x-should-retry'], 'false')
-    await settled(gateway, 4)
-    t.match((await gateway.chargesOfWork())[2], { amount: '0.000000', flags: ['ambiguous'] })
-    await checkMoney(t, gateway)
+      second.answer = () => ({ pieces: [], then: 'reset' })
+      const broken = await askTwo(gateway)
+      t.equal(broken.status, 502, 'the second may have worked on it, so the client must not retry')
+      t.match(broken.body.toString(), /upstream_failed/)
+      t.equal(broken.headers['x-should-retry'], 'false')
+      await settled(gateway, 4)
+      t.match((await gateway.chargesOfWork())[2], { amount: '0.000000', flags: ['ambiguous'] })
+      await checkMoney(t, gateway)
 
-    const strict = await startTwo(t, first.origin, second.origin, { one: { failover: { on: [] } } })
-    const before = second.requests.length
-    t.equal((await askTwo(strict)).status, status)
-    t.equal(second.requests.length, before, 'failover can be switched off')
-    await settled(strict, 1)
-    await checkMoney(t, strict)
-  })
+      const strict = await startTwo(t, first.origin, second.origin, { one: { failover: { on: [] } } })
+      const before = second.requests.length
+      t.equal((await askTwo(strict)).status, status)
+      t.equal(second.requests.length, before, 'failover can be switched off')
+      await settled(strict, 1)
+      await checkMoney(t, strict)
+    },
+  )
 }
 
-await t.test('a 500 is an answer: it passes, and nobody else is asked', async t => {
+await t.test('a 500 is relayed, and no other provider is tried', async t => {
   const first = await startRawUpstream(t, () => plainAnswer(500, json, overloaded))
   const second = await startRawUpstream(t, served)
   const gateway = await startTwo(t, first.origin, second.origin)
@@ -169,7 +175,7 @@ await t.test('a 500 is an answer: it passes, and nobody else is asked', async t 
 })
 
 await t.test(
-  'each provider gets the request as it needs it: usage is asked for, and hidden, where it must be',
+  'each attempt has the request of its provider: usage is requested and hidden where configured',
   async t => {
     const body = openai.body(true).replace(',"stream_options":{"include_usage":true}', '')
     const first = await startRawUpstream(t, () => plainAnswer(503, json, overloaded))

@@ -28,7 +28,7 @@ async function ask(gateway: TestGateway, body = openai.body(false)): Promise<Cli
   })
 }
 
-/** A provider in a thread of its own that closes every connection after it was idle for so long. */
+/** A provider in a thread of its own that closes every connection that was idle for `idleMs`. */
 async function startForgetful(t: Test, idleMs: number) {
   const answer = (served().pieces[0] as Buffer).toString()
   const file = new URL('../fixtures/forgetful-provider.ts', import.meta.url)
@@ -44,43 +44,46 @@ async function startForgetful(t: Test, idleMs: number) {
   }
 }
 
-await t.test('fault 7: connections that the provider closes at the moment of their reuse', async t => {
-  const count = 3000
-  const idleMs = 5
-  const provider = await startForgetful(t, idleMs)
-  const gateway = await startOne(t, provider.origin)
-  let next = 0
-  const statuses = new Map<string, number>()
-  const worker = async (): Promise<void> => {
-    while (next < count) {
-      const id = `r${next++}`
-      const answer = await ask(gateway, openai.body(false).replace(/\}$/, `,"user":"${id}"}`))
-      statuses.set(id, answer.status)
-      if (answer.status !== 200) {
-        t.equal(answer.status, 502, answer.body.toString())
-        t.match(answer.body.toString(), /upstream_failed/, 'something was written')
+await t.test(
+  'fault 7: connections that the provider closes at their reuse cause no repeated request',
+  async t => {
+    const count = 3000
+    const idleMs = 5
+    const provider = await startForgetful(t, idleMs)
+    const gateway = await startOne(t, provider.origin)
+    let next = 0
+    const statuses = new Map<string, number>()
+    const worker = async (): Promise<void> => {
+      while (next < count) {
+        const id = `r${next++}`
+        const answer = await ask(gateway, openai.body(false).replace(/\}$/, `,"user":"${id}"}`))
+        statuses.set(id, answer.status)
+        if (answer.status !== 200) {
+          t.equal(answer.status, 502, answer.body.toString())
+          t.match(answer.body.toString(), /upstream_failed/, 'something was written')
+        }
+        // Around the time at which the provider closes the connection.
+        await new Promise(resolve => setTimeout(resolve, idleMs - 2 + Math.random() * 4))
       }
-      // Around the time at which the provider gives the connection up.
-      await new Promise(resolve => setTimeout(resolve, idleMs - 2 + Math.random() * 4))
     }
-  }
-  await Promise.all(Array.from({ length: 16 }, worker))
+    await Promise.all(Array.from({ length: 16 }, worker))
 
-  t.equal(statuses.size, count)
-  const log = await provider.seen()
-  const seen = new Set(log)
-  t.equal(seen.size, log.length, 'nothing came twice')
-  const answered = [...statuses].filter(([, status]) => status === 200).map(([id]) => id)
-  t.comment(`${count - answered.length} of ${count} met a connection that was closing`)
-  t.ok(answered.length > count / 2)
-  t.ok(answered.every(id => seen.has(id)))
-  await settled(gateway, count)
-  const charges = await gateway.chargesOfWork()
-  t.equal(charges.filter(({ usage }) => usage['output'] === 34).length, answered.length)
-  await checkMoney(t, gateway)
-})
+    t.equal(statuses.size, count)
+    const log = await provider.seen()
+    const seen = new Set(log)
+    t.equal(seen.size, log.length, 'no request arrived twice')
+    const answered = [...statuses].filter(([, status]) => status === 200).map(([id]) => id)
+    t.comment(`${count - answered.length} of ${count} met a connection that was closing`)
+    t.ok(answered.length > count / 2)
+    t.ok(answered.every(id => seen.has(id)))
+    await settled(gateway, count)
+    const charges = await gateway.chargesOfWork()
+    t.equal(charges.filter(({ usage }) => usage['output'] === 34).length, answered.length)
+    await checkMoney(t, gateway)
+  },
+)
 
-await t.test('fault 9: interim answers are left out, the final one is whole', async t => {
+await t.test('fault 9: interim responses do not affect the final one', async t => {
   const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
   const upstream = await startRawUpstream(t, () => ({ pieces: [Buffer.from(interim), ...served().pieces] }))
   const gateway = await startOne(t, upstream.origin)
@@ -94,7 +97,7 @@ await t.test('fault 9: interim answers are left out, the final one is whole', as
   await checkMoney(t, gateway)
 })
 
-await t.test('fault 10: an answer that comes before the request is all there reaches the client', async t => {
+await t.test('fault 10: a response before the end of the request reaches the client', async t => {
   const refusal = '{"error":{"message":"too large","type":"invalid_request_error"}}'
   const body = openai.body(false).replace('Tell me', `${'x'.repeat(30_000_000)} Tell me`)
   for (const [status, end] of [
@@ -132,7 +135,7 @@ await t.test('fault 10: an answer that comes before the request is all there rea
   }
 })
 
-await t.test('fault 11: heads up to 64 KB pass, larger ones are 502', async t => {
+await t.test('fault 11: heads up to 64 KB are relayed, larger ones are 502', async t => {
   const long = (bytes: number): string[] =>
     Array.from({ length: bytes / 1000 }, (_, index) => [`x-h${index}`, 'v'.repeat(980)]).flat()
   let headers = long(50_000)
@@ -163,7 +166,7 @@ await t.test('fault 11: heads up to 64 KB pass, larger ones are 502', async t =>
 
 const framed = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(openai.document)}\r\n`
 const malformed: Readonly<Record<string, string>> = {
-  'a status line that is none': `HTTP/1.1 two hundred\r\n${framed}\r\n`,
+  'an invalid status line': `HTTP/1.1 two hundred\r\n${framed}\r\n`,
   'no status line': `hello\r\n\r\n`,
   'a folded header': `HTTP/1.1 200 OK\r\nx-a: b\r\n c: d\r\n${framed}\r\n`,
   'a length and a coding': `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n${framed}\r\n`,
@@ -171,12 +174,11 @@ const malformed: Readonly<Record<string, string>> = {
   'a negative length': `HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n`,
   'a NUL in a header': `HTTP/1.1 200 OK\r\nx-a: b\0c\r\n${framed}\r\n`,
   'a space before the colon': `HTTP/1.1 200 OK\r\nx-a : b\r\n${framed}\r\n`,
-  'an upgrade nobody asked for':
-    'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+  'an unrequested upgrade': 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
 }
 
 for (const [name, head] of Object.entries(malformed)) {
-  await t.test(`fault 12: ${name} is 502, and the connection is not used again`, async t => {
+  await t.test(`fault 12: ${name} is 502, and the connection is not reused`, async t => {
     const upstream = await startRawUpstream(t, () => ({
       pieces: [Buffer.from(head + openai.document, 'latin1')],
     }))
@@ -194,7 +196,7 @@ for (const [name, head] of Object.entries(malformed)) {
   })
 }
 
-await t.test('fault 13: an answer that nobody asked for is delivered to nobody', async t => {
+await t.test('fault 13: an unrequested response is relayed to no client', async t => {
   const stray = plainAnswer(200, json, '{"stray":true}').pieces[0] as Buffer
   const upstream = await startRawUpstream(t, served)
   const gateway = await startOne(t, upstream.origin)
@@ -218,7 +220,7 @@ await t.test('fault 13: an answer that nobody asked for is delivered to nobody',
   await checkMoney(t, gateway)
 })
 
-await t.test('fault 15: a redirect is passed on and never followed', async t => {
+await t.test('fault 15: a redirect is relayed and never followed', async t => {
   const elsewhere = await startRawUpstream(t, served)
   const upstream = await startRawUpstream(t, () => ({
     pieces: [headLines(307, ['location', `${elsewhere.origin}/v1/chat/completions`, 'content-length', '0'])],
@@ -234,7 +236,7 @@ await t.test('fault 15: a redirect is passed on and never followed', async t => 
 })
 
 await t.test(
-  'fault 18: a stall in the middle ends by the provider\u2019s own timeout; comments keep it alive',
+  'fault 18: a stall in the middle ends by the timeout of the provider; comments keep the stream alive',
   async t => {
     const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
     const chunk = (text: string): Buffer =>
@@ -255,7 +257,7 @@ await t.test(
       body: openai.body(true),
     })
     t.equal(answer.isWhole, false)
-    t.ok(performance.now() - begun > 4500, 'what breathes is not silent')
+    t.ok(performance.now() - begun > 4500, 'comments count as activity')
     t.ok(answer.body.toString().startsWith(openai.events[0] as string))
     await until(() => upstream.openSockets.size === 0)
     t.match(await settled(gateway, 1), [{ outcome: 'broken' }])

@@ -14,13 +14,13 @@ const roundsCount = 12
 
 trustTestAuthority()
 
-interface Way {
+interface Route {
   readonly upstream: RawUpstream
   readonly gateway: TestGateway
   readonly reset: () => void
 }
 
-const ways: Readonly<Record<string, () => Promise<Way>>> = {
+const routes: Readonly<Record<string, () => Promise<Route>>> = {
   direct: async () => {
     const upstream = await startRawUpstream(t, answer)
     const reset = (): void => {
@@ -36,13 +36,13 @@ const ways: Readonly<Record<string, () => Promise<Way>>> = {
   },
 }
 
-for (const [name, start] of Object.entries(ways)) {
+for (const [name, start] of Object.entries(routes)) {
   await t.test(
-    `${name}: an idle connection that is reset as a request comes is no failure of the way`,
+    `${name}: an idle connection that is reset as a request comes is no failure of the route`,
     async t => {
       const { upstream, gateway, reset } = await start()
       let isResetting = false
-      // As a proxy does that starts again. What was written by then must not be repeated, and is told apart below.
+      // Like a proxy that restarts. A request that was already written must not be repeated; these are counted below.
       subscribe('undici:request:create', () => {
         if (isResetting) reset()
         isResetting = false
@@ -55,14 +55,18 @@ for (const [name, start] of Object.entries(ways)) {
         const { status, body } = await askOnce(gateway)
         if (status === 502) {
           unknownCount += 1
-          t.match(body.toString(), /"code":"upstream_failed"/, 'only what may have been sent is not repeated')
+          t.match(
+            body.toString(),
+            /"code":"upstream_failed"/,
+            'only a request that may have been sent is not repeated',
+          )
         } else {
           t.equal(status, 200)
         }
       }
 
       const answeredCount = 2 * roundsCount - unknownCount
-      t.ok(upstream.requests.length >= answeredCount, 'what was answered was sent')
+      t.ok(upstream.requests.length >= answeredCount, 'every served request was sent')
       t.ok(upstream.requests.length <= 2 * roundsCount, 'and nothing was sent twice')
       await settled(gateway, 2 * roundsCount)
       const charges = await gateway.charges()

@@ -10,55 +10,55 @@ const json = ['content-type', 'application/json']
 const limited =
   '{"error":{"message":"Rate limit reached","type":"tokens","param":null,"code":"rate_limit_exceeded"}}'
 
-await t.test(
-  'fault 14: a 429 goes on to another credential, which then has the model for a while',
-  async t => {
-    const { gateway, used } = await startWithCredentials(
-      t,
-      openai,
-      [{ value: 'limited', weight: 1_000_000 }, 'free'],
-      credential =>
-        credential === 'limited' ? plainAnswer(429, [...json, 'retry-after', '60'], limited) : undefined,
-    )
-    for (let count = 0; count < 3; count += 1) t.equal((await askAs(gateway, openai)).status, 200)
-    t.same(used(), ['limited', 'free', 'free', 'free'])
+await t.test('fault 14: after a 429 another credential is used, and keeps the model for a while', async t => {
+  const { gateway, used } = await startWithCredentials(
+    t,
+    openai,
+    [{ value: 'limited', weight: 1_000_000 }, 'free'],
+    credential =>
+      credential === 'limited' ? plainAnswer(429, [...json, 'retry-after', '60'], limited) : undefined,
+  )
+  for (let count = 0; count < 3; count += 1) t.equal((await askAs(gateway, openai)).status, 200)
+  t.same(used(), ['limited', 'free', 'free', 'free'])
 
-    const other = await askAs(gateway, openai, {
-      body: openai.body(false).replace('test-model', 'other-model'),
-    })
-    t.equal(other.status, 200)
-    t.same(used().slice(4), ['limited', 'free'], 'another model is another limit')
-    await settled(gateway, 4)
-    t.equal((await gateway.chargesOfWork()).length, 4)
+  const other = await askAs(gateway, openai, {
+    body: openai.body(false).replace('test-model', 'other-model'),
+  })
+  t.equal(other.status, 200)
+  t.same(used().slice(4), ['limited', 'free'], 'another model has its own limit')
+  await settled(gateway, 4)
+  t.equal((await gateway.chargesOfWork()).length, 4)
+  await checkMoney(t, gateway)
+})
+
+await t.test(
+  'fault 14: the last usable credential is never paused; its 429 is relayed unchanged',
+  async t => {
+    const { gateway, used } = await startWithCredentials(t, openai, ['one'], () =>
+      plainAnswer(429, [...json, 'retry-after', '60', 'x-ratelimit-reset-tokens', '6m0s'], limited),
+    )
+    for (let count = 0; count < 3; count += 1) {
+      const answer = await askAs(gateway, openai)
+      t.equal(answer.status, 429)
+      t.equal(answer.body.toString(), limited)
+      t.equal(answer.headers['retry-after'], '60')
+      t.equal(answer.headers['x-ratelimit-reset-tokens'], '6m0s')
+    }
+    t.same(used(), ['one', 'one', 'one'])
+    await settled(gateway, 3)
+    t.same(await gateway.chargesOfWork(), [])
     await checkMoney(t, gateway)
   },
 )
 
-await t.test('fault 14: the last usable credential is never cooled; its 429 passes unchanged', async t => {
-  const { gateway, used } = await startWithCredentials(t, openai, ['one'], () =>
-    plainAnswer(429, [...json, 'retry-after', '60', 'x-ratelimit-reset-tokens', '6m0s'], limited),
-  )
-  for (let count = 0; count < 3; count += 1) {
-    const answer = await askAs(gateway, openai)
-    t.equal(answer.status, 429)
-    t.equal(answer.body.toString(), limited)
-    t.equal(answer.headers['retry-after'], '60')
-    t.equal(answer.headers['x-ratelimit-reset-tokens'], '6m0s')
-  }
-  t.same(used(), ['one', 'one', 'one'])
-  await settled(gateway, 3)
-  t.same(await gateway.chargesOfWork(), [])
-  await checkMoney(t, gateway)
-})
-
-await t.test('fault 14: when every credential is limited the provider\u2019s own 429 passes', async t => {
+await t.test("fault 14: when every credential is limited, the provider's own 429 is relayed", async t => {
   const { gateway, used } = await startWithCredentials(t, openai, ['one', 'two'], () =>
     plainAnswer(429, [...json, 'retry-after', '60'], limited),
   )
   const answer = await askAs(gateway, openai)
   t.equal(answer.status, 429)
   t.equal(answer.body.toString(), limited)
-  t.same(used().toSorted(), ['one', 'two'], 'each was asked once')
+  t.same(used().toSorted(), ['one', 'two'], 'each was tried once')
   const again = await askAs(gateway, openai)
   t.equal(again.status, 429)
   await settled(gateway, 2)
@@ -67,7 +67,7 @@ await t.test('fault 14: when every credential is limited the provider\u2019s own
 })
 
 await t.test(
-  'with failover: { on: [] } a 429 passes at once, and the next request goes elsewhere',
+  'with failover: { on: [] } a 429 is relayed at once, and the next request uses another credential',
   async t => {
     const { gateway, used } = await startWithCredentials(
       t,
@@ -99,7 +99,7 @@ function conversation(topic: string, turns: number): string {
   })
 }
 
-await t.test('what belongs together stays with one credential, and all have their share', async t => {
+await t.test('related requests stay with one credential, and every credential has its share', async t => {
   const credentials = ['c-1', 'c-2', 'c-3', { value: 'c-4', weight: 3 }]
   const { gateway, used } = await startWithCredentials(t, openai, credentials, () => undefined)
   const byBody = (member: string): string => openai.body(false).replace('{', `{${member},`)
@@ -120,7 +120,7 @@ await t.test('what belongs together stays with one credential, and all have thei
   }
   for (const [kind, options] of Object.entries(kinds)) {
     const chosen: string[] = []
-    // So many that chance leaves none out: with forty, one run in a hundred did.
+    // So many that none is left out by chance: with forty, one run in a hundred did.
     for (let index = 0; index < 120; index += 1) {
       const before = used().length
       const turns = index < 30 ? 3 : 1
@@ -131,7 +131,7 @@ await t.test('what belongs together stays with one credential, and all have thei
     }
     t.equal(new Set(chosen).size, 4, `${kind}: every credential has some`)
     const heavy = chosen.filter(name => name === 'c-4').length
-    t.ok(heavy >= 27 && heavy <= 93, `${kind}: the weighty one has ${heavy} of 120`)
+    t.ok(heavy >= 27 && heavy <= 93, `${kind}: the credential of weight 3 has ${heavy} of 120`)
   }
   await settled(gateway, 900)
   await checkMoney(t, gateway)

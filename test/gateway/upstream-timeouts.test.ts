@@ -11,7 +11,7 @@ const short = 150
 const json = ['content-type', 'application/json']
 const streamHead = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
 
-/** A gateway whose provider has these timeouts, and its only credential these others. */
+/** A gateway whose provider has `timeouts`, and its only credential `own`. */
 function start(
   t: Parameters<typeof startTestGateway>[0],
   origin: string,
@@ -36,21 +36,24 @@ for (const call of dialectCalls) {
     return { end, answer: parseAnswers(client.received())[0], ended: exchangeEnds(gateway)[0] }
   }
 
-  // Who cannot be connected to is told the same in every dialect; errors-upstream.test.ts has them all.
+  // A failed connection is handled alike in every dialect; errors-upstream.test.ts tests them all.
   if (call.name === 'openai')
-    await t.test(`${call.name}: no connection in the time of its credential`, async t => {
-      const gateway = await start(t, await startBlackHole(t), { connectMs: long }, { connectMs: short })
+    await t.test(
+      `${call.name}: a connection that exceeds the timeout of its credential is refused`,
+      async t => {
+        const gateway = await start(t, await startBlackHole(t), { connectMs: long }, { connectMs: short })
 
-      const { answer, ended } = await ask(t, gateway)
+        const { answer, ended } = await ask(t, gateway)
 
-      t.equal(answer?.status, 504)
-      t.match(answer?.body.toString(), call.errorBody)
-      t.match(ended, { outcome: 'refused', code: 'upstream_timeout' })
-      t.same(await gateway.charges(), [])
-      await until(async () => (await gateway.balance()).heldMicros === 0)
-    })
+        t.equal(answer?.status, 504)
+        t.match(answer?.body.toString(), call.errorBody)
+        t.match(ended, { outcome: 'refused', code: 'upstream_timeout' })
+        t.same(await gateway.charges(), [])
+        await until(async () => (await gateway.balance()).heldMicros === 0)
+      },
+    )
 
-  await t.test(`${call.name}: no answer in the time of its credential`, async t => {
+  await t.test(`${call.name}: a response that exceeds the timeout of its credential is refused`, async t => {
     const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
     const gateway = await start(t, upstream.origin, { firstByteMs: long }, { firstByteMs: short })
 
@@ -61,7 +64,7 @@ for (const call of dialectCalls) {
     t.match(await gateway.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
   })
 
-  await t.test(`${call.name}: an answer that falls silent for the time of its credential`, async t => {
+  await t.test(`${call.name}: a stream that is silent for the timeout of its credential is cut`, async t => {
     const begun = chunked([Buffer.from(call.events.slice(0, call.eventsUntilText).join(''))])[0] as Buffer
     const upstream = await startRawUpstream(t, () => ({ pieces: [streamHead, begun] }))
     const gateway = await start(t, upstream.origin, { silenceMs: long }, { silenceMs: short })
@@ -75,7 +78,7 @@ for (const call of dialectCalls) {
     await until(async () => (await gateway.balance()).heldMicros === 0)
   })
 
-  await t.test(`${call.name}: a credential may have more time than its provider`, async t => {
+  await t.test(`${call.name}: a credential may have longer timeouts than its provider`, async t => {
     const upstream = await startRawUpstream(t, async () => {
       // Longer than the provider's own timeouts allow.
       await new Promise(resolve => setTimeout(resolve, 4 * short))

@@ -9,7 +9,7 @@ import { startTestGateway } from '../fixtures/test-gateway.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
 
-/** What is charged for an answer of these bytes. */
+/** The charge for a response of these bytes. */
 async function chargedFor(
   t: Test,
   body: Buffer,
@@ -31,7 +31,7 @@ async function chargedFor(
 const withUsage = (usage: object): Buffer =>
   Buffer.from(JSON.stringify({ ...(JSON.parse(openai.document) as object), usage }))
 
-await t.test('counts that are written as text are read, and marked', async t => {
+await t.test('counts written as text are read and flagged', async t => {
   const usage = { prompt_tokens: '12', completion_tokens: '34', total_tokens: '46' }
   t.match(await chargedFor(t, withUsage(usage)), {
     usage: { input: 12, output: 34 },
@@ -40,7 +40,7 @@ await t.test('counts that are written as text are read, and marked', async t => 
   })
 })
 
-await t.test('text whose count is no number is counted here', async t => {
+await t.test('output whose count is no number is counted by the gateway', async t => {
   for (const count of ['many', -5, 1.5, {}]) {
     const charge = await chargedFor(t, withUsage({ prompt_tokens: 12, completion_tokens: count }))
     t.match(charge, { usageSource: 'estimated', usage: { input: 12 } }, JSON.stringify(count))
@@ -49,21 +49,24 @@ await t.test('text whose count is no number is counted here', async t => {
   }
 })
 
-await t.test('what nobody can unpack is estimated by what such answers have, never 0', async t => {
-  const twice = gzipSync(gzipSync(openai.document))
-  const bomb = gzipSync(Buffer.concat([Buffer.from(`{"pad":"`), Buffer.alloc(64 * 1_048_576, 'x')]))
-  const forms: readonly [string, Buffer][] = [
-    ['gzip, gzip', twice],
-    ['compress', Buffer.from(openai.document)],
-    ['gzip', bomb],
-  ]
-  for (const [encoding, body] of forms) {
-    const charge = await chargedFor(t, body, ['content-encoding', encoding])
-    t.match(
-      charge,
-      { usageSource: 'estimated', usage: { output: 100 } },
-      `${encoding}: the cap of the request`,
-    )
-    t.ok(charge?.flags.includes('usage_unreadable'), encoding)
-  }
-})
+await t.test(
+  'a response that cannot be decoded is estimated by the cap of its request, never as 0',
+  async t => {
+    const twice = gzipSync(gzipSync(openai.document))
+    const bomb = gzipSync(Buffer.concat([Buffer.from(`{"pad":"`), Buffer.alloc(64 * 1_048_576, 'x')]))
+    const forms: readonly [string, Buffer][] = [
+      ['gzip, gzip', twice],
+      ['compress', Buffer.from(openai.document)],
+      ['gzip', bomb],
+    ]
+    for (const [encoding, body] of forms) {
+      const charge = await chargedFor(t, body, ['content-encoding', encoding])
+      t.match(
+        charge,
+        { usageSource: 'estimated', usage: { output: 100 } },
+        `${encoding}: the cap of the request`,
+      )
+      t.ok(charge?.flags.includes('usage_unreadable'), encoding)
+    }
+  },
+)

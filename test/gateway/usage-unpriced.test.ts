@@ -3,7 +3,7 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 
-/** A million tokens read are 100 roubles, written 500. */
+/** 100 roubles a million tokens of input, 500 of output. */
 const text = { input: '100', output: '500' }
 const models = {
   chatty: { rubPerMillion: text },
@@ -76,17 +76,20 @@ const saying = (usage: object): object => ({
 const event = (more: object): string =>
   `data: ${JSON.stringify({ object: 'chat.completion.chunk', model: 'chatty', choices: [], ...more })}\n\n`
 
-await t.test('images that are priced by the piece cost that when they are told in tokens', async t => {
-  const { gateway, ask } = await start(t)
-  const body = { model: 'by-image', prompt: 'x', n: 2 }
-  const answer = { ...drawn, usage: inTokens }
-  t.match(await charged(gateway, await ask({ path: generations, body, answer }), t), {
-    amount: '8.000000',
-    usageSource: 'estimated',
-  })
-})
+await t.test(
+  'images priced by the piece are charged by the piece although their usage is in tokens',
+  async t => {
+    const { gateway, ask } = await start(t)
+    const body = { model: 'by-image', prompt: 'x', n: 2 }
+    const answer = { ...drawn, usage: inTokens }
+    t.match(await charged(gateway, await ask({ path: generations, body, answer }), t), {
+      amount: '8.000000',
+      usageSource: 'estimated',
+    })
+  },
+)
 
-await t.test('images that are priced by tokens cost that when none are told', async t => {
+await t.test('images priced by tokens are estimated in tokens without a usage', async t => {
   const { gateway, ask } = await start(t)
   const body = { model: 'by-token', prompt: 'x', n: 2, quality: 'high' }
   const charge = await charged(gateway, await ask({ path: generations, body, answer: drawn }), t)
@@ -94,34 +97,40 @@ await t.test('images that are priced by tokens cost that when none are told', as
   t.ok(Number(charge?.amount) >= 12.48)
 })
 
-await t.test('a size without a price is held for and charged as the most expensive that has one', async t => {
-  const { gateway, ask } = await start(t)
-  const body = { model: 'by-size', prompt: 'x', n: 2, size: '4096x4096' }
-  const charge = await charged(gateway, await ask({ path: generations, body, answer: drawn }), t)
-  t.match(charge, { amount: '12.000000', usageSource: 'provider', flags: ['meter_unpriced'] })
-  const quote = await send(`${gateway.url}/gateway/v1/quote?for=${encodeURIComponent(generations)}`, {
-    headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
-    body: JSON.stringify(body),
-  })
-  t.match(JSON.parse(quote.body.toString()), { worst: '12.000000' })
-})
+await t.test(
+  'a size without a price is held for and charged at the most expensive price of a size',
+  async t => {
+    const { gateway, ask } = await start(t)
+    const body = { model: 'by-size', prompt: 'x', n: 2, size: '4096x4096' }
+    const charge = await charged(gateway, await ask({ path: generations, body, answer: drawn }), t)
+    t.match(charge, { amount: '12.000000', usageSource: 'provider', flags: ['meter_unpriced'] })
+    const quote = await send(`${gateway.url}/gateway/v1/quote?for=${encodeURIComponent(generations)}`, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
+      body: JSON.stringify(body),
+    })
+    t.match(JSON.parse(quote.body.toString()), { worst: '12.000000' })
+  },
+)
 
-await t.test('images without a model, that only other models draw, are refused', async t => {
-  const { upstream, ask } = await start(t)
-  for (const more of [
-    { quality: 'high' },
-    { size: '1024x1536' },
-    { output_format: 'png' },
-    { stream: true },
-  ]) {
-    const { status, body } = await ask({ path: generations, body: { prompt: 'x', ...more }, answer: drawn })
-    t.equal(status, 400, JSON.stringify(more))
-    t.match(JSON.parse(body.toString()), { error: { code: 'body_invalid', param: 'model' } })
-  }
-  t.equal(upstream.requests.length, 0)
-})
+await t.test(
+  'images without a model are refused when their options are for other models than the default',
+  async t => {
+    const { upstream, ask } = await start(t)
+    for (const more of [
+      { quality: 'high' },
+      { size: '1024x1536' },
+      { output_format: 'png' },
+      { stream: true },
+    ]) {
+      const { status, body } = await ask({ path: generations, body: { prompt: 'x', ...more }, answer: drawn })
+      t.equal(status, 400, JSON.stringify(more))
+      t.match(JSON.parse(body.toString()), { error: { code: 'body_invalid', param: 'model' } })
+    }
+    t.equal(upstream.requests.length, 0)
+  },
+)
 
-await t.test('speech that is priced by tokens costs those of its characters', async t => {
+await t.test('speech priced by tokens is estimated from its characters', async t => {
   const { gateway, ask } = await start(t)
   const body = { model: 'speaker', input: 'x'.repeat(1000), voice: 'y' }
   const probe = { path: '/v1/audio/speech', body, answer: 'RIFF', type: 'audio/wav' }
@@ -130,7 +139,7 @@ await t.test('speech that is priced by tokens costs those of its characters', as
   t.ok(Number(charge?.amount) >= 1.25)
 })
 
-await t.test('what is read by way of a cache costs what text does, where the cache has no price', async t => {
+await t.test('cached input is charged at the price of input where the cache has no price', async t => {
   const { gateway, ask } = await start(t, 'anthropic')
   const usage = {
     input_tokens: 3,
@@ -147,7 +156,7 @@ await t.test('what is read by way of a cache costs what text does, where the cac
   })
 })
 
-await t.test('text that came is never counted as nothing', async t => {
+await t.test('delivered text is never counted as zero', async t => {
   const { gateway, ask } = await start(t)
   for (const usage of [
     {},
@@ -166,7 +175,7 @@ await t.test('text that came is never counted as nothing', async t => {
   }
 })
 
-await t.test('what was read is counted where the usage tells of what was written alone', async t => {
+await t.test('input is estimated where the usage has only output', async t => {
   const { gateway, ask } = await start(t)
   const body = { model: 'chatty', messages: [{ role: 'user', content: 'word '.repeat(500) }] }
   const answer = saying({ completion_tokens: 810 })
@@ -175,22 +184,25 @@ await t.test('what was read is counted where the usage tells of what was written
   t.ok(Number(charge?.usage.input) >= 500)
 })
 
-await t.test('a message whose last event tells no usage is counted beyond its first', async t => {
-  const { gateway, ask } = await start(t, 'anthropic')
-  const answer = [
-    { type: 'message_start', message: { id: 'a', usage: { input_tokens: 10, output_tokens: 1 } } },
-    { type: 'content_block_delta', delta: { type: 'text_delta', text: 'word '.repeat(400) } },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
-    { type: 'message_stop' },
-  ]
-    .map(one => `data: ${JSON.stringify(one)}\n\n`)
-    .join('')
-  const body = { ...hello, max_tokens: 1000, stream: true }
-  const probe = { path: '/v1/messages', body, answer, type: 'text/event-stream' }
-  const charge = await charged(gateway, await ask(probe), t)
-  t.match(charge, { usage: { input: 10 }, usageSource: 'estimated' })
-  t.ok(Number(charge?.usage.output) >= 400, `${charge?.usage.output} tokens`)
-})
+await t.test(
+  'a message whose last event has no usage is estimated beyond the count of its first',
+  async t => {
+    const { gateway, ask } = await start(t, 'anthropic')
+    const answer = [
+      { type: 'message_start', message: { id: 'a', usage: { input_tokens: 10, output_tokens: 1 } } },
+      { type: 'content_block_delta', delta: { type: 'text_delta', text: 'word '.repeat(400) } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ]
+      .map(one => `data: ${JSON.stringify(one)}\n\n`)
+      .join('')
+    const body = { ...hello, max_tokens: 1000, stream: true }
+    const probe = { path: '/v1/messages', body, answer, type: 'text/event-stream' }
+    const charge = await charged(gateway, await ask(probe), t)
+    t.match(charge, { usage: { input: 10 }, usageSource: 'estimated' })
+    t.ok(Number(charge?.usage.output) >= 400, `${charge?.usage.output} tokens`)
+  },
+)
 
 await t.test('a usage in the last choice of a stream is read', async t => {
   const { gateway, ask } = await start(t, 'moonshot')
@@ -200,7 +212,7 @@ await t.test('a usage in the last choice of a stream is read', async t => {
   t.match(await charged(gateway, await ask(probe), t), { amount: '0.510000', usageSource: 'provider' })
 })
 
-await t.test('a usage that counts nothing takes back nothing', async t => {
+await t.test('a later usage of zero does not reduce an earlier one', async t => {
   const { gateway, ask } = await start(t)
   const answer = [
     event({ choices: [{ index: 0, delta: { content: 'x'.repeat(4000) } }] }),
@@ -216,7 +228,7 @@ await t.test('a usage that counts nothing takes back nothing', async t => {
   })
 })
 
-await t.test('a response that failed in the end is charged what it is told to have written', async t => {
+await t.test('a failed response is charged by the output that it reports', async t => {
   const { gateway, ask } = await start(t)
   const failed = { id: 'resp_1', object: 'response', status: 'failed', model: 'chatty', output: [] }
   const error = { code: 'server_error', message: 'x' }
@@ -239,7 +251,7 @@ await t.test('a response that failed in the end is charged what it is told to ha
   }
 })
 
-await t.test('an image is no cheaper for a cap on the text around it', async t => {
+await t.test('a cap on text does not lower the hold for an image', async t => {
   const { gateway, ask } = await start(t, 'openrouter')
   const quoted = async (more: object): Promise<number> => {
     const { body } = await send(`${gateway.url}/gateway/v1/quote?for=${encodeURIComponent(chatPath)}`, {

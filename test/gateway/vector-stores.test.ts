@@ -16,11 +16,11 @@ const batch = {
 }
 const gigabyte = 2 ** 30
 const json = ['content-type', 'application/json']
-/** Of 16 bytes, rounded up to the millionth. */
+/** The usage of 16 bytes, rounded up to a millionth. */
 const firstDay = { storageGigabyteDays: 0.000001 }
 const page = (...data: readonly object[]): object => ({ object: 'list', data, has_more: false })
 
-/** What OpenAI answers, by method and path. */
+/** OpenAI's responses, by method and path. */
 const answers: Readonly<Record<string, object>> = {
   'POST /v1/files': { id: 'file-1', object: 'file', purpose: 'assistants' },
   'POST /v1/vector_stores': store,
@@ -49,12 +49,12 @@ const answers: Readonly<Record<string, object>> = {
 }
 
 async function start(t: Test, options: Parameters<typeof startStoreGateway>[2] = {}) {
-  const kept = { bytes: 0, isThere: true }
+  const stored = { bytes: 0, isThere: true }
   const upstream = await startRawUpstream(t, ({ method, path }) => {
-    if (path === '/v1/vector_stores/vs_1' && method === 'DELETE') kept.isThere = false
+    if (path === '/v1/vector_stores/vs_1' && method === 'DELETE') stored.isThere = false
     if (path === '/v1/vector_stores/vs_1' && method === 'GET') {
-      const answer = { ...store, usage_bytes: kept.bytes }
-      return plainAnswer(kept.isThere ? 200 : 404, json, JSON.stringify(answer))
+      const answer = { ...store, usage_bytes: stored.bytes }
+      return plainAnswer(stored.isThere ? 200 : 404, json, JSON.stringify(answer))
     }
     const answer = answers[`${method} ${path.replace(/\?.*/, '')}`]
     return plainAnswer(answer === undefined ? 404 : 200, json, JSON.stringify(answer ?? {}))
@@ -62,7 +62,7 @@ async function start(t: Test, options: Parameters<typeof startStoreGateway>[2] =
   const { gateway, stranger, pass } = await startStoreGateway(t, upstream.origin, options)
   return {
     gateway,
-    kept,
+    stored,
     pass,
     upstream,
     openai: openaiClient(gateway),
@@ -70,8 +70,8 @@ async function start(t: Test, options: Parameters<typeof startStoreGateway>[2] =
   }
 }
 
-/** Everything that can be asked of a store that is there, by OpenAI's client. */
-function asksOf(openai: OpenAI, id: string): readonly (() => Promise<unknown>)[] {
+/** Every request about an existing store, by OpenAI's client. */
+function requestsOf(openai: OpenAI, id: string): readonly (() => Promise<unknown>)[] {
   const { vectorStores } = openai
   const inStore = { vector_store_id: id }
   return [
@@ -103,18 +103,18 @@ async function upload(openai: OpenAI): Promise<string> {
   return (await openai.files.create({ file, purpose: 'assistants' })).id
 }
 
-await t.test("a vector store is made, filled, searched and deleted by OpenAI's client", async t => {
+await t.test("OpenAI's client creates, fills, searches and deletes a vector store", async t => {
   const { gateway, openai, upstream } = await start(t)
   const file = await upload(openai)
 
   t.match(await openai.vectorStores.create({ name: 'Books', file_ids: [file] }), { id: 'vs_1' })
   t.match((await openai.vectorStores.list()).data, [{ id: 'vs_1' }])
-  for (const ask of asksOf(openai, 'vs_1')) await t.resolves(ask())
+  for (const ask of requestsOf(openai, 'vs_1')) await t.resolves(ask())
 
   t.same((await openai.vectorStores.list()).data, [], 'it is gone')
-  t.equal(upstream.requests.length, 3 + asksOf(openai, '').length, 'all but lists go to OpenAI')
+  t.equal(upstream.requests.length, 3 + requestsOf(openai, '').length, 'all but lists go to OpenAI')
   t.match(await gateway.charges(), [
-    // As files are kept: three times their size, for the first day.
+    // Stored files count three times their size for the first day.
     { operation: 'vector-store-files', usage: firstDay, usageSource: 'estimated', flags: ['size_estimated'] },
     { operation: 'vector-store-files', usage: firstDay },
     { operation: 'responses', usage: { input: 40, output: 2 } },
@@ -122,14 +122,14 @@ await t.test("a vector store is made, filled, searched and deleted by OpenAI's c
   t.same(await gateway.breaches(), [])
 })
 
-await t.test("another's store is for a stranger what one is that does not exist", async t => {
+await t.test("another account's store is refused like one that does not exist", async t => {
   const { openai, theirs, upstream } = await start(t)
   await upload(openai)
   await openai.vectorStores.create({})
   const sent = upstream.requests.length
 
   for (const id of ['vs_1', 'vs_none']) {
-    for (const [index, ask] of asksOf(theirs, id).entries()) {
+    for (const [index, ask] of requestsOf(theirs, id).entries()) {
       const error = await ask().catch((error: unknown) => error)
       t.ok(error instanceof NotFoundError, `${index} of ${id}: ${String(error)}`)
       t.match(error, { message: new RegExp(`"(${id}|file-1)"`) })
@@ -144,24 +144,24 @@ await t.test("another's store is for a stranger what one is that does not exist"
   ]) {
     t.ok((await ask().catch((error: unknown) => error)) instanceof NotFoundError)
   }
-  t.equal(upstream.requests.length, sent, 'nobody is asked')
+  t.equal(upstream.requests.length, sent, 'the provider receives no request')
 })
 
 for (const [name, place] of [
   ['SQLite', async () => ({})],
   ['PostgreSQL', async (t: Test) => ({ store: await (await startPostgres(t)).createDatabase() })],
 ] as const) {
-  await t.test(`a store on ${name} is charged for each day by what it holds when the day begins`, async t =>
+  await t.test(`a store on ${name} is charged for each day by its size when the day begins`, async t =>
     checkDays(t, await place(t)),
   )
 }
 
 async function checkDays(t: Test, sections: object): Promise<void> {
-  const { gateway, openai, kept, pass } = await start(t, { sections })
+  const { gateway, openai, stored, pass } = await start(t, { sections })
   await openai.vectorStores.create({ file_ids: [await upload(openai)] })
-  t.same(await gateway.charges(), [], 'nothing before the day is over')
+  t.same(await gateway.charges(), [], 'nothing is charged before the day is over')
 
-  kept.bytes = gigabyte / 2
+  stored.bytes = gigabyte / 2
   pass(1)
   await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [
@@ -176,7 +176,7 @@ async function checkDays(t: Test, sections: object): Promise<void> {
   ])
   t.match(await gateway.balance(), { heldMicros: 1_500_000_000 }, 'and three days are held')
 
-  kept.bytes = gigabyte / 4
+  stored.bytes = gigabyte / 4
   pass(1)
   await until(async () => (await gateway.charges()).length === 2)
   t.match((await gateway.charges())[1], {
@@ -185,7 +185,7 @@ async function checkDays(t: Test, sections: object): Promise<void> {
     flags: [],
   })
 
-  // The gateway was away for three days.
+  // The gateway was down for three days.
   pass(3)
   await until(async () => (await gateway.charges()).length === 3)
   t.match((await gateway.charges())[2], { usage: { storageGigabyteDays: 0.75 }, usageSource: 'provider' })
@@ -193,49 +193,46 @@ async function checkDays(t: Test, sections: object): Promise<void> {
   await openai.vectorStores.delete('vs_1')
   pass(1)
   await until(async () => (await gateway.balance()).heldMicros === 0)
-  t.equal((await gateway.charges()).length, 3, 'what is deleted costs nothing more')
+  t.equal((await gateway.charges()).length, 3, 'a deleted store is not charged further')
   t.same(await gateway.breaches(), [])
 }
 
-await t.test('an empty store costs nothing, and is asked after every day', async t => {
-  const { gateway, openai, kept, pass } = await start(t)
+await t.test('an empty store costs nothing, and is polled every day', async t => {
+  const { gateway, openai, stored, pass } = await start(t)
   await openai.vectorStores.create({})
   pass(1)
-  // The least that can be held.
+  // The smallest possible hold.
   await until(async () => (await gateway.balance()).heldMicros === 1)
   t.same(await gateway.charges(), [])
-  kept.bytes = gigabyte
+  stored.bytes = gigabyte
   pass(1)
   await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ usage: { storageGigabyteDays: 1 }, amount: '1000.000000' }])
 })
 
-await t.test(
-  'a store whose next day cannot be held for stays as long as its hold, and is deleted then',
-  async t => {
-    const { gateway, openai, kept, pass, upstream } = await start(t, { rub: 401 })
-    await openai.vectorStores.create({})
-    kept.bytes = gigabyte / 10
-    pass(1)
-    await until(async () => (await gateway.charges()).length === 1)
+await t.test('a store whose next day cannot be held for is deleted when its hold has run out', async t => {
+  const { gateway, openai, stored, pass, upstream } = await start(t, { rub: 401 })
+  await openai.vectorStores.create({})
+  stored.bytes = gigabyte / 10
+  pass(1)
+  await until(async () => (await gateway.charges()).length === 1)
 
-    pass(1)
-    await until(() => alarms(gateway.logLines, 'vector_store_unpaid') === 1)
-    pass(2)
-    await until(() => asked(upstream) === 3)
-    t.ok(kept.isThere, 'three days are held')
-    pass(1)
-    await until(async () => (await gateway.charges()).length === 2)
+  pass(1)
+  await until(() => alarms(gateway.logLines, 'vector_store_unpaid') === 1)
+  pass(2)
+  await until(() => pollCount(upstream) === 3)
+  t.ok(stored.isThere, 'three days are held')
+  pass(1)
+  await until(async () => (await gateway.charges()).length === 2)
 
-    t.notOk(kept.isThere, 'the fourth is not')
-    t.equal(alarms(gateway.logLines, 'vector_store_deleted'), 1)
-    t.match((await gateway.charges())[1], { usage: { storageGigabyteDays: 0.3 }, amount: '300.000000' })
-    t.match(await gateway.balance(), { balanceMicros: 1_000_000, heldMicros: 0, debtMicros: 0 })
-    t.same(await gateway.breaches(), [])
-  },
-)
+  t.notOk(stored.isThere, 'the fourth is not')
+  t.equal(alarms(gateway.logLines, 'vector_store_deleted'), 1)
+  t.match((await gateway.charges())[1], { usage: { storageGigabyteDays: 0.3 }, amount: '300.000000' })
+  t.match(await gateway.balance(), { balanceMicros: 1_000_000, heldMicros: 0, debtMicros: 0 })
+  t.same(await gateway.breaches(), [])
+})
 
-await t.test('what goes in is held for, and refused without money or a price', async t => {
+await t.test('a store is refused without money or without a price', async t => {
   const poor = await start(t, { rub: 0 })
   for (const ask of [
     () => poor.openai.vectorStores.create({}),
@@ -251,7 +248,7 @@ await t.test('what goes in is held for, and refused without money or a price', a
   t.equal(poor.upstream.requests.length + unpriced.upstream.requests.length, 0)
 })
 
-function asked({ requests }: Awaited<ReturnType<typeof start>>['upstream']): number {
+function pollCount({ requests }: Awaited<ReturnType<typeof start>>['upstream']): number {
   return requests.filter(({ method, path }) => method === 'GET' && path === '/v1/vector_stores/vs_1').length
 }
 

@@ -4,7 +4,7 @@ import { loadConfig } from '../../lib/config/load-config.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-await t.test('a base URL without a version is named by check, and by the first 404 behind it', async t => {
+await t.test('gateway check and the first 404 name a base URL without a version', async t => {
   const upstream = await startRawUpstream(t, ({ path }) =>
     plainAnswer(path.startsWith('/v1/') ? 200 : 404, ['content-type', 'text/plain'], 'Not Found'),
   )
@@ -39,6 +39,6 @@ await t.test('a base URL without a version is named by check, and by the first 4
   t.equal(await ask('one'), 404)
   t.equal(await ask('one'), 404)
   const warnings = gateway.logLines.filter(line => line.includes('answered 404 below a base URL'))
-  t.equal(warnings.length, 1, 'it is said once')
+  t.equal(warnings.length, 1, 'it is logged once')
   t.match(JSON.parse(warnings[0] ?? ''), { level: 'warn', provider: 'mine', baseUrl: `${upstream.origin}/` })
 })

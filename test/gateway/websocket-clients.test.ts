@@ -35,7 +35,7 @@ function configOf(origin: string, more: ConfigSections = {}): ConfigSections {
   }
 }
 
-/** An emulator of the providers' APIs that nobody here wrote. */
+/** An independent emulator of the providers' APIs. */
 async function startMock(t: Test): Promise<LLMock> {
   const mock = new LLMock({ port: 0, logLevel: 'silent', auth: { apiKeys: ['provider-credential'] } })
   mock.onMessage(/.*/, { content: 'Hello from the emulator.', usage: reported })
@@ -52,7 +52,7 @@ async function lastCharges(gateway: TestGateway): ReturnType<TestGateway['charge
 }
 
 await t.test(
-  "OpenAI's SDK talks with the emulator through the gateway, over TLS, and pays for the turn",
+  "OpenAI's SDK has a turn with the emulator through the gateway over TLS, and the turn is charged",
   async t => {
     const mock = await startMock(t)
     const gateway = await startTestGateway(t, { config: configOf(mock.url, { tls }), rub: 100_000 })
@@ -74,14 +74,10 @@ await t.test(
     session.close()
     const [charge, ...others] = await lastCharges(gateway)
     t.same(others, [])
-    t.match(
-      response.usage,
-      { input_tokens: 0, output_tokens: 0 },
-      'the emulator counts nothing of what it wrote',
-    )
+    t.match(response.usage, { input_tokens: 0, output_tokens: 0 }, 'the emulator reports no usage')
     t.match(charge, { operation: 'realtime', usageSource: 'estimated' })
     const { input = 0, output = 0 } = charge?.usage ?? {}
-    t.ok(input > 0 && output > 0, 'so that what came is estimated')
+    t.ok(input > 0 && output > 0, 'so the usage is estimated')
   },
 )
 
@@ -102,12 +98,12 @@ await t.test("Google's SDK holds a Live session with the emulator through the ga
   session.close()
   const [charge, ...others] = await lastCharges(gateway)
   t.same(others, [])
-  // It counts nothing, so what was said is estimated and the charge says so.
+  // The emulator reports no usage, so the charge is estimated.
   t.match(charge, { operation: 'live', usageSource: 'estimated' })
   t.ok((charge?.usage.output ?? 0) > 0)
 })
 
-await t.test('sessions go out by the egress, with TLS verified through the tunnel', async t => {
+await t.test('sessions use the egress route, with TLS verified through the tunnel', async t => {
   trustTestAuthority()
   const server = createServer({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) })
   const upstream = await startSessionUpstream(t, answerResponses, { server })
@@ -132,7 +128,7 @@ await t.test('sessions go out by the egress, with TLS verified through the tunne
   }
 })
 
-await t.test('without the egress nothing leaves', async t => {
+await t.test('without the egress route nothing is sent', async t => {
   const upstream = await startSessionUpstream(t, answerResponses)
   const config = configOf(upstream.origin.replace('http:', 'https:'), {
     egress: { out: { url: 'http://127.0.0.1:9' } },
@@ -145,7 +141,7 @@ await t.test('without the egress nothing leaves', async t => {
   t.equal(upstream.sessions.length, 0)
 })
 
-await t.test('killed in the middle of a session: what was held is given back at the next start', async t => {
+await t.test('a hold of a session that a kill left open is released at the next start', async t => {
   const upstream = await startSessionUpstream(t, session => {
     answerResponses(session)
     session.socket.on('message', data => {

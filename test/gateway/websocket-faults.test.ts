@@ -8,7 +8,7 @@ import { until } from '../fixtures/until.ts'
 
 interface RawSession {
   readonly socket: Socket
-  /** Everything that came after the head of the answer. */
+  /** All bytes after the head of the response. */
   readonly bytes: () => Buffer
   readonly closed: Promise<void>
 }
@@ -18,7 +18,7 @@ async function openRaw(t: Test, gateway: SessionGateway): Promise<RawSession> {
   const { hostname, port, pathname, search } = new URL(gateway.realtimeUrl)
   const socket = connect(Number(port), hostname)
   t.teardown(() => socket.destroy())
-  socket.on('error', () => undefined) // A reset is one of the ends that are waited for.
+  socket.on('error', () => undefined) // Tests also wait for resets.
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   const key = randomBytes(16).toString('base64')
   socket.write(
@@ -46,7 +46,7 @@ function frame(first: number, text: string | Buffer): Buffer {
   return Buffer.concat([head, mask, payload.map((byte, index) => byte ^ (mask[index % 4] as number))])
 }
 
-/** The close code at the end of what came. */
+/** The close code in the received bytes. */
 function closeCode(bytes: Buffer): number | undefined {
   for (let index = 0; index + 3 < bytes.length;) {
     const length = bytes[index + 1] as number
@@ -67,7 +67,7 @@ await t.test('frames that RFC 6455 or the limits forbid end the session with the
   const cases: readonly (readonly [string, Buffer, number])[] = [
     ['2 GB announced', huge, 1009],
     [
-      'fragments that come to too much',
+      'fragments that are too long together',
       Buffer.concat([frame(0x01, 'x'.repeat(1900)), frame(0x80, 'x'.repeat(1900))]),
       1009,
     ],
@@ -87,11 +87,11 @@ await t.test('frames that RFC 6455 or the limits forbid end the session with the
     await closed
   }
   const sent = gateway.upstream.sessions.flatMap(session => session.received)
-  t.same(sent, [], 'the provider got none of it')
+  t.same(sent, [], 'the provider received none of it')
   t.same(await gateway.charges(), [])
 })
 
-await t.test('what is no JSON is refused in words, and the session goes on', async t => {
+await t.test('invalid JSON is refused with an error, and the session continues', async t => {
   const gateway = await startSessionGateway(t, answerResponses)
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
   const bad = [
@@ -136,7 +136,7 @@ await t.test(
   },
 )
 
-await t.test('a client that reads nothing holds the provider back', async t => {
+await t.test('a client that does not read pauses the provider', async t => {
   const message = JSON.stringify({ type: 'noise', text: 'x'.repeat(60_000) })
   let sent = 0
   const gateway = await startSessionGateway(t, ({ socket }) => {
@@ -161,7 +161,7 @@ await t.test('a client that reads nothing holds the provider back', async t => {
   await until(() => client.received.length === 2000)
 })
 
-await t.test('a session ends when nothing is said, and when it has lasted long enough', async t => {
+await t.test('a session ends when it is idle, and at its maximum duration', async t => {
   const idle = await startSessionGateway(t, answerResponses, {
     config: { limits: { session: { idleMs: 100 } } },
   })
@@ -175,7 +175,7 @@ await t.test('a session ends when nothing is said, and when it has lasted long e
   t.match(other.received.at(-1), 'request_timeout')
 })
 
-await t.test('a drain lets the turn that runs come to its end, and begins none', async t => {
+await t.test('a drain lets the running turn end, and begins none', async t => {
   const gateway = await startSessionGateway(t, ({ socket }) => {
     socket.once('message', () => socket.send('{"type":"response.created","response":{"id":"r"}}'))
   })
@@ -194,7 +194,7 @@ await t.test('a drain lets the turn that runs come to its end, and begins none',
   await closing
 })
 
-await t.test('a drain that has waited long enough cuts what runs', async t => {
+await t.test('a drain cuts running turns at its deadline', async t => {
   const gateway = await startSessionGateway(t, ({ socket }) => {
     socket.once('message', () => socket.send('{"type":"response.created","response":{"id":"r"}}'))
   })
@@ -206,7 +206,7 @@ await t.test('a drain that has waited long enough cuts what runs', async t => {
   await closing
 })
 
-await t.test('a handshake that is none is refused', async t => {
+await t.test('an invalid handshake is refused', async t => {
   const gateway = await startSessionGateway(t, answerResponses)
   for (const line of [
     'Sec-WebSocket-Version: 8\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
