@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { plainNode, processEnvironment } from '../../fixtures/process-environment.ts'
 
-const program = join(import.meta.dirname, '../../fixtures/give-back-memory.ts')
+const program = join(import.meta.dirname, '../../fixtures/release-memory.ts')
 /** By default V8 begins to reduce a heap after eight or thirty seconds. */
 const soon = ['--memory-reducer-delay-ms=100', '--gc-memory-reducer-start-delay-ms=100']
 
