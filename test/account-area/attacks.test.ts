@@ -32,7 +32,7 @@ interface Ids {
 
 const idAt = (path: string): string => path.split('/').at(-1) ?? ''
 
-/** Gives somebody money, a payment, a key of that name and a charge for that model. */
+/** Gives a user money, a payment, a key with this name and a charge for this model. */
 async function use(
   { email, browser }: { readonly email: string; readonly browser: AccountBrowser },
   name: string,
@@ -59,7 +59,7 @@ async function use(
   return { keyId, requestId, paymentId: idAt(payment), receiptId: idAt(receipt), invoiceId, token }
 }
 
-/** What stands for an id in a path; a route whose id is not known here must be thought of first. */
+/** Replaces the ids in a route's path; throws for a route whose ids are not known here. */
 function filled(route: string, ids: Ids): string {
   const { keyId, requestId, paymentId, receiptId, invoiceId, token } = ids
   const path = route
@@ -78,7 +78,7 @@ function filled(route: string, ids: Ids): string {
   return path
 }
 
-await t.test("another's ids are as unknown as none, on every page and form that takes one", async t => {
+await t.test('pages and forms treat the ids of another account as unknown', async t => {
   const victim = await area.signUp()
   const ids = await use(victim, 'secret name', 'chat')
   const { browser } = await area.signUp()
@@ -96,14 +96,14 @@ await t.test("another's ids are as unknown as none, on every page and form that 
       (rest, id) => rest.replaceAll(id, ''),
       text.replaceAll(/<code>[^<]*<\/code>/g, ''),
     )
-  // Whoever has the link of an invoice may see it.
+  // The link of an invoice is enough to see it.
   const withId = (method: 'GET' | 'POST') =>
     accountPaths(method).filter(path => path.includes(':') && !/:token|:month|\/closing\//.test(path))
   t.ok(withId('GET').length >= 2 && withId('POST').length > 0)
 
   for (const route of withId('GET')) {
     const own = await victim.browser.get(filled(route, ids))
-    t.equal(own.status, 200, `${route} is there for its owner`)
+    t.equal(own.status, 200, `${route} exists for its owner`)
     const found = await browser.get(filled(route, ids))
     const unknown = await browser.get(filled(route, nobodys))
     t.equal(found.status, 404, route)
@@ -115,10 +115,10 @@ await t.test("another's ids are as unknown as none, on every page and form that 
   }
   for (const path of ['/charges', '/charges.csv']) {
     const { text } = await browser.get(`${path}?key=${ids.keyId}`)
-    t.notMatch(text, ids.requestId, `${path} filters within one's own`)
+    t.notMatch(text, ids.requestId, `${path} filters only the user's own charges`)
     t.notMatch(text, 'secret name')
   }
-  t.match((await victim.browser.get('/keys')).text, `/keys/${ids.keyId}/revoke`, 'and nothing was done')
+  t.match((await victim.browser.get('/keys')).text, `/keys/${ids.keyId}/revoke`, 'and nothing was revoked')
 })
 
 await t.test('markup in names, models, emails and browsers is text on every page', async t => {
@@ -127,7 +127,7 @@ await t.test('markup in names, models, emails and browsers is text on every page
   const elsewhere = area.browser()
   elsewhere.headers['user-agent'] = markup
   await elsewhere.post('/sign-in', { email, password: 'correct horse battery' })
-  // No form takes such an email; an operator's import may.
+  // No form accepts such an email; an operator's import may.
   const database = new Database(area.test.storeFile)
   database.prepare('UPDATE users SET email = ?, name = ? WHERE email = ?').run(markup, markup, email)
   database.close()
@@ -146,10 +146,10 @@ await t.test('markup in names, models, emails and browsers is text on every page
       }
     }
   }
-  t.ok(seen > 10, 'it was there')
+  t.ok(seen > 10, 'the markup was on the pages')
 })
 
-await t.test('nothing in the table that is downloaded is a formula', async t => {
+await t.test('no cell of a downloaded table is a formula', async t => {
   const names = ['=HYPERLINK("http://evil.example")', '+1', '-1', '@SUM(1)', '\t=1', ' =1']
   const { email, browser } = await area.signUp()
   for (const name of names) {
@@ -159,13 +159,13 @@ await t.test('nothing in the table that is downloaded is a formula', async t => 
   const { text } = await browser.get('/charges.csv')
 
   for (const name of names) {
-    t.match(text, name.trim().replaceAll('"', '""').slice(1, 4), 'the name is in it')
+    t.match(text, name.trim().replaceAll('"', '""').slice(1, 4), 'the name is in the table')
     t.notMatch(text, /(?:^|;|\n)"?[=+@\t]/, name)
     t.notMatch(text, /;"?-(?!\d+,)/, name)
   }
 })
 
-await t.test('cookies of language and theme are of no use to who plants them', async t => {
+await t.test('invalid cookies of language and theme are ignored', async t => {
   const { browser } = await area.signUp()
   for (const value of [
     '__proto__',
@@ -190,7 +190,7 @@ await t.test('cookies of language and theme are of no use to who plants them', a
   }
 })
 
-await t.test('no other site can put our pages in a frame', async t => {
+await t.test('no other site can show the pages in a frame', async t => {
   const chromium = await startBrowser(t)
   const evil = createServer((_, response) => {
     response.setHeader('content-type', 'text/html')
@@ -205,6 +205,6 @@ await t.test('no other site can put our pages in a frame', async t => {
 
   const [, frame] = page.frames()
   t.equal(await frame?.locator('form').count(), 0)
-  // The browser says why.
+  // The browser reports why.
   await until(() => /frame-ancestors|X-Frame-Options/i.test(complaints.join(' ')))
 })

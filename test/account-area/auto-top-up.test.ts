@@ -11,7 +11,7 @@ const area = await startAccountArea(t, {
 const from = '/balance/auto'
 const terms = { below: '200', amount: '300', monthMax: '650' }
 
-/** Pays once by a card that is saved; returns the id by which the form names it. */
+/** Pays once by a card that is saved; returns the card's id in the form. */
 async function saveCard({ browser }: SignedUp): Promise<string> {
   const { path, shopUrl } = await makePayment(browser, { ...topUp, amount: '150', saveCard: 'yes' })
   await atShop(shopUrl, { pay: 'bank_card' })
@@ -21,7 +21,7 @@ async function saveCard({ browser }: SignedUp): Promise<string> {
 }
 
 await t.test(
-  'a card is saved, charged when the balance is low, and each charge is told by an email',
+  'a card is saved and charged when the balance is low, and each charge is reported by an email',
   async t => {
     const person = await area.signUp()
     const { browser, email } = person
@@ -48,24 +48,28 @@ await t.test(
   },
 )
 
-await t.test('an unlinked card is forgotten at once, and its owner is told', async t => {
+await t.test('a card that its owner unlinks is forgotten at once, and an email reports it', async t => {
   const person = await area.signUp()
   const { browser, email } = person
   const card = await saveCard(person)
   const stranger = await area.signUp()
   await stranger.browser.post('/balance/auto/unlink', { card }, { from: '/balance' })
   t.equal((await stranger.browser.post(from, { ...terms, card }, { from: '/balance' })).status, 422)
-  t.match((await browser.get(from)).text, card, "another's card is nobody else's to unlink or to charge")
+  t.match((await browser.get(from)).text, card, 'the card of another account cannot be unlinked or charged')
 
   const answer = await browser.post('/balance/auto/unlink', { card }, { from })
 
   t.match((await browser.follow(answer)).text, 'Карта отвязана')
   t.notMatch((await browser.get(from)).text, card)
   await area.mail.letterTo(email, /Списать с неё деньги мы больше не можем/)
-  t.equal((await browser.post('/balance/auto/unlink', { card }, { from })).status, 303, 'twice is once')
+  t.equal(
+    (await browser.post('/balance/auto/unlink', { card }, { from })).status,
+    303,
+    'unlinking twice is the same as once',
+  )
 })
 
-await t.test('it is switched off at once, and its owner is told', async t => {
+await t.test('automatic top-up is switched off at once, and an email reports it', async t => {
   const person = await area.signUp()
   const { browser, email } = person
   const card = await saveCard(person)
@@ -79,7 +83,7 @@ await t.test('it is switched off at once, and its owner is told', async t => {
   await area.mail.letterTo(email, /списаний больше не будет/)
 })
 
-await t.test('terms that make no sense are marked at their field', async t => {
+await t.test('invalid terms are marked at their field', async t => {
   const person = await area.signUp()
   const { browser } = person
   const card = await saveCard(person)
@@ -98,7 +102,7 @@ await t.test('terms that make no sense are marked at their field', async t => {
   }
 })
 
-await t.test('in English amounts and emails are English', async t => {
+await t.test('amounts and emails are in English for English users', async t => {
   const person = await area.signUp()
   const { browser, email } = person
   const card = await saveCard(person)
@@ -110,7 +114,7 @@ await t.test('in English amounts and emails are English', async t => {
   t.equal(letter.subject, 'Balance topped up by 1,000.00\u00a0₽: Gateway')
 })
 
-await t.test('nothing is charged for an account that was deleted', async t => {
+await t.test('a deleted account is not charged', async t => {
   const person = await area.signUp()
   const { browser } = person
   const card = await saveCard(person)
@@ -134,7 +138,7 @@ await t.test('nothing is charged for an account that was deleted', async t => {
   t.match(store.prepare(automatic).get(accountId), { count: 0 })
 })
 
-await t.test('as shipped there is nothing of it', async t => {
+await t.test('the shipped configuration has no automatic top-up', async t => {
   const plain = await startAccountArea(t, { payments: { provider: 'sandbox' } })
   const { browser } = await plain.signUp()
 

@@ -17,7 +17,7 @@ import { until } from '../fixtures/until.ts'
 
 const from = '/settings'
 const rouble = 1_000_000
-/** Alerts are looked for every two seconds, on a machine that may be busy. */
+/** Alerts are checked every two seconds, on a machine that may be busy. */
 const patienceMs = 60_000
 const models = {
   chat: {
@@ -35,7 +35,7 @@ interface Payer {
   readonly key: string
 }
 
-/** Somebody with 100 roubles, who is told as soon as there is less. */
+/** A user with 100 roubles who gets an alert as soon as there is less. */
 async function payerWith(area: TestAccountArea, language: string): Promise<Payer> {
   const { email, browser } = await area.signUp()
   const accountId = await area.accountOf(email)
@@ -47,7 +47,7 @@ async function payerWith(area: TestAccountArea, language: string): Promise<Payer
   return { email, browser, accountId, key }
 }
 
-/** Sends a request; it is paid when this ends. Answers what it cost. */
+/** Sends a request, which has been charged when this returns. Returns its cost. */
 async function spend(
   { test: { configFile } }: TestAccountArea,
   { url }: Gateway,
@@ -77,18 +77,18 @@ function alertsTo(area: TestAccountArea, email: string): readonly ReceivedLetter
   )
 }
 
-async function told(area: TestAccountArea, { email }: Payer, count: number): Promise<void> {
+async function untilAlerted(area: TestAccountArea, { email }: Payer, count: number): Promise<void> {
   await until(() => alertsTo(area, email).length >= count, patienceMs)
   t.equal(alertsTo(area, email).length, count)
 }
 
-/** Waits until whatever there was to tell has been told: another's email came twice, one look after the other. */
+/** Waits until every due alert has been sent: another user's alert has arrived twice, in two consecutive checks. */
 async function settled(area: TestAccountArea, gateway: Gateway, other: Payer): Promise<void> {
   const { accountId, email } = other
   for (let times = 0; times < 2; times += 1) {
     const before = alertsTo(area, email).length
     const amountMicros = await spend(area, gateway, other)
-    await told(area, other, before + 1)
+    await untilAlerted(area, other, before + 1)
     await area.test.accounts.credit({ accountId, amountMicros, reason: 'test' })
   }
 }
@@ -99,7 +99,7 @@ async function anotherGateway(t: Test, config: Config): Promise<Gateway> {
   return gateway
 }
 
-await t.test('an email comes once when the balance falls below, and again after it was above', async t => {
+await t.test('an alert comes when the balance falls below, and again only after it was above', async t => {
   const area = await startAccountArea(t, { models })
   const { gateway, accounts } = area.test
   const payer = await payerWith(area, 'en')
@@ -107,28 +107,28 @@ await t.test('an email comes once when the balance falls below, and again after 
   const { accountId, email, browser } = payer
 
   const first = await spend(area, gateway, payer)
-  await told(area, payer, 1)
+  await untilAlerted(area, payer, 1)
   const [letter] = alertsTo(area, email)
   t.match(letter?.text, /fallen below 100\.00\u00a0₽: 99\.9\d\u00a0₽ is left/)
   t.match(letter?.text, `${area.url}/`)
 
   const second = await spend(area, gateway, payer)
   await settled(area, gateway, other)
-  t.equal(alertsTo(area, email).length, 1, 'further below is no crossing')
+  t.equal(alertsTo(area, email).length, 1, 'falling further sends no second alert')
 
   await accounts.credit({ accountId, amountMicros: first + second, reason: 'test' })
   const third = await spend(area, gateway, payer)
-  await told(area, payer, 2)
+  await untilAlerted(area, payer, 2)
 
   await accounts.credit({ accountId, amountMicros: third, reason: 'test' })
   const off = await browser.post('/settings/alert', { below: '' }, { from })
   t.equal(off.location, '/settings?notice=alert-off')
   await spend(area, gateway, payer)
   await settled(area, gateway, other)
-  t.equal(alertsTo(area, email).length, 2, 'switched off there is none')
+  t.equal(alertsTo(area, email).length, 2, 'no alert comes once it is switched off')
 })
 
-await t.test('what was crossed before a restart is told after it, and not again after the next', async t => {
+await t.test('a crossing before a restart is reported once after it', async t => {
   const area = await startAccountArea(t, { models })
   const payer = await payerWith(area, 'ru')
   const other = await payerWith(area, 'ru')
@@ -141,7 +141,7 @@ await t.test('what was crossed before a restart is told after it, and not again 
   t.same(alertsTo(area, payer.email), [])
 
   const second = await anotherGateway(t, config)
-  await told(area, payer, 1)
+  await untilAlerted(area, payer, 1)
   await second.close(0)
 
   const third = await anotherGateway(t, config)
@@ -150,7 +150,7 @@ await t.test('what was crossed before a restart is told after it, and not again 
   t.equal(alertsTo(area, payer.email).length, 1)
 })
 
-await t.test('what is no amount is said at the field', async t => {
+await t.test('an invalid amount is reported at its field', async t => {
   const area = await startAccountArea(t)
   const { browser } = await area.signUp()
   for (const below of ['-1', '0', '1e9', 'сто', '1,2345678', '99999999999', '<b>']) {
@@ -165,7 +165,7 @@ await t.test('what is no amount is said at the field', async t => {
   t.match((await browser.follow(answer)).text, /id="below"[^>]*value="1000,5"/)
 })
 
-await t.test('of several gateways on one database one tells', async t => {
+await t.test('of several gateways on one database, one sends the alert', async t => {
   const server = await startPostgres(t)
   const area = await startAccountArea(t, { models, store: await server.createDatabase() })
   const { config } = loadConfig(area.test.configFile, { env: {} })
@@ -175,7 +175,7 @@ await t.test('of several gateways on one database one tells', async t => {
 
   await spend(area, second, payer)
 
-  await told(area, payer, 1)
+  await untilAlerted(area, payer, 1)
   await settled(area, second, other)
   t.equal(alertsTo(area, payer.email).length, 1)
 })

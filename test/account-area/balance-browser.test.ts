@@ -20,7 +20,7 @@ const texts = {
 
 const gateway = (...words: string[]) => runHere([...words, '--config', area.test.configFile])
 
-/** `BALANCE_SHOTS=FOLDER` keeps a picture of each step. */
+/** `BALANCE_SHOTS=FOLDER` keeps a screenshot of each step. */
 async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env['BALANCE_SHOTS']
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
@@ -34,7 +34,7 @@ for (const [language, screen] of [
 ] as const) {
   const text = texts[language]
   await t.test(
-    `from signing up to the refund of what was not spent, in a browser: ${language}, ${screen}`,
+    `from signing up to the refund of the unspent money, in a browser: ${language}, ${screen}`,
     async t => {
       const { page, context, complaints } = await openWindow(chromium, {
         ...screens[screen],
@@ -63,7 +63,7 @@ for (const [language, screen] of [
       const phone = await context.newPage()
       await phone.goto(link ?? '')
       await phone.click(`text=${text.paySbp}`)
-      // Nobody reloads the page that waits.
+      // The waiting page reloads itself.
       await page.waitForSelector(`h2:has-text("${text.paid}")`)
 
       await page.goto(`${area.url}/balance`)
@@ -83,7 +83,7 @@ for (const [language, screen] of [
           max_tokens: 50,
         }),
       })
-      t.equal(response.status, 200, 'the first request is paid by it')
+      t.equal(response.status, 200, 'the first request is paid from it')
       await response.arrayBuffer()
       const shown = async () => {
         const { stdout } = await gateway('balance', '--account', accountId, '--json')
@@ -93,7 +93,7 @@ for (const [language, screen] of [
       const cost = 750_500_000 - Math.round(Number((await shown()).balance) * 1_000_000)
       t.ok(cost > 0 && cost % 10_000 === 0, `it cost some kopecks: ${cost} micro-roubles`)
 
-      // What is spent first is of the first payment.
+      // Money is spent from the first payment first.
       const first = formatRoubles(500_000_000 - cost)
       const rests = [
         ['250.50', '250.50'],
@@ -115,7 +115,7 @@ for (const [language, screen] of [
       await page.goto(`${area.url}/balance`)
       await shoot(page, `${language}-${screen}-7-refunded`)
       t.match(await page.textContent('.figure.main dd'), language === 'ru' ? /^\s*0,00/ : /0\.00/)
-      t.match(await shown(), { balance: '0.000000', held: '0.000000' }, 'all that came was spent or returned')
+      t.match(await shown(), { balance: '0.000000', held: '0.000000' }, 'all the money was spent or refunded')
       t.strictSame(complaints, [])
       t.strictSame(await area.test.breaches(), [])
       await context.close()

@@ -62,7 +62,7 @@ await t.test("a declined payment says why in the customer's words, and credits n
   t.match((await browser.get('/balance')).text, 'Здесь будут пополнения')
 })
 
-await t.test('amounts that cannot be paid are marked at their field, and what was typed stays', async t => {
+await t.test('invalid amounts are marked at their field, which keeps what was typed', async t => {
   const { browser } = await area.signUp()
 
   for (const [amount, said] of [
@@ -81,7 +81,7 @@ await t.test('amounts that cannot be paid are marked at their field, and what wa
 })
 
 await t.test(
-  'amounts pasted with spaces and a currency are understood, in each language in its way',
+  'amounts pasted with spaces and a currency are accepted, in the format of each language',
   async t => {
     for (const [language, amount, shown] of [
       ['ru', '1\u00a0500,50\u00a0₽', '1\u202f500,50'],
@@ -97,7 +97,7 @@ await t.test(
   },
 )
 
-await t.test('what the operator books stands there with its reason, and a debt is told', async t => {
+await t.test('bookings of the operator are listed with their reasons, and a debt is shown', async t => {
   const { browser, email } = await area.signUp()
   const accountId = await area.accountOf(email)
   const { accounts } = area.test
@@ -116,7 +116,7 @@ await t.test('what the operator books stands there with its reason, and a debt i
   )
 })
 
-await t.test('a movement of less than a kopeck is as exact as what it corrects', async t => {
+await t.test('a movement below a kopeck is as exact as the charge that it corrects', async t => {
   const { browser, email } = await area.signUp()
   const accountId = await area.accountOf(email)
   await area.test.accounts.credit({ accountId, amountMicros: 10_004_900, reason: 'r' })
@@ -143,7 +143,7 @@ await t.test('a refund is shown with its payment and in the history, with a rece
   t.strictSame(await area.test.breaches(), [])
 })
 
-await t.test('an unfinished payment can be gone on with', async t => {
+await t.test('an unfinished payment can be continued', async t => {
   const { browser } = await area.signUp()
   const { path, shopUrl } = await makePayment(browser)
   t.match((await browser.get('/balance')).text, `href="${path}"`)
@@ -154,7 +154,7 @@ await t.test('an unfinished payment can be gone on with', async t => {
   t.notMatch((await browser.get('/balance')).text, 'Незавершённые')
 })
 
-await t.test("nobody sees another's payment or receipt", async t => {
+await t.test('payments and receipts of another account are not shown', async t => {
   const { browser } = await area.signUp()
   const { path } = await makePayment(browser)
   const { browser: other } = await area.signUp()
@@ -167,7 +167,7 @@ await t.test("nobody sees another's payment or receipt", async t => {
 })
 
 await t.test(
-  'notifications that are too long, no JSON, forged or of another shop change nothing',
+  'notifications that are too long, not JSON, forged or of another shop change nothing',
   async t => {
     const send = async (body: string): Promise<number> =>
       (await fetch(`${area.url}/payments/yookassa/notifications`, { method: 'POST', body })).status
@@ -181,7 +181,7 @@ await t.test(
   },
 )
 
-await t.test('without payments the page says whom to ask, and nothing can be paid', async t => {
+await t.test('without payments the page names a contact, and nothing can be paid', async t => {
   const closed = await startAccountArea(t, { payments: null })
   const { browser, email } = await closed.signUp()
 

@@ -12,7 +12,7 @@ const { storeFile, accounts } = area.test
 const at = Date.parse('2026-05-05T21:00:05Z')
 
 await t.test(
-  'the table has what Excel reads: a mark, semicolons, decimals with a comma, ISO times',
+  "the table is in Excel's format: a byte order mark, semicolons, decimal commas, ISO times",
   async t => {
     const { id: keyId } = await accounts.createKey({
       accountId,
@@ -78,7 +78,7 @@ await t.test(
   },
 )
 
-await t.test('no cell begins as a formula, and none is two', t => {
+await t.test('no cell begins as a formula, and a separator in a cell does not split it', t => {
   for (const begin of ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
     const cell = csvCell(`${begin}1+1`)
     t.match(cell, /^"?'/, JSON.stringify(begin))
@@ -87,14 +87,14 @@ await t.test('no cell begins as a formula, and none is two', t => {
   t.equal(csvCell('a;b'), '"a;b"')
   t.equal(csvCell('a,b'), '"a,b"')
   t.equal(csvCell('a\tb'), '"a\tb"')
-  t.equal(csvCell('a,=1+1,b'), `"a,'=1+1,b"`, 'nor where the table is split at commas')
+  t.equal(csvCell('a,=1+1,b'), `"a,'=1+1,b"`, 'nor where a reader splits the table at commas')
   t.equal(csvCell('=1;@2\t-3'), `"'=1;'@2\t'-3"`)
   t.equal(csvCell('a"b'), '"a""b"')
   t.equal(csvCell('=a\nb'), `"'=a\nb"`)
   t.end()
 })
 
-await t.test('a long table is read as it is taken, and no further when nobody takes it', async t => {
+await t.test('a long table is read as fast as the client reads, and no further once it left', async t => {
   const { browser: own, email: ownEmail } = await area.signUp()
   const ownId = await area.accountOf(ownEmail)
   const rows = 30_000
@@ -115,7 +115,7 @@ await t.test('a long table is read as it is taken, and no further when nobody ta
     ids.toReversed(),
   )
 
-  // A client that leaves after the first bytes leaves nothing behind: the area still closes at the end.
+  // A client that leaves after the first bytes leaves nothing open: the area still closes at the end.
   const cookie = [...own.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   let isClosed = false
   const sent = request(new URL('/charges.csv', own.url), { headers: { cookie }, agent: false }, answer => {
@@ -129,6 +129,6 @@ await t.test('a long table is read as it is taken, and no further when nobody ta
   t.equal((await own.get('/charges')).status, 200)
   t.notOk(
     area.test.logLines.some(line => line.includes('a page failed')),
-    'a client that left is no failure',
+    'a client that has left is not logged as a failure',
   )
 })

@@ -28,7 +28,7 @@ const { config } = loadConfig(configFile, { env: {} })
 const priceVersion = config.models.get('chat')?.prices[0]?.hash ?? ''
 const at = Date.parse('2026-05-05T20:59:30Z')
 
-await t.test('before the first charge the page says what will be there', async t => {
+await t.test('before the first charge the page says what will be listed', async t => {
   const { status, text } = await browser.get('/charges')
   t.equal(status, 200)
   t.match(text, 'Списаний пока нет')
@@ -36,7 +36,7 @@ await t.test('before the first charge the page says what will be there', async t
   t.match((await english.get('/charges')).text, 'No charges yet')
 })
 
-await t.test('a request is seen with its amount, and opened up with its formula', async t => {
+await t.test('a request is listed with its amount, and its details show the formula', async t => {
   await accounts.credit({ accountId, amountMicros: 50_000_000, reason: 'test' })
   const answer = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -64,7 +64,7 @@ await t.test('a request is seen with its amount, and opened up with its formula'
   t.notMatch(text, 'Возвращено')
 })
 
-await t.test('a correction is told beside the charge, and in the history of the balance', async t => {
+await t.test('a correction is shown with the charge, and in the history of the balance', async t => {
   const answer = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -84,7 +84,7 @@ await t.test('a correction is told beside the charge, and in the history of the 
   t.match(balance.text, 'пустой &lt;ответ&gt;')
 })
 
-await t.test('a session shows all its parts, an estimate and its flags are said in words', async t => {
+await t.test('a session shows all its parts; an estimate and its flags are explained in words', async t => {
   const line = {
     model: 'chat',
     meters: { input: 1000, cachedInput: 50, output: 10 },
@@ -121,18 +121,18 @@ await t.test('a session shows all its parts, an estimate and its flags are said 
   t.match(text, exactRoubles('0.05225', 'ru'))
   t.match(text, 'Провайдер не сообщил расход.')
   t.match(text, 'Расход оказался больше, чем было доступно')
-  t.match(text, 'one_of_tomorrow', 'a flag that nobody has words for is still told')
+  t.match(text, 'one_of_tomorrow', 'a flag without a text is still shown')
   t.match(text, 'Оценка: провайдер не сообщил расход')
   t.match(text, `Сверх баланса: ${exactRoubles('0.2', 'ru')}`)
   t.match(text, 'Цена этой строки не найдена')
   t.match(text, 'Неизвестно, выполнил ли провайдер запрос.')
-  t.notMatch(text, '987', 'what the provider takes of the operator is not told')
+  t.notMatch(text, '987', 'the amount that the provider charges the operator is not shown')
   const rest = await browser.get(`/charges/${requestId}?from=2`)
   t.match(rest.text, 'Часть 3')
   t.notMatch(rest.text, 'Часть 2')
 })
 
-await t.test('a charge of another account is not there, nor are ids that are none', async t => {
+await t.test('a charge of another account is not found, nor are invalid ids', async t => {
   const [requestId = ''] = storeCharges(storeFile, [{ accountId, keyId, at, model: 'private-model' }])
   t.equal((await browser.get(`/charges/${requestId}`)).status, 200)
   const other = await english.get(`/charges/${requestId}`)
@@ -148,7 +148,7 @@ await t.test('a charge of another account is not there, nor are ids that are non
   t.equal((await english.get(`/charges?key=${keyId}`)).status, 422, 'a key of another account')
 })
 
-await t.test('what is shown is escaped, wherever it comes from', async t => {
+await t.test('everything that is shown is escaped, whatever its source', async t => {
   const line = {
     model: hostile,
     meters: { input: 1 },
@@ -172,10 +172,10 @@ await t.test('what is shown is escaped, wherever it comes from', async t => {
   )
   t.equal(wrong.status, 422)
   t.notMatch(wrong.text, '<img')
-  t.match(wrong.text, 'value="&lt;img', 'what was typed is kept')
+  t.match(wrong.text, 'value="&lt;img', 'what was typed stays in the field')
 })
 
-await t.test('filters count days in Moscow and keep what was typed', async t => {
+await t.test('filters count days in Moscow time and keep what was typed', async t => {
   const { id: other } = await accounts.createKey({ accountId: englishId, name: 'laptop' })
   storeCharges(storeFile, [
     { accountId: englishId, keyId: other, at, model: 'early', amountMicros: 1_500_000 },
@@ -202,14 +202,14 @@ await t.test('filters count days in Moscow and keep what was typed', async t => 
   t.equal(await shown('from=2026-05-05&until=2026-05-05'), 'early 1.50\u00a0₽')
   t.equal(await shown(`key=${other}&model=late`), 'late 2.00\u00a0₽')
   t.equal(await shown('outcome=aborted&from=&until=&model='), 'late 4.00\u00a0₽')
-  t.equal(await shown('from=2026-05-06&before=abc'), 'late,late 6.00\u00a0₽', 'a place that is none')
+  t.equal(await shown('from=2026-05-06&before=abc'), 'late,late 6.00\u00a0₽', 'an invalid position')
   t.match((await english.get('/charges?model=nothing')).text, 'Nothing found')
   t.match((await english.get('/charges?model=late')).text, /name="model"\s+type="search"\s+value="late"/)
   t.match((await english.get('/charges')).text, 'deleted key')
   t.match((await english.get('/charges?model=late')).text, 'href="/charges.csv?model=late"')
 })
 
-await t.test('a filter that is wrong gets a message at its field, in the language', async t => {
+await t.test("an invalid filter is reported at its field, in the user's language", async t => {
   const cases = [
     ['from=2026-02-30', 'from', 'Введите день так', 'Write the day like this'],
     ['until=yesterday', 'until', 'Введите день так', 'Write the day like this'],
@@ -234,7 +234,7 @@ await t.test('a filter that is wrong gets a message at its field, in the languag
   }
 })
 
-await t.test('older charges follow page by page, with the filter', async t => {
+await t.test('older charges follow page by page, within the filter', async t => {
   const { browser: own, email: ownEmail } = await area.signUp()
   const ownId = await area.accountOf(ownEmail)
   const ids = storeCharges(
@@ -252,7 +252,7 @@ await t.test('older charges follow page by page, with the filter', async t => {
   t.strictSame(found, ids.filter((_, index) => index % 2 === 1).toReversed())
 })
 
-await t.test('amounts and days are written as they are', async t => {
+await t.test('amounts and days are shown in the format of the language', async t => {
   t.equal(exactRoubles('1234567.5', 'ru'), '1\u202f234\u202f567,50\u00a0₽')
   t.equal(exactRoubles('0.000000012', 'ru'), '0,000000012\u00a0₽')
   t.equal(count(1234.5, 'ru'), '1\u202f234,5')

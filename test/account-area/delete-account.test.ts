@@ -51,7 +51,7 @@ async function deletion(t: Test, config: ConfigSections): Promise<TestAccountAre
     t.equal(refused.status, 422)
     t.match(refused.text, `id="${field}-error"`)
   }
-  t.equal(await ask(area, keys[1]?.key ?? ''), 200, 'nothing has happened yet')
+  t.equal(await ask(area, keys[1]?.key ?? ''), 200, 'nothing has happened so far')
 
   const answer = await browser.post(page, { currentPassword, understood: 'yes' })
 
@@ -63,19 +63,19 @@ async function deletion(t: Test, config: ConfigSections): Promise<TestAccountAre
   const token = new URL(reset, area.url).searchParams.get('token') ?? ''
   const newPassword = 'another good phrase'
   const dead = await area.browser().post('/reset-password', { token, newPassword }, { from: reset })
-  t.equal(dead.status, 410, 'an email of before opens nothing')
+  t.equal(dead.status, 410, 'a link from an email sent before has no effect')
   const { text } = await area.mail.letterTo(email, /удалена/)
   t.match(text, accountId)
   t.match(text, /осталось (49,9\d|50,00)\u00a0₽/)
-  t.strictSame(await area.test.breaches(), [], 'the ledger is as it was')
+  t.strictSame(await area.test.breaches(), [], 'the ledger is unchanged')
 
   const { browser: again } = await area.signUp(email)
-  t.match((await again.get('/')).text, '0,00\u00a0₽', 'the email is free, for a new account')
+  t.match((await again.get('/')).text, '0,00\u00a0₽', 'the email can be used again, for a new account')
   t.not(await area.accountOf(email), accountId)
   return area
 }
 
-await t.test('deleting an account ends keys and sessions, and frees the email', async t => {
+await t.test('deleting an account ends its keys and sessions, and frees the email', async t => {
   const area = await deletion(t, {})
   const leaver = await area.accountOf('leaver@example.org')
   const { browser } = await area.signUp('last@example.org')
@@ -83,7 +83,11 @@ await t.test('deleting an account ends keys and sessions, and frees the email', 
 
   const answer = await browser.post(page, { currentPassword })
 
-  t.equal(answer.location, '/sign-in?notice=account-deleted', 'an empty account asks for no more')
+  t.equal(
+    answer.location,
+    '/sign-in?notice=account-deleted',
+    'an account without money needs no further confirmation',
+  )
   t.not(leaver, '')
   await area.test.gateway.close(0)
   const { default: Database } = await import('better-sqlite3')
@@ -92,7 +96,7 @@ await t.test('deleting an account ends keys and sessions, and frees the email', 
   database.close()
   const file = readFileSync(area.test.storeFile).toString('utf8')
   for (const personal of ['last@example.org', 'Анна', 'Ноутбук', 'Elsewhere/1'])
-    t.notOk(file.includes(personal), `${personal} is not in the store any more`)
+    t.notOk(file.includes(personal), `${personal} is no longer in the store`)
   t.ok(file.includes('deleted.invalid'))
 })
 
@@ -109,13 +113,13 @@ async function atOnce(t: Test, config: ConfigSections): Promise<void> {
     answers.some(({ location }) => location === '/sign-in?notice=account-deleted'),
     true,
   )
-  // What comes after them would come behind their emails, were there more.
+  // Any further emails would arrive before those of this sign-up.
   await area.signUp('next@example.org')
   const letters = area.mail.letters.filter(({ to, text }) => to === email && /удалена/.test(text))
   t.equal(letters.length, 1)
 }
 
-await t.test('several deletions at once write one email', t => atOnce(t, {}))
+await t.test('several concurrent deletions send one email', t => atOnce(t, {}))
 
 await t.test('the same on PostgreSQL', async t => {
   const server = await startPostgres(t)

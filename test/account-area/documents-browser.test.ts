@@ -21,7 +21,7 @@ const today = moscowDay(systemClock.now())
 const month = today.slice(0, 7)
 const language = 'ru'
 
-/** `DOCUMENTS_SHOTS=FOLDER` keeps an image of each step. */
+/** `DOCUMENTS_SHOTS=FOLDER` keeps a screenshot of each step. */
 async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env['DOCUMENTS_SHOTS']
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
@@ -33,7 +33,7 @@ async function fillCompany(page: Page): Promise<void> {
   for (const [name, value] of Object.entries(fields)) await page.fill(`[name="${name}"]`, value)
 }
 
-/** What a link on the page downloads. */
+/** The file that a link on the page downloads. */
 async function downloaded(page: Page, link: string): Promise<Buffer> {
   const download = page.waitForEvent('download')
   await page.click(link)
@@ -42,7 +42,7 @@ async function downloaded(page: Page, link: string): Promise<Buffer> {
 
 const textOf = async (pdf: Uint8Array): Promise<string> => (await pdfPages(pdf)).join(' ')
 
-/** A request that costs something, for the month to have a document. */
+/** Sends a request that costs something, so that the month gets a document. */
 async function ask(t: Test, area: TestAccountArea, key: string): Promise<void> {
   const response = await fetch(`${area.test.url}/v1/chat/completions`, {
     method: 'POST',

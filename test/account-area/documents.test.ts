@@ -32,7 +32,7 @@ const area = await startAccountArea(t, {
 const details = companyFields
 const today = moscowDay(systemClock.now())
 
-/** What the command line would do beside the server. */
+/** Does what the command line would do while the server runs. */
 async function beside<T>(work: (records: Records) => Promise<T>, { configFile } = area.test): Promise<T> {
   const { config } = loadConfig(configFile, { env: {} })
   const log = createLog({ level: 'silent' })
@@ -65,7 +65,7 @@ async function pdfText(browser: AccountBrowser, path: string): Promise<string> {
   return (await pdfPages(Buffer.from(await response.arrayBuffer()))).join(' ')
 }
 
-await t.test('company details are checked by their rules, and say which digit is wrong', async t => {
+await t.test('company details are validated, and the message names the digit that is wrong', async t => {
   const { browser } = await area.signUp()
   const page = '/settings/company'
   t.match((await browser.get('/balance')).text, 'href="/settings/company">Указать реквизиты')
@@ -91,11 +91,11 @@ await t.test('company details are checked by their rules, and say which digit is
     t.equal(
       (JSON.parse(checked.text) as Record<string, string>)[field]?.includes(message),
       true,
-      'while typing',
+      'the field is checked while typing',
     )
   }
   t.same(JSON.parse((await browser.post(`${page}/check`, details, { from: page })).text), {})
-  t.match((await browser.get(page)).text, /id="inn"[^>]*value=""/, 'nothing of it was kept')
+  t.match((await browser.get(page)).text, /id="inn"[^>]*value=""/, 'no invalid value was stored')
 
   const odd = { ...details, name: `ООО «Рога & "Копыта"»` }
   const saved = await browser.post(page, odd)
@@ -112,7 +112,7 @@ await t.test('company details are checked by their rules, and say which digit is
   t.equal((await browser.post(page, { ...sole, kpp: '' })).status, 303)
 })
 
-await t.test('an invoice is made on the balance page, emailed, and open to whoever has its link', async t => {
+await t.test('an invoice is made on the balance page, emailed, and open by its link', async t => {
   const { browser } = await area.signUp()
   await browser.post('/settings/company', details)
   const form = newId()
@@ -121,7 +121,7 @@ await t.test('an invoice is made on the balance page, emailed, and open to whoev
   const again = await browser.post('/balance/invoices', fields, { from: '/balance' })
 
   t.match(made.location, /^\/balance\/invoices\/[0-9a-z]{26}$/)
-  t.equal(again.location, made.location, 'the same form makes no second invoice')
+  t.equal(again.location, made.location, 'sending the same form again makes no second invoice')
   const { text } = await browser.follow(made)
   t.match(text, 'ждёт оплаты')
   const number = /Счёт № (\d+)/.exec(text)?.[1] ?? ''
@@ -148,7 +148,7 @@ await t.test('an invoice is made on the balance page, emailed, and open to whoev
   t.match((await visitor.get(link)).text, 'отменён')
 })
 
-await t.test('what is left of an invoice is asked for with its own tax', async t => {
+await t.test('a reminder requests the rest of an invoice, with the tax on that rest', async t => {
   const tax = [{ from: '2020-01-01', rate: 22 as const }]
   const taxed = await startAccountArea(t, { seller: { ...sellerSection, tax } })
   const { browser } = await taxed.signUp()
@@ -180,7 +180,7 @@ await t.test('what is left of an invoice is asked for with its own tax', async t
   t.match((await pdfPages(reminder.attachments[0]?.bytes ?? Buffer.alloc(0)))[0], 'НДС 22% 22.00')
 })
 
-await t.test('a wrong amount makes no invoice', async t => {
+await t.test('an invalid amount makes no invoice', async t => {
   const { browser } = await area.signUp()
   t.equal(await makeInvoice(browser), '/settings/company', 'without a company')
   await browser.post('/settings/company', details)
@@ -241,7 +241,7 @@ await t.test(
     await beside(records => closeMonth(records, seller, { month, at: systemClock.now() }))
 
     const sent = await area.mail.letterTo('month@romashka.example', /^Акт № /)
-    t.equal(linkIn(sent.text), `/documents?year=${month.slice(0, 4)}`, 'in January that is last year')
+    t.equal(linkIn(sent.text), `/documents?year=${month.slice(0, 4)}`, 'in January the link is to last year')
     t.match((await pdfPages(sent.attachments[0]?.bytes ?? Buffer.alloc(0)))[0], /Акт № \d+ от/)
     const { text } = await browser.get('/documents')
     t.match(text, /Акт № \d+ от/)
@@ -268,11 +268,11 @@ await t.test(
     const earlier = (await browser.get(`/documents?year=${lastYear}`)).text
     t.match(earlier, 'Документов за этот год нет.')
     t.match(earlier, 'Счетов за этот год нет.')
-    t.match(earlier, `value="${lastYear}-12-31"`, 'the statement is of that year, too')
+    t.match(earlier, `value="${lastYear}-12-31"`, 'the statement is of that year too')
     t.match(
       (await browser.get('/documents?year=1')).text,
       /Акт № \d+ от/,
-      'a year that there is not is this one',
+      'a year without documents shows the current one',
     )
     const other = (await area.signUp()).browser
     t.equal((await other.get(closing)).status, 404)

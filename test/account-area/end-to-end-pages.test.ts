@@ -11,9 +11,9 @@ const busyArea = await startBusyArea(t, 5)
 const stops = await accountTour(busyArea)
 const chromium = await startBrowser(t)
 
-/** What axe finds wrong by WCAG 2.2 AA, and what is wider than the screen. */
+/** What axe reports by WCAG 2.2 AA, and whether the page is wider than the screen. */
 async function findings(page: Page): Promise<string[]> {
-  // The page's own policy keeps foreign script out; the driver's evaluation is not bound by it.
+  // The page's own policy blocks foreign scripts; the driver's evaluation is not bound by it.
   await page.evaluate(axe)
   const found = await page.evaluate<string[]>(
     `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })
@@ -23,7 +23,7 @@ async function findings(page: Page): Promise<string[]> {
   return isTooWide === true ? [...found, 'the page is wider than the screen'] : found
 }
 
-/** How many endings of keys a narrow column would break, as at their hyphen. */
+/** How many endings of keys a narrow column would break, for example at a hyphen. */
 function brokenEndings(page: Page): Promise<number> {
   return page.evaluate<number>(`[...document.querySelectorAll('.mono')].filter(one =>
     /^(gw-)?…[^ ]{4}$/.test(one.textContent.trim()) && getComputedStyle(one).whiteSpace !== 'nowrap').length`)
@@ -33,7 +33,7 @@ for (const [language, screen, colorScheme] of [
   ['ru', 'phone', 'light'],
   ['en', 'desktop', 'dark'],
 ] as const) {
-  await t.test(`nothing is wrong with any page: ${language}, ${screen}, ${colorScheme}`, async t => {
+  await t.test(`no page has an accessibility problem: ${language}, ${screen}, ${colorScheme}`, async t => {
     await speak(stops, language)
     const { page, context, complaints } = await openWindow(chromium, { ...screens[screen], colorScheme })
     t.teardown(() => context.close())
@@ -44,9 +44,9 @@ for (const [language, screen, colorScheme] of [
       await page.goto(url + path)
       await act?.(page)
       t.equal(await page.getAttribute('html', 'lang'), language, name)
-      if (act === undefined) t.equal(page.url(), url + path, 'nobody is sent elsewhere')
+      if (act === undefined) t.equal(page.url(), url + path, 'the page does not redirect')
       t.same(await findings(page), [], name)
-      t.equal(await brokenEndings(page), 0, `${name}: endings of keys stand on one line`)
+      t.equal(await brokenEndings(page), 0, `${name}: endings of keys are on one line`)
       t.same(complaints.splice(0), [], name)
     }
   })

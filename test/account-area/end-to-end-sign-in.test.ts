@@ -37,7 +37,7 @@ for (const javaScriptEnabled of [true, false]) {
       t.equal(
         await page.isVisible('[data-copy]'),
         javaScriptEnabled,
-        'buttons that need script show with it only',
+        'buttons that need script show only with it',
       )
       const secret = (await page.textContent('#factor-secret')) ?? ''
       await page.fill('#code', await earlierCode(secret.trim()))

@@ -38,7 +38,7 @@ async function keyIds(by: AccountBrowser): Promise<string[]> {
   return [...text.matchAll(/\/keys\/([\w-]+)\/revoke/g)].map(match => match[1] ?? '')
 }
 
-/** A key as it stands in the store. */
+/** A key as the store has it. */
 async function stored(id: string, account = accountId): Promise<KeyRecord | undefined> {
   const reports = storeReports(new SqliteQueries(area.test.storeFile), { clock: systemClock })
   try {
@@ -61,14 +61,14 @@ async function ends(response: Response): Promise<string> {
   return response.headers.get('x-gateway-request-id') ?? ''
 }
 
-await t.test('who has no key is told what one is for, in both languages', async t => {
+await t.test('a page without keys explains what a key is for, in both languages', async t => {
   t.match((await browser.get('/keys')).text, 'Ключей пока нет')
   t.match((await english.get('/keys')).text, 'No keys yet')
   const { status, location } = await area.browser().get('/keys')
   t.strictSame([status, location], [303, '/sign-in?next=%2Fkeys'])
 })
 
-await t.test('a key is shown once, straight from its form, and works at once', async t => {
+await t.test('a key is shown once, right after its form, and works at once', async t => {
   const answer = await browser.post('/keys/new', { name: 'Сервер', budget: '', period: 'total' })
   const key = keyIn(answer)
 
@@ -84,12 +84,12 @@ await t.test('a key is shown once, straight from its form, and works at once', a
   t.match(list.text, `gw-…${key.slice(-4)}`)
   t.match(list.text, /Сервер/)
   t.notMatch(list.text, key)
-  t.notMatch(list.text, 'не было', 'its last use is told')
-  t.notMatch(area.test.logLines.join('\n'), key, 'no log has it')
+  t.notMatch(list.text, 'не было', 'the list shows the last use')
+  t.notMatch(area.test.logLines.join('\n'), key, 'no log line contains it')
   t.match((await browser.get('/keys/new')).text, 'value=""', 'opening the form again shows an empty one')
 })
 
-await t.test('a page with a new key makes no second one when it is loaded again', async t => {
+await t.test('reloading the page with a new key makes no second one', async t => {
   const { browser: own } = await area.signUp()
   const { text } = await own.get('/keys/new')
   const hidden = (name: string): string => new RegExp(`name="${name}" value="([^"]+)"`).exec(text)?.[1] ?? ''
@@ -105,7 +105,7 @@ await t.test('a page with a new key makes no second one when it is loaded again'
   t.match((await own.post('/keys/new', { name: 'another' })).text, 'id="new-key"')
 })
 
-await t.test('what a form says is what a key may do', async t => {
+await t.test('a key may do what its form says', async t => {
   const tomorrow = isoDay(Date.now() + 86_400_000)
   const key = await make(browser, {
     name: 'limited',
@@ -131,7 +131,7 @@ await t.test('what a form says is what a key may do', async t => {
   t.match((await browser.get('/keys')).text, /0,00\u00a0₽ из 1\u202f000,50\u00a0₽ в неделю/)
 })
 
-await t.test('what is wrong is said at its field, and what was typed is kept', async t => {
+await t.test('mistakes are reported at their fields, which keep what was typed', async t => {
   const before = await keyIds(browser)
   const typed = {
     name: ' ',
@@ -175,7 +175,7 @@ await t.test('what is wrong is said at its field, and what was typed is kept', a
   }
   t.match(text, /value="sandbox-embedding"\s+checked/)
   t.notMatch(text, /value="sandbox-chat"\s+checked/)
-  t.same(await keyIds(browser), before, 'and no key was made')
+  t.same(await keyIds(browser), before, 'no key was made')
 })
 
 await t.test('markup in a name is text everywhere', async t => {
@@ -192,11 +192,11 @@ await t.test('markup in a name is text everywhere', async t => {
   for (const { text } of pages) {
     t.match(text, '&lt;img src=x onerror=alert(1)&gt;')
     t.notMatch(text, '<img')
-    t.notMatch(text, /="[^"]*&gt;"'/, 'nor does it leave its attribute')
+    t.notMatch(text, /="[^"]*&gt;"'/, 'the name does not end its attribute')
   }
 })
 
-await t.test('a key that is revoked is refused at once and stays listed', async t => {
+await t.test('a revoked key is refused at once and stays listed', async t => {
   const key = await make(browser, { name: 'to be revoked' })
   const [id = ''] = await keyIds(browser)
   t.equal((await ask(key)).status, 200)
@@ -204,7 +204,7 @@ await t.test('a key that is revoked is refused at once and stays listed', async 
   const question = await browser.get(`/keys/${id}/revoke`)
   t.match(question.text, 'Отозвать ключ?')
   t.match(question.text, 'to be revoked')
-  t.equal((await ask(key)).status, 200, 'asking changes nothing')
+  t.equal((await ask(key)).status, 200, 'opening the confirmation page changes nothing')
   const answer = await browser.post(`/keys/${id}/revoke`, {})
 
   t.equal((await ask(key)).status, 401)
@@ -214,10 +214,10 @@ await t.test('a key that is revoked is refused at once and stays listed', async 
   t.match(list, /Отозваны[\s\S]*to be revoked/)
   t.notMatch(list, `/keys/${id}/revoke`)
   const again = await browser.post(`/keys/${id}/revoke`, {}, { from: '/keys' })
-  t.equal(again.location, '/keys?notice=key-revoked', 'once more changes nothing')
+  t.equal(again.location, '/keys?notice=key-revoked', 'revoking it again changes nothing')
 })
 
-await t.test("another's key is as unknown as none", async t => {
+await t.test('the key of another account is treated as unknown', async t => {
   const stranger = await area.signUp()
   const key = await make(browser, { name: 'mine alone' })
   const [id = ''] = await keyIds(browser)
@@ -230,7 +230,7 @@ await t.test("another's key is as unknown as none", async t => {
   t.notMatch((await stranger.browser.get('/keys')).text, 'mine alone')
 })
 
-await t.test('fields that the form does not have change nothing', async t => {
+await t.test('fields that are not in the form change nothing', async t => {
   const stranger = await area.signUp()
   const strangerId = await area.accountOf(stranger.email)
   await make(stranger.browser, {
@@ -255,7 +255,7 @@ await t.test('fields that the form does not have change nothing', async t => {
   t.match((await stranger.browser.get('/')).text, '0,00')
 })
 
-await t.test('there is a number of keys and a pace that no account goes beyond', async t => {
+await t.test('the number of keys of an account and the rate of making them are limited', async t => {
   const { browser: many, email: owner } = await area.signUp()
   const own = await area.accountOf(owner)
   for (let index = 0; index < 99; index += 1) await area.test.accounts.createKey({ accountId: own })

@@ -11,7 +11,7 @@ const area = await startAccountArea(t, {
   payments: sandboxPayments,
 })
 
-/** Whether an accountant may see each page of a signed-in user, and send each form: the whole map. */
+/** Whether an accountant may open each page of a signed-in user, and send each form: the whole list. */
 const mayAccountant: Readonly<Record<'GET' | 'POST', Readonly<Record<string, boolean>>>> = {
   GET: {
     '/consents': true,
@@ -77,7 +77,7 @@ const mayAccountant: Readonly<Record<'GET' | 'POST', Readonly<Record<string, boo
   },
 }
 
-/** Pages and forms that need no session, or are for owners in another way. */
+/** Pages and forms that need no session, or that owners reach in another way. */
 const openPaths = {
   GET: [
     '/',
@@ -118,7 +118,7 @@ interface Couple {
   readonly accountantEmail: string
 }
 
-/** An owner and an accountant whom they invited. */
+/** An owner and an accountant invited by the owner. */
 async function couple(): Promise<Couple> {
   const owner = await area.signUp()
   const accountant = await area.signUp()
@@ -159,7 +159,7 @@ await t.test('an accountant is invited by email, signs up with the address and s
   t.match((await owner.browser.get('/settings/members')).text, /buh@example\.org[^]*Бухгалтер/)
 })
 
-await t.test('the map of pages and forms says of each who may', async t => {
+await t.test('the list covers every page and form of the router', async t => {
   for (const method of ['GET', 'POST'] as const) {
     t.strictSame(
       accountPaths(method).toSorted(),
@@ -169,7 +169,7 @@ await t.test('the map of pages and forms says of each who may', async t => {
   }
 })
 
-await t.test('each page and form is refused to an accountant just where the map says', async t => {
+await t.test('each page and form is refused to an accountant exactly where the list says so', async t => {
   const { owner, accountant } = await couple()
   const { payment, receipt } = await payByCard(owner)
   const ids: Record<string, string> = {
@@ -192,7 +192,7 @@ await t.test('each page and form is refused to an accountant just where the map 
   }
 })
 
-await t.test('nothing that an accountant sees tells of keys and requests', async t => {
+await t.test('no page of an accountant shows keys or requests', async t => {
   const { owner, accountant, accountId } = await couple()
   const { accounts, url } = area.test
   await accounts.credit({ accountId, amountMicros: 100_000_000, reason: 'test' })
@@ -214,7 +214,7 @@ await t.test('nothing that an accountant sees tells of keys and requests', async
   }
 })
 
-await t.test('who is not invited, or not any more, has no access', async t => {
+await t.test('a stranger and a removed member have no access', async t => {
   const { owner, ownerEmail, accountant, accountantEmail, accountId } = await couple()
   const stranger = await area.signUp()
   const from = '/accounts'
@@ -224,7 +224,7 @@ await t.test('who is not invited, or not any more, has no access', async t => {
       404,
     )
   stranger.browser.cookies.set('account.current', accountId)
-  t.notMatch((await stranger.browser.get('/balance')).text, ownerEmail, 'a cookie gives no access')
+  t.notMatch((await stranger.browser.get('/balance')).text, ownerEmail, 'a cookie alone gives no access')
 
   const user = /name="user" value="(\w+)"/.exec((await owner.get('/settings/members')).text)?.[1] ?? ''
   const token = await accountant.token('/balance')
@@ -233,7 +233,7 @@ await t.test('who is not invited, or not any more, has no access', async t => {
   t.notMatch((await accountant.get('/balance')).text, ownerEmail)
   const origin = new URL(area.url).origin
   const late = await accountant.postRaw('/balance/top-up', { csrf: token, amount: '100' }, { origin })
-  t.equal(late.status, 403, 'a form of before is not taken for the own account')
+  t.equal(late.status, 403, "a form shown before is not accepted for the user's own account")
 
   await owner.post('/settings/members', { email: accountantEmail })
   t.match((await owner.get('/settings/members')).text, 'Отозвать')
@@ -245,7 +245,7 @@ await t.test('who is not invited, or not any more, has no access', async t => {
   t.equal((await accountant.post('/accounts/accept', { account: accountId }, { from })).status, 404)
 })
 
-await t.test('a form is good for the account that it was shown for only', async t => {
+await t.test('a form is valid only for the account that it was shown for', async t => {
   const { accountant, accountantEmail, accountId } = await couple()
   const ownId = await area.accountOf(accountantEmail)
   const token = await accountant.token('/settings')
@@ -263,7 +263,7 @@ await t.test('a form is good for the account that it was shown for only', async 
   t.equal((await accountant.get('/keys')).status, 200)
 })
 
-await t.test('an invitation that cannot be sent says why', async t => {
+await t.test('an invitation that cannot be sent shows why', async t => {
   const { owner, ownerEmail, accountantEmail } = await couple()
   for (const [email, message] of [
     ['nobody', 'Это не похоже на адрес'],
@@ -281,7 +281,7 @@ await t.test('an invitation that cannot be sent says why', async t => {
   t.match(text, 'Слишком много писем.')
 })
 
-await t.test('an accountant who deletes themselves keeps nothing of the account', async t => {
+await t.test('a deleted accountant keeps nothing of the account', async t => {
   const { owner, accountant, accountantEmail } = await couple()
   const own = await area.accountOf(accountantEmail)
   await accountant.post('/accounts/use', { account: own }, { from: '/accounts' })
@@ -290,5 +290,5 @@ await t.test('an accountant who deletes themselves keeps nothing of the account'
   t.match((await accountant.post('/settings/delete', fields)).location, /account-deleted/)
 
   t.notMatch((await owner.get('/settings/members')).text, accountantEmail)
-  t.match((await owner.get('/balance')).text, 'Баланс', 'the owner goes on')
+  t.match((await owner.get('/balance')).text, 'Баланс', 'the owner is not affected')
 })

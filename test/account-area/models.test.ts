@@ -40,7 +40,7 @@ function names(text: string): string[] {
   return [...text.matchAll(/class="model-name">([^<]+)</g)].map(match => match[1] ?? '')
 }
 
-await t.test('models that can be paid for are listed with all of their price', async t => {
+await t.test('models with a price are listed with all of their prices', async t => {
   const { status, text } = await browser.get('/models')
   t.equal(status, 200)
   t.strictSame(names(text), ['chat-5', 'painter', 'chat-5-mini*'])
@@ -63,7 +63,7 @@ await t.test('models that can be paid for are listed with all of their price', a
   t.match((await english.get('/models')).text, 'Batched, ×0.5: input 617.25\u00a0₽')
 })
 
-await t.test('a search finds by parts of names, aliases and providers, in any case', async t => {
+await t.test('a search matches parts of names, aliases and providers, in any case', async t => {
   const found = async (q: string): Promise<string[]> =>
     names((await browser.get(`/models?q=${encodeURIComponent(q)}`)).text)
   t.strictSame(await found('MINI'), ['chat-5-mini*'])
@@ -73,7 +73,7 @@ await t.test('a search finds by parts of names, aliases and providers, in any ca
   t.strictSame(await found('off-model'), [])
 })
 
-await t.test('many models of several providers can be looked at provider by provider', async t => {
+await t.test('many models of several providers can be listed by provider', async t => {
   const price = { rubPerMillion: { input: '1', output: '2' } }
   const names12 = Array.from({ length: 12 }, (_, index) => `many-${index}`)
   const many = await startAccountArea(t, {
@@ -95,10 +95,14 @@ await t.test('many models of several providers can be looked at provider by prov
     'href="/models?q=many-1&amp;provider=sandbox"',
   )
   t.match((await own.get('/models?provider=%22%3E%3Cscript')).text, 'Ничего не нашлось')
-  t.notMatch((await browser.get('/models')).text, 'class="contents choice"', 'few models need no choice')
+  t.notMatch(
+    (await browser.get('/models')).text,
+    'class="contents choice"',
+    'a short list has no choice of providers',
+  )
 })
 
-await t.test('hostile searches are shown as they were typed, and refused at their field', async t => {
+await t.test('hostile searches are escaped, and refused at their field', async t => {
   const { text } = await browser.get(`/models?q=${encodeURIComponent('<script>"\'')}`)
   t.match(text, 'Ничего не нашлось')
   t.match(text, 'value="&lt;script&gt;&quot;&#39;"')

@@ -24,7 +24,7 @@ async function ask(key: string, model: string): Promise<string> {
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 50 }),
   })
   await response.arrayBuffer()
-  // An answer does not end before its charge is on the disk.
+  // A response does not end before its charge is on disk.
   return response.headers.get('x-gateway-request-id') ?? ''
 }
 
@@ -40,7 +40,7 @@ async function chargesOf(accountId: string): Promise<ChargeReport[]> {
 const sumOf = (charges: readonly ChargeReport[]): number =>
   charges.reduce((sum, { amount }) => sum + parseRoubles(amount), 0)
 
-await t.test('a new customer is told what to do next, in both languages', async t => {
+await t.test('a new customer sees what to do next, in both languages', async t => {
   const { browser, email } = await area.signUp()
   const accountId = await area.accountOf(email)
 
@@ -62,7 +62,7 @@ await t.test('a new customer is told what to do next, in both languages', async 
   t.match(english, '5.50\u00a0₽')
 })
 
-await t.test('what was spent is shown by day and model, with the last requests', async t => {
+await t.test('spending is shown by day and model, with the last requests', async t => {
   const { browser, email } = await area.signUp()
   const accountId = await area.accountOf(email)
   await area.test.accounts.credit({ accountId, amountMicros: 5_000_000, reason: 'test' })
@@ -88,18 +88,18 @@ await t.test('what was spent is shown by day and model, with the last requests',
   t.same(
     cells.slice(0, 3),
     [sumOf(chat), total - sumOf(chat), total].map(micros => spentMoney(micros, 'ru')),
-    'the table has the model that cost most first and the sum last',
+    'the table has the most expensive model first and the sum last',
   )
   t.match(text, 'gpt-&lt;img/src=x&gt;&quot;')
   t.notMatch(text, '<img')
-  t.notMatch(text, /style=|<script>/, 'nothing that the policy forbids')
+  t.notMatch(text, /style=|<script>/, 'the page contains nothing that its policy forbids')
 
   const stranger = await area.signUp()
   const others = (await stranger.browser.get('/')).text
   for (const own of [...ids, 'laptop', 'sandbox-chat']) t.notMatch(others, own)
 })
 
-await t.test('five models have a series of their own, the rest one together', t => {
+await t.test('five models have a series each, the rest have one together', t => {
   const rows = [1, 2, 3, 4, 5, 6, 7].map(micros => ({
     day: 100,
     model: `m${micros}`,

@@ -6,7 +6,7 @@ const area = await startAccountArea(t)
 const from = '/settings'
 const currentPassword = goodPassword
 
-/** Asks for another email; answers where the email's link leads. */
+/** Requests another email; returns the target of the link in the email. */
 async function askForEmail(browser: AccountBrowser, newEmail: string): Promise<string> {
   const { location, text: page } = await browser.post(
     '/settings/email',
@@ -22,7 +22,7 @@ function tokenOf(path: string): string {
   return new URL(path, area.url).searchParams.get('token') ?? ''
 }
 
-await t.test('name and language are kept, and nothing else of what is sent', async t => {
+await t.test('name and language are stored, and no other field that is sent', async t => {
   const { email, browser } = await area.signUp()
 
   const answer = await browser.post(
@@ -48,16 +48,16 @@ await t.test('name and language are kept, and nothing else of what is sent', asy
   const long = await browser.post('/settings/profile', { name: 'x'.repeat(101), language: 'en' }, { from })
   t.equal(long.status, 422)
   t.match(long.text, /id="name-error">Too long/)
-  t.match(long.text, 'x'.repeat(101), 'what was typed is kept')
+  t.match(long.text, 'x'.repeat(101), 'what was typed stays in the field')
   const odd = await browser.post('/settings/profile', { name: 'x', language: 'xx' }, { from })
   t.equal(odd.status, 422)
 })
 
-await t.test('another email takes effect when the new address has answered, once', async t => {
+await t.test('a new email takes effect once its link is confirmed, and only once', async t => {
   const { email, browser } = await area.signUp()
   const newEmail = 'another@example.org'
   const path = await askForEmail(browser, ' Another@Example.org ')
-  t.match((await browser.get(from)).text, email, 'asking changes nothing')
+  t.match((await browser.get(from)).text, email, 'the request changes nothing')
   t.match((await browser.get(path)).text, newEmail)
   t.match((await browser.get(from)).text, email, 'following the link changes nothing')
 
@@ -69,14 +69,14 @@ await t.test('another email takes effect when the new address has answered, once
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).status, 422)
   const again = area.browser()
   t.equal((await again.post('/sign-in', { email: newEmail, password: goodPassword })).location, '/')
-  t.not(await area.accountOf(newEmail), '', 'the account goes by it too')
+  t.not(await area.accountOf(newEmail), '', 'the account has the new email too')
   t.equal(await area.accountOf(email), '')
   t.equal((await browser.get(path)).status, 410)
   const twice = await browser.post('/settings/email/confirm', { token: tokenOf(path) }, { from })
   t.equal(twice.status, 410)
 })
 
-await t.test('the password is asked for, and what is wrong is said at the field', async t => {
+await t.test('changing the email needs the password, and mistakes are reported at their fields', async t => {
   const { email, browser } = await area.signUp()
   const wrong = await browser.post(
     '/settings/email',
@@ -93,18 +93,18 @@ await t.test('the password is asked for, and what is wrong is said at the field'
   t.match(none.text, /id="newEmail-error">Это не похоже на адрес/)
 })
 
-await t.test('whether an address is taken is told to its owner alone', async t => {
+await t.test('only the owner of an address learns that it is in use', async t => {
   const owner = await area.signUp()
   const { browser } = await area.signUp()
 
   const answer = await browser.post('/settings/email', { newEmail: owner.email, currentPassword }, { from })
 
-  t.equal(answer.location, '/settings?notice=email-letter-sent', 'as for an address that is free')
+  t.equal(answer.location, '/settings?notice=email-letter-sent', 'the same as for an unused address')
   const { text } = await area.mail.letterTo(owner.email, /Кто-то хотел/)
   t.notMatch(text, 'token')
 })
 
-await t.test('an address that was taken meanwhile is not given twice', async t => {
+await t.test('an address that came into use meanwhile is not assigned twice', async t => {
   const { email, browser } = await area.signUp()
   const path = await askForEmail(browser, 'wanted@example.org')
   await area.signUp('wanted@example.org')
@@ -115,7 +115,7 @@ await t.test('an address that was taken meanwhile is not given twice', async t =
   t.match((await browser.get(from)).text, email)
 })
 
-await t.test("another's link and forged ones are of no use", async t => {
+await t.test('links of another user and forged links have no effect', async t => {
   const attacker = await area.signUp()
   const victim = await area.signUp()
   const path = await askForEmail(attacker.browser, 'mine@example.org')
@@ -127,15 +127,19 @@ await t.test("another's link and forged ones are of no use", async t => {
     const answer = await victim.browser.post('/settings/email/confirm', { token }, { from })
     t.equal(answer.status, 410)
   }
-  t.equal((await area.browser().get(path)).status, 303, 'who is not signed in is sent to do so')
+  t.equal(
+    (await area.browser().get(path)).status,
+    303,
+    'a visitor who is not signed in is redirected to sign in',
+  )
   t.match((await victim.browser.get(from)).text, victim.email)
   const confirm = await area
     .browser()
     .post('/confirm', { token: tokenOf(path), password: goodPassword }, { from: '/sign-in' })
-  t.equal(confirm.status, 410, 'nor is it one to confirm a sign-up')
+  t.equal(confirm.status, 410, 'the link does not confirm a sign-up either')
 })
 
-await t.test('a link of before is worth nothing when a new password was set', async t => {
+await t.test('earlier links are invalid once a new password is set', async t => {
   const { email, browser } = await area.signUp()
   const path = await askForEmail(browser, 'late@example.org')
   await browser.post('/forgot-password', { email })
@@ -146,5 +150,5 @@ await t.test('a link of before is worth nothing when a new password was set', as
   const answer = await area
     .browser()
     .post('/reset-password', { token: tokenOf(reset), newPassword: 'stolen password' }, { from: reset })
-  t.equal(answer.status, 410, 'the old mailbox opens nothing')
+  t.equal(answer.status, 410, 'the old mailbox gives no access')
 })

@@ -16,7 +16,7 @@ function tokenOf(path: string): string {
   return new URL(path, area.url).searchParams.get('token') ?? ''
 }
 
-await t.test('a forgotten password is set anew by an email, once, and all sessions end', async t => {
+await t.test('a forgotten password is replaced through an email, once, and all sessions end', async t => {
   const { email, browser: open } = await area.signUp()
   const browser = area.browser()
   const path = await askForReset(browser, email)
@@ -28,8 +28,8 @@ await t.test('a forgotten password is set anew by an email, once, and all sessio
   const answer = await browser.post('/reset-password', { token, newPassword }, { from: path })
 
   t.equal(answer.location, '/security?notice=password-reset')
-  t.equal((await open.get('/')).location, '/sign-in', 'who was signed in is so no more')
-  t.equal((await browser.get('/security')).status, 200, 'who has set it is signed in')
+  t.equal((await open.get('/')).location, '/sign-in', 'the earlier session has ended')
+  t.equal((await browser.get('/security')).status, 200, 'the browser that set it is signed in')
   const elsewhere = area.browser()
   t.equal((await elsewhere.post('/sign-in', { email, password: goodPassword })).status, 422)
   t.equal((await elsewhere.post('/sign-in', { email, password: newPassword })).location, '/')
@@ -40,7 +40,7 @@ await t.test('a forgotten password is set anew by an email, once, and all sessio
   t.equal(again.status, 410)
 })
 
-await t.test('whether an address has a user is not told to who asks for an email', async t => {
+await t.test('the response to a reset does not show whether an address has a user', async t => {
   const { email } = await area.signUp()
   const known = await area.browser().post('/forgot-password', { email })
   await area.mail.letterTo(email, /reset-password/)
@@ -53,21 +53,21 @@ await t.test('whether an address has a user is not told to who asks for an email
   t.equal(area.mail.letters.length, before)
 })
 
-await t.test('nobody fills a mailbox from here', async t => {
+await t.test('the number of reset emails to one mailbox is limited', async t => {
   const { email } = await area.signUp()
   const browser = area.browser()
   const count = (): number => area.mail.letters.filter(({ to }) => to === email).length
 
   for (let times = 0; times < 10; times += 1) {
     const { status } = await browser.post('/forgot-password', { email })
-    t.equal(status, 303, 'and it is not told when it is enough')
+    t.equal(status, 303, 'the response does not show when the limit is reached')
   }
 
   await until(() => count() >= 7)
-  t.equal(count(), 7, 'six beside the one of signing up')
+  t.equal(count(), 7, 'six emails beside the one for signing up')
 })
 
-await t.test('a network asks for sixty emails an hour, of every kind together', async t => {
+await t.test('a network can request sixty emails an hour, of all kinds together', async t => {
   const own = await startAccountArea(t, { trustedProxies: ['127.0.0.1'] })
   const { email } = await own.signUp()
   const browserAt = (address: string): AccountBrowser => {
@@ -90,15 +90,15 @@ await t.test('a network asks for sixty emails an hour, of every kind together', 
 
   const neighbour = browserAt('2001:db8:1:2:ffff::9')
   const newcomer = { email: 'new@example.org', password: goodPassword, offer: 'yes', personalData: 'yes' }
-  t.equal((await neighbour.post('/forgot-password', { email })).status, 303, 'and it is not told')
+  t.equal((await neighbour.post('/forgot-password', { email })).status, 303, 'the response does not show it')
   t.equal((await neighbour.post('/sign-up', newcomer)).status, 303)
   await browserAt('2001:db8:1:3::1').post('/forgot-password', { email })
 
   await own.mail.letterTo(email, /reset-password/)
-  t.equal(own.mail.letters.length, before + 1, 'only the one that another network has asked for')
+  t.equal(own.mail.letters.length, before + 1, 'only the email that another network requested')
 })
 
-await t.test('a user whom an operator made gets in by a new password, and is asked for consents', async t => {
+await t.test('a user whom an operator made signs in with a new password, and must consent first', async t => {
   const own = await startAccountArea(t)
   const email = 'made@example.org'
   const { id } = await own.test.accounts.createAccount({ email })
@@ -113,11 +113,11 @@ await t.test('a user whom an operator made gets in by a new password, and is ask
   t.equal(refused.status, 422)
   t.equal((await browser.post('/consents', { offer: 'yes', personalData: 'yes' })).location, '/')
 
-  t.match((await browser.get('/')).text, '12\u202f345,00\u00a0₽', 'the account is theirs')
+  t.match((await browser.get('/')).text, '12\u202f345,00\u00a0₽', 'the user sees the account')
   t.equal((await browser.get('/consents')).location, '/')
 })
 
-await t.test('a link that was used, or never sent, says so before anybody types', async t => {
+await t.test('a used or invalid link is reported before a password is entered', async t => {
   const { email, browser } = await area.signUp()
   await browser.post('/forgot-password', { email })
   const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
@@ -132,7 +132,7 @@ await t.test('a link that was used, or never sent, says so before anybody types'
   }
 })
 
-await t.test('changing the password takes the old one, and ends the other sessions', async t => {
+await t.test('changing the password invalidates the old one, and ends the other sessions', async t => {
   const { email, browser } = await area.signUp()
   const other = area.browser()
   await other.post('/sign-in', { email, password: goodPassword })
@@ -154,11 +154,11 @@ await t.test('changing the password takes the old one, and ends the other sessio
   t.equal(linkIn(letter.text), '/forgot-password')
   t.match((await browser.follow(answer)).text, 'остальные сеансы завершены')
   t.equal((await other.get('/')).location, '/sign-in')
-  t.equal((await copy.get('/')).location, '/sign-in', 'a copy of the old cookie is worth nothing')
+  t.equal((await copy.get('/')).location, '/sign-in', 'a copy of the old cookie is invalid')
   t.equal((await area.browser().post('/sign-in', { email, password: newPassword })).location, '/')
 })
 
-await t.test('with a new password, links to set one that were sent before open nothing', async t => {
+await t.test('a new password invalidates earlier links to set one', async t => {
   const { email, browser } = await area.signUp()
   const linkAfter = async (count: number): Promise<string> => {
     await browser.post('/forgot-password', { email })
@@ -176,12 +176,11 @@ await t.test('with a new password, links to set one that were sent before open n
     { currentPassword: goodPassword, newPassword },
     { from: '/security' },
   )
-  t.equal(await set(links[0] ?? '', 'stolen password'), 410, 'not after changing it')
+  t.equal(await set(links[0] ?? '', 'stolen password'), 410, 'not after a change')
 
   const own = await linkAfter(3)
   links.push(await linkAfter(4))
   t.equal(await set(own, newPassword), 303)
 
-  for (const link of links.slice(1))
-    t.equal(await set(link, 'stolen password'), 410, 'nor after setting it anew')
+  for (const link of links.slice(1)) t.equal(await set(link, 'stolen password'), 410, 'nor after a reset')
 })

@@ -9,7 +9,7 @@ import type { PaymentSandbox } from '../../lib/sandbox/payments/payment-sandbox.
 const notifications = '/payments/yookassa/notifications'
 const secretKey = 'test_secret_of_the_shop'
 
-/** An account area whose customers pay at a shop of the test's own. */
+/** An account area whose customers pay at a shop of the test. */
 async function openArea(
   t: Test,
   config: Record<string, unknown> = {},
@@ -27,7 +27,7 @@ async function openArea(
 }
 
 await t.test(
-  'while the provider is down customers are told so, and all is settled when it is back',
+  'customers see that the provider is down, and all payments are settled when it is up again',
   async t => {
     const { area, sandbox } = await openArea(t)
     const { browser } = await area.signUp()
@@ -57,7 +57,7 @@ await t.test(
   },
 )
 
-await t.test('a customer does not wait for a provider that leaves a call hanging', async t => {
+await t.test('a page does not wait for a provider that does not respond', async t => {
   const { area, sandbox } = await openArea(t)
   const { browser } = await area.signUp()
   sandbox.faults.push('hang')
@@ -71,7 +71,7 @@ await t.test('a customer does not wait for a provider that leaves a call hanging
   t.equal(sandbox.shop.payments.size, 1)
 })
 
-await t.test('a payment that expires says so, and a link that comes back late credits nothing', async t => {
+await t.test('a payment that expires is shown as such, and a return by its link credits nothing', async t => {
   const { area, sandbox } = await openArea(t)
   const { browser } = await area.signUp()
   const { path } = await makePayment(browser)
@@ -85,7 +85,7 @@ await t.test('a payment that expires says so, and a link that comes back late cr
 })
 
 await t.test(
-  'notifications are taken from the addresses of the provider only, where proxies tell them',
+  "notifications are accepted only from the provider's addresses, as trusted proxies report them",
   async t => {
     const { area, sandbox } = await openArea(t, { trustedProxies: ['127.0.0.1'] })
     const { browser } = await area.signUp()
@@ -107,7 +107,7 @@ await t.test(
   },
 )
 
-await t.test('a flood of notifications about nothing does not become a flood of questions', async t => {
+await t.test('a flood of notifications about nothing does not become a flood of requests', async t => {
   const { area, sandbox } = await openArea(t)
   const { browser } = await area.signUp()
   const { path, shopUrl } = await makePayment(browser)
@@ -122,13 +122,13 @@ await t.test('a flood of notifications about nothing does not become a flood of 
   for (let sent = 0; sent < 200; sent += 1) statuses.push(await send(`forged-${sent}`))
 
   const asked = statuses.filter(status => status === 200).length
-  t.ok(asked <= 120, `${asked} were asked after`)
+  t.ok(asked <= 120, `${asked} were requested`)
   t.equal(statuses.filter(status => status === 429).length, 200 - asked)
-  t.equal(await send(own ?? ''), 200, 'one about a payment of ours is never turned away')
+  t.equal(await send(own ?? ''), 200, 'a notification of an own payment is never refused')
   t.match((await browser.get(path)).text, 'Оплачено')
 })
 
-await t.test('nothing secret is logged, whatever goes wrong', async t => {
+await t.test('no log line has a secret, whatever fails', async t => {
   const { area, sandbox } = await openArea(t)
   const { browser } = await area.signUp()
   for (const fault of ['500', '429', 'cut', 'applied-cut'] as const) {
@@ -142,7 +142,7 @@ await t.test('nothing secret is logged, whatever goes wrong', async t => {
   t.notMatch(log, Buffer.from(`100500:${secretKey}`).toString('base64'))
 })
 
-await t.test('a customer cannot fill the provider with payments', async t => {
+await t.test('a customer cannot create payments at the provider without limit', async t => {
   const { area } = await openArea(t)
   const { browser } = await area.signUp()
   const statuses: number[] = []

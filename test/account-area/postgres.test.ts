@@ -5,7 +5,7 @@ import { startPostgres } from '../fixtures/postgres-server.ts'
 
 const server = await startPostgres(t)
 
-await t.test('on PostgreSQL one signs up, in, with a code, and sets a new password', async t => {
+await t.test('on PostgreSQL a user signs up, signs in, uses a code, and sets a new password', async t => {
   const area = await startAccountArea(t, { store: await server.createDatabase() })
   const { email, browser } = await area.signUp()
   t.match((await browser.get('/')).text, '0,00\u00a0₽')
@@ -39,7 +39,7 @@ await t.test('on PostgreSQL one signs up, in, with a code, and sets a new passwo
   t.strictSame(await area.test.breaches(), [])
 })
 
-await t.test('what the database cannot even be asked for is unknown, and no failure of ours', async t => {
+await t.test('a value that the database rejects is treated as unknown, not as a failure', async t => {
   const area = await startAccountArea(t, { store: await server.createDatabase() })
   const { browser } = await area.signUp()
 
@@ -54,7 +54,7 @@ await t.test('what the database cannot even be asked for is unknown, and no fail
   t.equal((await area.browser().post('/reset-password', { token: 'a\0b', newPassword })).status, 410)
 })
 
-await t.test('a store that cannot be reached is said so, in style', async t => {
+await t.test('a store that cannot be reached is reported on a styled page', async t => {
   const area = await startAccountArea(t, { store: await server.createDatabase() })
   const { browser } = await area.signUp()
   await server.stop()

@@ -7,7 +7,7 @@ const area = await startAccountArea(t)
 const origin = new URL(area.url).origin
 const { email, browser } = await area.signUp()
 
-/** Every form there is, with fields that would be taken. */
+/** Every form, with fields that would be accepted. */
 const forms: readonly (readonly [path: string, fields: Record<string, string>])[] = [
   ['/sign-up', { email: 'x@example.org', password: goodPassword, offer: 'yes', personalData: 'yes' }],
   ['/check-mail', { email }],
@@ -50,9 +50,9 @@ const forms: readonly (readonly [path: string, fields: Record<string, string>])[
   ['/security/two-factor/backup-codes', { password: goodPassword }],
 ]
 
-await t.test('every form there is is tried here', async t => {
+await t.test('the table covers every form', async t => {
   t.same(
-    // The provider's notifications are no form; nothing in them is believed.
+    // The provider's notifications are not a form; nothing in them is believed.
     accountPaths('POST')
       .filter(path => path !== notificationsPath)
       .toSorted(),
@@ -60,7 +60,7 @@ await t.test('every form there is is tried here', async t => {
   )
 })
 
-await t.test('a form that no page of ours made is refused', async t => {
+await t.test('a form that was not sent from a page of the area is refused', async t => {
   const own = await browser.token('/security')
   const stranger = await area.signUp()
   const strangers = await stranger.browser.token('/security')
@@ -84,10 +84,10 @@ await t.test('a form that no page of ours made is refused', async t => {
     }
   }
   t.equal(area.mail.letters.length, before)
-  t.match((await browser.get('/')).text, email, 'and nothing has changed')
+  t.match((await browser.get('/')).text, email, 'nothing has changed')
 })
 
-await t.test('the token of before signing in is worth nothing after it', async t => {
+await t.test('a token issued before signing in is invalid after it', async t => {
   const own = area.browser()
   const before = await own.token('/sign-in')
   await own.post('/sign-in', { email, password: goodPassword })
@@ -97,7 +97,7 @@ await t.test('the token of before signing in is worth nothing after it', async t
   t.equal(status, 403)
 })
 
-await t.test('what changes something is not done by a link', async t => {
+await t.test('GET requests change nothing', async t => {
   for (const [path] of forms) {
     const { status, setCookies } = await browser.get(path)
     t.ok([200, 303, 404, 410].includes(status), path)
@@ -106,7 +106,7 @@ await t.test('what changes something is not done by a link', async t => {
   t.equal((await browser.get('/')).status, 200)
 })
 
-await t.test('every answer says what browsers may do with it', async t => {
+await t.test('every response has the security headers', async t => {
   const pages = [...accountPaths('GET'), '/nowhere', '/confirm?token=x']
   for (const path of pages) {
     for (const who of [browser, area.browser()]) {
@@ -119,14 +119,14 @@ await t.test('every answer says what browsers may do with it', async t => {
       t.equal(headers['x-frame-options'], 'DENY')
       t.equal(headers['x-content-type-options'], 'nosniff')
       t.equal(headers['cache-control'], 'no-store')
-      t.notOk(headers['strict-transport-security'], 'plain http has none')
+      t.notOk(headers['strict-transport-security'], 'plain HTTP has none')
       t.notMatch(text, /<script(?![^>]*\bsrc=)/)
       t.notMatch(text, /<style|\sstyle=|\son[a-z]+=/)
     }
   }
 })
 
-await t.test('style and script may be kept for ever, and come from here', async t => {
+await t.test('style and script can be cached for ever, and come from the area itself', async t => {
   const { text } = await area.browser().get('/sign-in')
   const paths = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
   t.equal(paths.length, 2)
@@ -139,7 +139,7 @@ await t.test('style and script may be kept for ever, and come from here', async 
   }
 })
 
-await t.test('a page that does not exist says so in style, with the id of the request', async t => {
+await t.test('a missing page is reported on a styled page, with the id of the request', async t => {
   const { status, headers, text } = await browser.get('/nowhere?x=<script>')
 
   t.equal(status, 404)
@@ -161,7 +161,7 @@ await t.test('a form that is too long is refused before it is read', async t => 
   t.match(text, 'Слишком много данных')
 })
 
-await t.test('a form that comes in chunks is read as any other, and as bounded', async t => {
+await t.test('a chunked form is read like any other, within the same limit', async t => {
   const chunked = { origin, 'transfer-encoding': 'chunked' }
   const csrf = await browser.token('/settings')
   const alert = async (below: string, headers: Record<string, string>) =>
@@ -175,7 +175,7 @@ await t.test('a form that comes in chunks is read as any other, and as bounded',
   t.equal((await alert('', { origin })).location, '/settings?notice=alert-off')
 })
 
-await t.test('what cannot be read as a form is refused, and is no failure of ours', async t => {
+await t.test('a body that is not a form is refused, and not logged as a failure', async t => {
   const csrf = await browser.token('/security')
   const lines = area.test.logLines.length
   for (const type of [
@@ -190,7 +190,7 @@ await t.test('what cannot be read as a form is refused, and is no failure of our
   t.notMatch(area.test.logLines.slice(lines).join(''), 'a page failed')
 })
 
-await t.test('the API is not here, nor are the pages there', async t => {
+await t.test('the API is not on the port of the pages, nor are the pages on the port of the API', async t => {
   for (const path of ['/v1/models', '/v1/chat/completions', '/gateway/v1/balance', '/healthz', '/metrics'])
     t.equal((await browser.get(path)).status, 404, path)
   for (const path of ['/api/auth/get-session', '/api/auth/sign-up/email', '/api/auth/ok', '/get-session'])
@@ -203,7 +203,7 @@ await t.test('the API is not here, nor are the pages there', async t => {
   t.match(await (await fetch(`${area.test.url}/`)).text(), /error/)
 })
 
-/** Fields that are hidden, or may be left out. */
+/** Fields that are hidden, or optional. */
 const more: Readonly<Record<string, readonly string[]>> = {
   '/sign-in': ['next'],
   '/sign-in/code': ['next'],
@@ -211,19 +211,19 @@ const more: Readonly<Record<string, readonly string[]>> = {
   '/security/two-factor/confirm': ['setup'],
 }
 
-await t.test('whatever is wrong with a form, what says so leads to a field that is marked', async t => {
+await t.test('each error message of a form links to a field that is marked', async t => {
   const { browser: own } = await area.signUp()
   const page = (path: string): string =>
     (/^\/(settings|security|balance)\b/.exec(path)?.[0] ?? path).replace('/x/', '/:id/')
   let banners = 0
-  // What ends the account comes last.
+  // The form that deletes the account comes last.
   const last = '/settings/delete'
   const ordered = forms.toSorted(([one], [other]) => Number(one === last) - Number(other === last))
   for (const [path, fields] of ordered) {
     if (path === '/sign-out' || path === '/keys/x/revoke' || path === '/appearance') continue
     const names = [...Object.keys(fields), ...(more[path] ?? [])]
     for (const name of names) {
-      // A wrong password is answered later each time.
+      // Each wrong password takes longer to be refused.
       const wrong = /password/i.test(name) ? [] : ['<b>']
       for (const value of ['', 'x'.repeat(3000), ...wrong]) {
         const from = page(path).startsWith('/keys') ? '/keys/new' : page(path)
@@ -232,7 +232,7 @@ await t.test('whatever is wrong with a form, what says so leads to a field that 
         const target = /<a href="#([^"]+)">\s*Проверьте отмеченные поля/.exec(text)?.[1]
         if (target === undefined) continue
         banners += 1
-        t.match(text, new RegExp(`id="${target}"`), `${path} ${name} leads somewhere`)
+        t.match(text, new RegExp(`id="${target}"`), `${path} ${name} is the target of its link`)
         t.match(text, new RegExp(`id="${target}-error"`), `${path} ${name} is marked`)
       }
     }
@@ -240,7 +240,7 @@ await t.test('whatever is wrong with a form, what says so leads to a field that 
   t.ok(banners > 20, `${banners} banners`)
 })
 
-await t.test('language and theme are chosen without script, and kept', async t => {
+await t.test('language and theme are chosen without script, and stored', async t => {
   const own = area.browser()
   const answer = await own.post(
     '/appearance',
@@ -255,13 +255,13 @@ await t.test('language and theme are chosen without script, and kept', async t =
 
   const elsewhere = area.browser()
   await elsewhere.post('/sign-in', { email, password: goodPassword })
-  t.match((await elsewhere.get('/')).text, '<h1>Overview</h1>', 'for a user the language is a setting')
+  t.match((await elsewhere.get('/')).text, '<h1>Overview</h1>', "a user's language is a setting")
   const refused = await own.post('/appearance', { language: 'xx', theme: '"><b>', next: '/' }, { from: '/' })
   t.equal(refused.location, '/')
   t.match((await own.get('/')).text, 'data-theme="light"')
 })
 
-await t.test('a client of the API that has the port of the pages is told where the API is', async t => {
+await t.test('a client of the API that uses the port of the pages gets the address of the API', async t => {
   for (const path of ['/v1/chat/completions', '/v1/messages', '/v1beta/models/x:generateContent?key=gw-x']) {
     const response = await fetch(`${area.url}${path}`, { method: 'POST', body: '{}' })
 

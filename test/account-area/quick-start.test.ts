@@ -21,7 +21,7 @@ const { browser } = await area.signUp()
 const { text } = await browser.get('/quick-start')
 const { key, url } = area.test
 
-/** A snippet as one copies it. */
+/** A snippet as a reader copies it. */
 function snippet(id: string): string {
   const escaped = new RegExp(`id="${id}-code"[^>]*>([^<]*)</pre>`).exec(text)?.[1] ?? ''
   return (
@@ -57,7 +57,7 @@ await t.test('every client has a snippet with the address and without a real key
   t.match((await english.get('/quick-start')).text, 'Put the key of the gateway into OpenAI API Key.')
 })
 
-await t.test('what the clients are set to is what the documentation says', async t => {
+await t.test('the clients are set up as the documentation says', async t => {
   const documentation = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8')
   const lines = ['claude-code', 'codex', 'gemini-cli'].flatMap(id => snippet(id).split('\n'))
   const settings = lines
@@ -71,16 +71,16 @@ await t.test('what the clients are set to is what the documentation says', async
 })
 
 for (const library of ['openai', 'anthropic', 'gemini']) {
-  await t.test(`the JavaScript for ${library} runs as it is`, async t => {
+  await t.test(`the JavaScript for ${library} runs unchanged`, async t => {
     const code = snippet(`javascript-${library}`).replaceAll(publicUrl, url)
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], {
       env: { PATH: process.env['PATH'], GATEWAY_KEY: key },
     })
-    t.ok(stdout.trim().length > 0, 'an answer was printed')
+    t.ok(stdout.trim().length > 0, 'a response was printed')
     t.not(stdout.trim(), 'undefined')
   })
 
-  await t.test(`the command of curl for ${library} runs as it is`, async t => {
+  await t.test(`the command of curl for ${library} runs unchanged`, async t => {
     const code = snippet(`curl-${library}`).replaceAll(publicUrl, url)
     const result = await run('sh', ['-c', `command -v curl >/dev/null || exit 42; ${code} --fail -s`], {
       env: { PATH: process.env['PATH'], GATEWAY_KEY: key },
@@ -88,7 +88,7 @@ for (const library of ['openai', 'anthropic', 'gemini']) {
       if (error.code === 42) return undefined
       throw error
     })
-    if (result === undefined) t.comment('there is no curl here')
-    else t.ok(parse(result.stdout), 'an answer was printed')
+    if (result === undefined) t.comment('curl is not installed')
+    else t.ok(parse(result.stdout), 'a response was printed')
   })
 }

@@ -17,7 +17,7 @@ async function secondBrowser(email: string, userAgent: string): Promise<AccountB
   return browser
 }
 
-await t.test('a user sees where they are signed in, and ends one of it', async t => {
+await t.test('a user sees the list of sessions, and ends one of them', async t => {
   const { email, browser } = await area.signUp()
   const phone = await secondBrowser(
     email,
@@ -36,7 +36,7 @@ await t.test('a user sees where they are signed in, and ends one of it', async t
   t.equal((await browser.get('/')).status, 200)
 })
 
-await t.test('all others are ended at once', async t => {
+await t.test('all other sessions are ended at once', async t => {
   const { email, browser } = await area.signUp()
   const others = [await secondBrowser(email, 'One/1'), await secondBrowser(email, 'Two/2')]
 
@@ -47,7 +47,7 @@ await t.test('all others are ended at once', async t => {
   t.equal((await browser.get('/')).status, 200)
 })
 
-await t.test("the id of another's session does nothing", async t => {
+await t.test("the id of another user's session has no effect", async t => {
   const { email, browser: victim } = await area.signUp()
   await secondBrowser(email, 'Victim/1')
   const [id = ''] = await sessionIds(victim)
@@ -58,7 +58,7 @@ await t.test("the id of another's session does nothing", async t => {
   t.same(await sessionIds(victim), [id])
 })
 
-await t.test('what a browser calls itself is text and nothing else', async t => {
+await t.test("the browser's name is escaped", async t => {
   const { email, browser } = await area.signUp()
   await secondBrowser(email, '<script>alert(1)</script>"\'><img src=x>')
 

@@ -12,7 +12,7 @@ import { startAccountArea } from '../fixtures/account-area.ts'
 import { AccountBrowser } from '../fixtures/account-browser.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-await t.test("the operator's name and texts stand in place of ours", async t => {
+await t.test("the operator's name and texts replace the shipped ones", async t => {
   const folder = t.testdir()
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text)
@@ -36,7 +36,7 @@ await t.test("the operator's name and texts stand in place of ours", async t => 
   t.match((await browser.get('/sign-up')).text, 'редакция v7')
 })
 
-await t.test('without a mail server the link is in the log, on this machine', async t => {
+await t.test('without a mail server the link is in the log of this machine', async t => {
   const test = await startTestGateway(t, {
     config: { providers: { sandbox: {} }, accountArea: { listen: { host: '127.0.0.1', port: 0 } } },
   })
@@ -50,7 +50,7 @@ await t.test('without a mail server the link is in the log, on this machine', as
   t.equal((await browser.post('/confirm', { token, password })).location, '/')
 })
 
-await t.test('without the setting there are no pages, and closing ends them where there are', async t => {
+await t.test('without the setting there are no pages, and closing the gateway ends them', async t => {
   const none = await startTestGateway(t, { config: { providers: { sandbox: {} } } })
   t.equal(none.gateway.accountAreaUrl, undefined)
   const area = await startAccountArea(t)
@@ -61,7 +61,7 @@ await t.test('without the setting there are no pages, and closing ends them wher
   await t.rejects(area.browser().get('/sign-in'), { code: 'ECONNREFUSED' })
 })
 
-await t.test('with a certificate the pages are served by https, and cookies are for https alone', async t => {
+await t.test('with a certificate pages are served over HTTPS, and cookies are HTTPS only', async t => {
   const tls = fileURLToPath(new URL('../fixtures/tls', import.meta.url))
   const area = await startAccountArea(t, {
     tls: { cert: join(tls, 'good.pem'), key: join(tls, 'good.key') },
@@ -78,7 +78,7 @@ await t.test('with a certificate the pages are served by https, and cookies are 
   t.match(headers['strict-transport-security'], 'max-age')
 })
 
-await t.test('the secret of the store is kept, so that a restart signs nobody out', async t => {
+await t.test("the store's secret is kept, so that a restart signs no user out", async t => {
   const area = await startAccountArea(t)
   const { browser, email } = await area.signUp()
   const { config } = loadConfig(area.test.configFile, { env: {} })

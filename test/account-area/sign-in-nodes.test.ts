@@ -21,7 +21,7 @@ interface Addresses {
   readonly operatorAreaUrl: string
 }
 
-/** Another node on the same database, in a process of its own; answers where its pages are. */
+/** Another node on the same database, in a process of its own; returns the addresses of its pages. */
 async function serveBeside(t: Test, configFile: string): Promise<Addresses> {
   const config = parse(readFileSync(configFile, 'utf8')) as Record<string, unknown>
   const file = join(t.testdir(), 'gateway.yaml')
@@ -48,14 +48,14 @@ const store = await server.createDatabase()
 const area = await startOperatorArea(t, { store, trustedProxies: ['127.0.0.1'] })
 const { accountAreaUrl: other, operatorAreaUrl: otherDesk } = await serveBeside(t, area.test.configFile)
 
-/** A browser in a network, at one of the two processes. */
+/** A browser in a network, at one of the two nodes. */
 function browserOf(address: string, url: string): AccountBrowser {
   const browser = new AccountBrowser(url)
   browser.headers['x-forwarded-for'] = address
   return browser
 }
 
-/** Tries wrong passwords at both processes at once, and then the right one from there and from elsewhere. */
+/** Tries wrong passwords at both nodes at once, and then the right one from that network and from another. */
 async function guess(t: Test, urls: readonly string[], email: string): Promise<void> {
   const strangers = urls.map(url => browserOf('203.0.113.9', url))
   const wrong = async (browser: AccountBrowser): Promise<number> =>
@@ -69,17 +69,17 @@ async function guess(t: Test, urls: readonly string[], email: string): Promise<v
     t.equal((await browserOf('198.51.100.7', url).post('/sign-in', right)).location, '/')
 }
 
-await t.test('two processes count wrong passwords together, and the owner gets in at both', async t => {
+await t.test('two nodes count wrong passwords together, and the owner can sign in at both', async t => {
   const { email } = await area.signUp()
   await guess(t, [area.url, other], email)
 })
 
-await t.test("the operators' pages of two processes count them together as well", async t => {
+await t.test("the operators' pages of two nodes count them together as well", async t => {
   await area.invite('owner@desk.example', 'owner')
   await guess(t, [area.deskUrl, otherDesk], 'owner@desk.example')
 })
 
-await t.test('while the database cannot count nobody is signed in, and the page says so', async t => {
+await t.test('while the database cannot count, all sign-ins are refused, and the page says so', async t => {
   const { email } = await area.signUp()
   const signIn = () => browserOf('198.51.100.9', other).post('/sign-in', { email, password: goodPassword })
   await inDatabase(store, client => client.query('ALTER TABLE rate_counts RENAME TO gone'))
@@ -90,7 +90,7 @@ await t.test('while the database cannot count nobody is signed in, and the page 
   t.equal((await signIn()).location, '/')
 })
 
-await t.test('a link by email opens what was locked, at the other process too', async t => {
+await t.test('a link by email ends a lockout, at the other node too', async t => {
   const { email } = await area.signUp()
   const owner = browserOf('203.0.113.10', area.url)
   await Promise.all(
@@ -112,7 +112,7 @@ await t.test('a link by email opens what was locked, at the other process too', 
   t.equal((await there.post('/sign-in', { email, password: newPassword })).location, '/')
 })
 
-await t.test('a code of an app that was used at one process is of no use at the other', async t => {
+await t.test('a code of an app that was used at one node is invalid at the other', async t => {
   const { email, browser } = await area.signUp()
   const from = '/security'
   const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })

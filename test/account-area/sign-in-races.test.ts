@@ -44,19 +44,19 @@ async function secondFactorOf(browser: AccountBrowser): Promise<Act> {
   return formOf(browser, '/security/two-factor/confirm', { code: await earlierCode(secret) }, from)
 }
 
-/** A second of work to check: whoever brings the password of before is still about it when something else is done. */
+/** A hash that takes a second to check: a request with the old password is still in progress when another is sent. */
 const slowHash = await hashPassword(goodPassword, { N: 2 ** 14, r: 8, p: 20 })
 const setSlowHash = `UPDATE user_passwords SET password = '${slowHash}'`
-/** Long enough for a request to have read the hash, and much less than checking it takes. */
+/** Long enough for a request to have read the hash, and much shorter than the check. */
 const begunMs = 150
 
 interface Place {
   readonly area: TestAccountArea
-  /** From now on it takes long to check passwords that are there. */
+  /** From now on checks of stored passwords take long. */
   readonly slowDown: () => unknown
 }
 
-/** Does one thing while another is under way. */
+/** Starts one request, and sends another while the first is in progress. */
 async function during({ slowDown }: Place, first: Act, second: Act): Promise<readonly PageAnswer[]> {
   await slowDown()
   const begun = first()
@@ -65,13 +65,13 @@ async function during({ slowDown }: Place, first: Act, second: Act): Promise<rea
   return [await begun, done]
 }
 
-/** What ends sessions that the password alone has opened, and takes no long check itself. */
+/** Actions that end the sessions opened by the password alone, and need no long check themselves. */
 const endings: readonly (readonly [string, (place: Place, user: SignedUp) => Promise<Act>])[] = [
   ['a new password by a link', ({ area }, { email }) => linkOf(area, email)],
   ['a second factor that is switched on', (_place, { browser }) => secondFactorOf(browser)],
 ]
 
-/** What a thief with the password and a session of before may be about when the owner sets a new password. */
+/** What a thief with the password and an earlier session may have in progress when the owner sets a new password. */
 const acts: readonly (readonly [string, (thief: AccountBrowser) => Promise<Act>])[] = [
   [
     'a change of the password',
@@ -103,7 +103,7 @@ async function holdsAgainstSignIn(t: Test, place: Place): Promise<void> {
 
     t.match(ended?.location, /^\/security\?notice=(?:password-reset|two-factor-on)$/, by)
     t.not(signedIn?.location, '/', `${by}: a sign-in that began before does not pass`)
-    t.match((await thief.get('/')).location, /^\/sign-in/, `${by}: and leaves no session`)
+    t.match((await thief.get('/')).location, /^\/sign-in/, `${by}: it leaves no session`)
   }
 }
 
@@ -121,8 +121,8 @@ async function holdsAgainstActs(t: Test, place: Place): Promise<void> {
     const [answer, ended] = await during(place, act, end)
 
     t.match(ended?.location, '/sign-in/code', what)
-    t.not(answer?.status, 200, `${what}: not done`)
-    t.notMatch(answer?.location, 'notice=', `${what}: nor said to be`)
+    t.not(answer?.status, 200, `${what}: the action is not done`)
+    t.notMatch(answer?.location, 'notice=', `${what}: it is not reported as done`)
     t.match((await thief.get('/')).location, /^\/sign-in/, `${what}: the thief has no session`)
     const again = await area.browser().post('/sign-in', { email, password: newPassword })
     t.equal(again.location, '/sign-in/code?next=%2F', `${what}: password and second factor are the owner's`)
@@ -149,10 +149,10 @@ const places: readonly (readonly [string, Place])[] = [
 ]
 
 for (const [name, place] of places) {
-  await t.test(`${name}: a sign-in by a password that is replaced meanwhile opens nothing`, t =>
+  await t.test(`${name}: a sign-in with a password that is replaced meanwhile fails`, t =>
     holdsAgainstSignIn(t, place),
   )
-  await t.test(`${name}: what a thief does by a password that is replaced meanwhile is not done`, t =>
+  await t.test(`${name}: actions with a password that is replaced meanwhile are not done`, t =>
     holdsAgainstActs(t, place),
   )
 }

@@ -4,7 +4,7 @@ import { goodPassword, startAccountArea } from '../fixtures/account-area.ts'
 const area = await startAccountArea(t)
 const sessionCookie = 'account.session_token'
 
-await t.test('who is not signed in is sent to do so, and comes back to where they wanted to be', async t => {
+await t.test('a visitor is redirected to sign in, and then back to the requested page', async t => {
   const { email } = await area.signUp()
   const browser = area.browser()
 
@@ -20,7 +20,7 @@ await t.test('who is not signed in is sent to do so, and comes back to where the
   t.match((await browser.follow(answer)).text, '<h1>Безопасность</h1>')
 })
 
-await t.test('signing in leads nowhere else', async t => {
+await t.test('signing in does not redirect to other sites', async t => {
   const { email, browser } = await area.signUp()
   for (const next of [
     'https://evil.example/',
@@ -38,7 +38,7 @@ await t.test('signing in leads nowhere else', async t => {
   }
 })
 
-await t.test('a session begins with signing in: what a browser brought along is not it', async t => {
+await t.test('signing in replaces any session cookie that the browser had', async t => {
   const { email } = await area.signUp()
   const attacker = await area.signUp()
   const planted = attacker.browser.cookies.get(sessionCookie) ?? ''
@@ -46,7 +46,7 @@ await t.test('a session begins with signing in: what a browser brought along is 
   for (const cookie of [planted, 'made-up', `${'a'.repeat(32)}.${'b'.repeat(43)}=`]) {
     const browser = area.browser()
     browser.cookies.set(sessionCookie, cookie)
-    // With a session of somebody's the form is not shown; its token is still to be had.
+    // The form is not shown to a browser with a session; its token is on other pages too.
     await browser.post('/sign-in', { email, password: goodPassword }, { from: '/documents/offer' })
     const own = browser.cookies.get(sessionCookie)
     t.not(own, cookie)
@@ -59,10 +59,10 @@ await t.test('a session begins with signing in: what a browser brought along is 
   t.not(again.cookies.get(sessionCookie), first)
   const copy = area.browser()
   copy.cookies.set(sessionCookie, first ?? '')
-  t.equal((await copy.get('/')).location, '/sign-in', 'and the one before is over')
+  t.equal((await copy.get('/')).location, '/sign-in', 'the earlier session has ended')
 })
 
-await t.test('signing out ends the session, also for a copy of its cookie', async t => {
+await t.test('signing out ends the session, even for a copy of its cookie', async t => {
   const { browser } = await area.signUp()
   const copy = browser.copy()
 
@@ -73,7 +73,7 @@ await t.test('signing out ends the session, also for a copy of its cookie', asyn
   t.equal((await copy.get('/')).location, '/sign-in')
 })
 
-await t.test('a wrong password and an unknown email get the same answer', async t => {
+await t.test('a wrong password and an unknown email get the same response', async t => {
   const { email } = await area.signUp()
   const withoutOwn = (text: string): string =>
     text.replaceAll(/value="[^"]*"/g, '').replaceAll(/<code>[^<]*<\/code>/g, '')
@@ -91,7 +91,7 @@ await t.test('a wrong password and an unknown email get the same answer', async 
 })
 
 await t.test(
-  'cookies are for this site, out of reach of scripts, and not sent along from others',
+  'cookies are for this site, not readable by scripts, and not sent along from other sites',
   async t => {
     const { email } = await area.signUp()
     const browser = area.browser()
@@ -109,7 +109,7 @@ await t.test(
   },
 )
 
-await t.test('behind https cookies are Secure and browsers are told to stay with it', async t => {
+await t.test('behind HTTPS cookies are Secure and browsers are told to use HTTPS only', async t => {
   const secure = await startAccountArea(t, {
     trustedProxies: ['127.0.0.1'],
     accountArea: { publicUrl: 'https://account.example.org' },
@@ -132,5 +132,5 @@ await t.test('behind https cookies are Secure and browsers are told to stay with
   t.equal(answer.location, '/')
   const session = answer.setCookies.find(cookie => cookie.includes('session_token'))
   t.match(session, /^__Secure-account\.session_token=.*; Secure/)
-  t.match((await browser.get('/security')).text, '198.51.100.7', 'the address that the proxy told')
+  t.match((await browser.get('/security')).text, '198.51.100.7', 'the address that the proxy reported')
 })

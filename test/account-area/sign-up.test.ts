@@ -16,7 +16,7 @@ function rows(sql: string, ...values: string[]): Record<string, unknown>[] {
   }
 }
 
-await t.test('who signs up confirms the email by an email and sees an empty account', async t => {
+await t.test('a new user confirms the email through a link and sees an empty account', async t => {
   const { browser } = await area.signUp('new@example.org')
 
   const page = await browser.get('/')
@@ -45,7 +45,7 @@ await t.test('a new account can be credited and used at once, without a restart'
   t.match(await balance.json(), { available: '5.000000' })
 })
 
-await t.test('consents are two boxes that nobody has ticked, and both are needed', async t => {
+await t.test('the two consents are unticked boxes, and both are required', async t => {
   const browser = area.browser()
   const { text } = await browser.get('/sign-up')
   t.equal(text.match(/type="checkbox"/g)?.length, 2)
@@ -55,13 +55,13 @@ await t.test('consents are two boxes that nobody has ticked, and both are needed
 
   t.equal(answer.status, 422)
   t.match(answer.text, 'Без согласия на обработку персональных данных')
-  t.match(answer.text, 'value="half@example.org"', 'what was typed is kept')
+  t.match(answer.text, 'value="half@example.org"', 'what was typed stays in the field')
   t.notMatch(answer.text, goodPassword, 'except the password')
-  t.equal(answer.text.match(/\bchecked\b/g)?.length, 1, 'the box that was ticked stays so')
+  t.equal(answer.text.match(/\bchecked\b/g)?.length, 1, 'a ticked box stays ticked')
   t.same(rows('SELECT 1 FROM users WHERE email = ?', 'half@example.org'), [])
 })
 
-await t.test('consents are kept with version, language, time and address', async t => {
+await t.test('consents are stored with version, language, time and address', async t => {
   const before = Date.now()
   const browser = area.browser()
   browser.headers['accept-language'] = 'en'
@@ -83,7 +83,7 @@ await t.test('consents are kept with version, language, time and address', async
   t.match(text, area.url)
 })
 
-await t.test('an address that is taken looks like a new one, and its owner is told by an email', async t => {
+await t.test('an address in use looks like a new one, and its owner gets an email', async t => {
   await area.signUp('taken@example.org')
   const before = rows('SELECT * FROM users ORDER BY id')
 
@@ -96,7 +96,7 @@ await t.test('an address that is taken looks like a new one, and its owner is to
   t.same(rows('SELECT * FROM users ORDER BY id'), before)
 })
 
-await t.test('fields that the form does not have are not taken', async t => {
+await t.test('fields that are not in the form are ignored', async t => {
   await area.browser().post('/sign-up', {
     ...whole,
     email: 'greedy@example.org',
@@ -130,7 +130,7 @@ await t.test('fields that the form does not have are not taken', async t => {
   })
 })
 
-await t.test('until the email is confirmed nobody gets in, and a new email is sent', async t => {
+await t.test('sign-in is refused until the email is confirmed, and a new link is sent', async t => {
   const browser = area.browser()
   await browser.post('/sign-up', { ...whole, email: 'slow@example.org' })
   await area.mail.letterTo('slow@example.org', /confirm/)
@@ -144,7 +144,7 @@ await t.test('until the email is confirmed nobody gets in, and a new email is se
   await until(() => area.mail.letters.length > before)
 })
 
-await t.test('an email is worth nothing without the password, nor is a forged link with it', async t => {
+await t.test('a link needs the password, and a forged link is refused even with it', async t => {
   const browser = area.browser()
   await browser.post('/sign-up', { ...whole, email: 'victim@example.org' })
   const { text } = await area.mail.letterTo('victim@example.org', /confirm/)
@@ -172,7 +172,7 @@ await t.test('an email is worth nothing without the password, nor is a forged li
   ])
 })
 
-await t.test('what is wrong with a field is said at the field, in the language of the page', async t => {
+await t.test('mistakes are reported at their fields, in the language of the page', async t => {
   const browser = area.browser()
   browser.headers['accept-language'] = 'en-GB,en'
 

@@ -4,7 +4,7 @@ import t from 'tap'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import { until } from '../fixtures/until.ts'
 
-/** As many as the area has room for, in `lib/web/open-area.ts`. */
+/** The limit of the area, in `lib/web/open-area.ts`. */
 const connectionsMax = 2000
 
 await t.test('connections that never end their heads make room for others', { timeout: 60_000 }, async t => {
@@ -30,11 +30,11 @@ await t.test('connections that never end their heads make room for others', { ti
         ({ status }) => status === 200,
         () => false,
       )
-  t.equal(await isServed(), false, 'while they are there is no room')
+  t.equal(await isServed(), false, 'these connections leave no room')
   const dripping = setInterval(() => slow.forEach(socket => socket.writable && socket.write('x')), 1000)
   t.teardown(() => clearInterval(dripping))
 
-  // A head may take ten seconds. Node looks every thirty unless told otherwise.
+  // A head may take ten seconds. By default Node checks every thirty.
   await until(isServed, 25_000)
 
   await until(() => closed === connectionsMax, 25_000)

@@ -10,17 +10,17 @@ async function balanceOf(browser: AccountBrowser): Promise<string> {
   return /<dd>([^<]+)\u00a0₽<\/dd>/.exec(text)?.[1] ?? ''
 }
 
-await t.test('a new account has its starting credit once the email is confirmed', async t => {
+await t.test('a new account gets its starting credit once the email is confirmed', async t => {
   const { browser } = await area.signUp('anna.petrova@gmail.com')
 
   t.equal(await balanceOf(browser), '50,00')
   const { text } = await browser.get('/balance')
   t.match(text, 'Стартовый кредит')
-  t.notMatch(text, 'starting credit', 'nothing of the books is in English on a Russian page')
+  t.notMatch(text, 'starting credit', 'a Russian page shows no English booking texts')
   t.strictSame(await area.test.breaches(), [])
 })
 
-await t.test('another spelling of the same mailbox is given nothing', async t => {
+await t.test('another spelling of the same mailbox gets no credit', async t => {
   for (const email of [
     'annapetrova@gmail.com',
     'a.n.n.a.petrova+2@gmail.com',
@@ -29,7 +29,7 @@ await t.test('another spelling of the same mailbox is given nothing', async t =>
     t.equal(await balanceOf((await area.signUp(email)).browser), '0,00', email)
 })
 
-await t.test('neither is who deletes the account and signs up again, nor who changes the email', async t => {
+await t.test('a deleted account that signs up again, or a changed email, gets no credit', async t => {
   const { browser } = await area.signUp('boris@example.org')
   t.equal(await balanceOf(browser), '50,00')
   await browser.post(
@@ -40,16 +40,20 @@ await t.test('neither is who deletes the account and signs up again, nor who cha
   const link = linkIn((await area.mail.letterTo('boris-new@example.org', /settings\/email/)).text)
   const token = new URL(link, area.url).searchParams.get('token') ?? ''
   await browser.post('/settings/email/confirm', { token }, { from: link })
-  t.equal(await balanceOf(browser), '50,00', 'changing the email gives nothing more')
+  t.equal(await balanceOf(browser), '50,00', 'changing the email gives no more')
   t.equal(await balanceOf((await area.signUp('boris@example.org')).browser), '0,00')
 
   await browser.post('/settings/delete', { currentPassword: goodPassword, understood: 'yes' })
   const again = await area.signUp('boris-new@example.org')
 
-  t.equal(await balanceOf(again.browser), '50,00', 'an address that has had nothing is a new person')
+  t.equal(
+    await balanceOf(again.browser),
+    '50,00',
+    'an address without an earlier credit counts as a new person',
+  )
 })
 
-await t.test('an address is confirmed by a new password, too', async t => {
+await t.test('setting a new password confirms the address too', async t => {
   const browser = area.browser()
   const email = 'vera@example.org'
   await browser.post('/sign-up', { email, password: goodPassword, offer: 'yes', personalData: 'yes' })
@@ -63,7 +67,7 @@ await t.test('an address is confirmed by a new password, too', async t => {
   t.equal(await balanceOf(browser), '50,00', 'once')
 })
 
-await t.test('on one day no more accounts are given it than the operator allows', async t => {
+await t.test('the number of starting credits per day is limited', async t => {
   t.equal(await balanceOf((await area.signUp('fifth@example.org')).browser), '0,00')
   t.strictSame(await area.test.breaches(), [])
 })

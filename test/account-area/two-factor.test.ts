@@ -7,7 +7,7 @@ import { readQrCode } from '../fixtures/read-qr-code.ts'
 const area = await startAccountArea(t)
 const from = '/security'
 
-/** Switches it on; answers the secret and the backup codes. */
+/** Switches it on; returns the secret and the backup codes. */
 async function setUp(browser: AccountBrowser): Promise<{ secret: string; backupCodes: string[] }> {
   const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })
   const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
@@ -28,7 +28,7 @@ async function passwordStep(email: string): Promise<AccountBrowser> {
   return own
 }
 
-await t.test('the image tells an app what the text beside it says', async t => {
+await t.test('the QR code contains the secret that is shown beside it', async t => {
   const { email, browser } = await area.signUp()
   const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })
   const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
@@ -38,7 +38,7 @@ await t.test('the image tells an app what the text beside it says', async t => {
   t.equal(uri.searchParams.get('secret'), secret)
 })
 
-await t.test('with a second factor the password alone opens nothing', async t => {
+await t.test('with a second factor the password alone gives no access', async t => {
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)
 
@@ -57,7 +57,7 @@ await t.test('with a second factor the password alone opens nothing', async t =>
   t.match((await own.get('/security')).text, 'Включён: кроме пароля')
 })
 
-await t.test('it is on only when a first code was right', async t => {
+await t.test('the second factor is on only after a correct first code', async t => {
   const { email, browser } = await area.signUp()
   await browser.post('/security/two-factor', { password: goodPassword }, { from })
 
@@ -67,7 +67,7 @@ await t.test('it is on only when a first code was right', async t => {
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
 })
 
-await t.test('a wrong first code leaves the QR code and the backup codes to read', async t => {
+await t.test('a wrong first code leaves the QR code and the backup codes on the page', async t => {
   const { email, browser } = await area.signUp()
   const shown = (text: string) => ({
     secret: /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? '',
@@ -95,7 +95,7 @@ await t.test('a wrong first code leaves the QR code and the backup codes to read
   t.equal((await (await passwordStep(email)).post('/sign-in/code', { code })).location, '/')
 })
 
-await t.test('backup codes are made anew by the password, and the old ones are good no more', async t => {
+await t.test('new backup codes need the password, and invalidate the old ones', async t => {
   const { email, browser } = await area.signUp()
   const path = '/security/two-factor/backup-codes'
   t.notMatch((await browser.get(from)).text, path, 'not before it is on')
@@ -121,7 +121,7 @@ await t.test('backup codes are made anew by the password, and the old ones are g
   })
 })
 
-await t.test('switched on, it ends the sessions that a password alone has opened', async t => {
+await t.test('switching it on ends the sessions that the password alone has opened', async t => {
   const { email, browser } = await area.signUp()
   const other = area.browser()
   await other.post('/sign-in', { email, password: goodPassword })
@@ -132,7 +132,7 @@ await t.test('switched on, it ends the sessions that a password alone has opened
   t.match((await browser.get('/security')).text, 'Включён: кроме пароля')
 })
 
-await t.test('asked for a code, a browser has forgotten the session it had, and so have we', async t => {
+await t.test('a browser that is asked for a code loses its earlier session, on the server too', async t => {
   const { email, browser } = await area.signUp()
   await setUp(browser)
   const copy = browser.copy()
@@ -143,7 +143,7 @@ await t.test('asked for a code, a browser has forgotten the session it had, and 
   t.equal((await copy.get('/')).location, '/sign-in')
 })
 
-await t.test('a backup code is good once', async t => {
+await t.test('a backup code is valid once', async t => {
   const { email, browser } = await area.signUp()
   const { backupCodes } = await setUp(browser)
   t.ok(backupCodes.length >= 8)
@@ -155,7 +155,7 @@ await t.test('a backup code is good once', async t => {
   t.equal(second.status, 422)
 })
 
-await t.test('the code that has switched it on signs nobody in', async t => {
+await t.test('the code that switched it on cannot be used to sign in', async t => {
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)
 
@@ -165,7 +165,7 @@ await t.test('the code that has switched it on signs nobody in', async t => {
   t.match(answer.text, 'код уже использован')
 })
 
-await t.test('a code of the app is good once, too', async t => {
+await t.test('a code of the app is valid once, too', async t => {
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)
   const code = oneTimeCode(secret)
@@ -179,10 +179,10 @@ await t.test('a code of the app is good once, too', async t => {
   t.match(answers[2]?.text, 'код уже использован')
   t.equal((await third.get('/')).location, '/sign-in')
   const { text } = await browser.get('/security')
-  t.equal([...text.matchAll(/name="id" value=/g)].length, 1, 'no session is left of those refused')
+  t.equal([...text.matchAll(/name="id" value=/g)].length, 1, 'the refused sign-ins left no session')
 })
 
-await t.test('a window that does not know it is on changes nothing', async t => {
+await t.test('a form from before the second factor was on changes nothing', async t => {
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)
 
@@ -195,7 +195,7 @@ await t.test('a window that does not know it is on changes nothing', async t => 
   )
 })
 
-await t.test('codes cannot be tried without end', async t => {
+await t.test('the number of wrong codes is limited', async t => {
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)
   const own = await passwordStep(email)
@@ -208,11 +208,11 @@ await t.test('codes cannot be tried without end', async t => {
 
   t.match(text, 'попыток было слишком много')
   const right = await own.post('/sign-in/code', { code: oneTimeCode(secret) })
-  t.equal(right.status, 422, 'nor is a right code taken after that')
+  t.equal(right.status, 422, 'nor is a correct code accepted after that')
   t.equal((await own.get('/')).location, '/sign-in')
 })
 
-await t.test('it takes the password to switch it on or off', async t => {
+await t.test('switching it on or off needs the password', async t => {
   const { email, browser } = await area.signUp()
   const refused = await browser.post('/security/two-factor', { password: 'wrong password' }, { from })
   t.equal(refused.status, 422)
@@ -227,7 +227,7 @@ await t.test('it takes the password to switch it on or off', async t => {
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
 })
 
-await t.test('its owner is told by an email that it was switched on, and off', async t => {
+await t.test('an email reports that it was switched on, and off', async t => {
   const { email, browser } = await area.signUp()
   await browser.post('/settings/profile', { name: '', language: 'en' }, { from: '/settings' })
   await setUp(browser)
@@ -239,5 +239,9 @@ await t.test('its owner is told by an email that it was switched on, and off', a
 
   const off = await area.mail.letterTo(email, /снова достаточно пароля.*Если это были не вы/s)
   t.match(off.subject, 'Вход по коду отключён')
-  t.equal(area.mail.letters.filter(({ to }) => to === email).length, 3, 'with the one of signing up')
+  t.equal(
+    area.mail.letters.filter(({ to }) => to === email).length,
+    3,
+    'two emails beside the one for signing up',
+  )
 })
