@@ -6,7 +6,7 @@ import { startTestGateway } from '../fixtures/test-gateway.ts'
 import { agents, hello, type Agent } from './agents.ts'
 import { chatAnswer, messageAnswer, responseAnswer } from './answers.ts'
 
-/** As config/models.yaml has them. */
+/** As in config/models.yaml. */
 const models = {
   'claude-sonnet-5': {
     provider: 'anthropic',
@@ -43,7 +43,7 @@ const answers: Readonly<Record<string, object>> = {
   '/v1/chat/completions': chatAnswer({ input: 10, output: 20 }),
 }
 
-/** A provider that answers once so many requests run at once. */
+/** A provider that responds once this many requests are running at the same time. */
 async function start(t: Test, rub: number, atOnce: number) {
   let running = 0
   const upstream = await startRawUpstream(t, async ({ path }) => {
@@ -76,7 +76,7 @@ async function start(t: Test, rub: number, atOnce: number) {
 }
 
 for (const agent of agents) {
-  await t.test(`four of ${agent.name} run at once with a hundred roubles paid in`, async t => {
+  await t.test(`four of ${agent.name} run at once after a payment of a hundred roubles`, async t => {
     const { gateway, ask, quote } = await start(t, 100, 4)
     const { likely, worst } = await quote(agent)
     t.comment(`${agent.name}: likely ${likely}, worst ${worst}, held ${agent.heldBeforeRub} before`)
@@ -89,7 +89,7 @@ for (const agent of agents) {
   })
 }
 
-await t.test('a hello without a cap runs with ten roubles paid in', async t => {
+await t.test('a hello without a cap runs after a payment of ten roubles', async t => {
   const { ask } = await start(t, 10, 1)
   t.equal((await ask(hello)).status, 200)
 })

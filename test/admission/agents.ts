@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** What people's programs send, in the sizes and with the fields that were recorded of them (wire.md section 6). */
+/** Requests of real programs, in the sizes and with the fields that were recorded of them (wire.md section 6). */
 export interface Agent {
   readonly name: string
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
-  /** What its gateway held for it before, in roubles: three bytes a token, and the output up to the cap. */
+  /** The earlier hold of the gateway for it, in roubles: three bytes per token, and the output up to the cap. */
   readonly heldBeforeRub: number
 }
 
 const root = resolve(import.meta.dirname, '../..')
-/** Prose and source as such programs send them in their instructions. */
+/** Prose and source as such programs send in their instructions. */
 const prose = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/operating.md']
   .map(file => readFileSync(resolve(root, file), 'utf8'))
   .join('\n')

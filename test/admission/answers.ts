@@ -1,14 +1,14 @@
-/** The models of the table read so many tokens, and write so many at most. */
+/** The models of the table read up to this many tokens, and write up to the number below. */
 export const windowTokens = 200_000
 export const outputTokens = 8192
 
-/** What an answer says that it used. */
+/** The usage that a response reports. */
 export interface Used {
   readonly input?: number
   readonly output?: number
-  /** Beside it in its usage. */
+  /** Further members of the usage. */
   readonly more?: Readonly<Record<string, unknown>> | undefined
-  /** Beside its usage. */
+  /** Members beside the usage. */
   readonly beside?: Readonly<Record<string, unknown>> | undefined
 }
 

@@ -9,15 +9,15 @@ import {
 } from './answers.ts'
 
 /**
- * Requests whose cost does not show in them, each with the most expensive answer that its provider's documents allow. The
- * models read 200,000 tokens and write 8,192 at most.
+ * Requests whose cost is not visible in them, each with the most expensive response that its provider's documents
+ * allow. The models read 200,000 tokens and write 8,192 at most.
  */
 export interface Attack {
   readonly name: string
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   readonly answer: object
-  /** What must be held for it at most, in roubles, where too much has been. */
+  /** The most that may be held for it, in roubles, where too much was held before. */
   readonly heldMostRub?: number
 }
 
@@ -118,11 +118,7 @@ const tools: readonly Attack[] = [
     { tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] },
     { input: everyLoop },
   ),
-  message(
-    'a tool nobody knows',
-    { tools: [{ type: 'time_machine_20270101', name: 'x' }] },
-    { input: everyLoop },
-  ),
+  message('an unknown tool', { tools: [{ type: 'time_machine_20270101', name: 'x' }] }, { input: everyLoop }),
   message(
     'two tools at once',
     { tools: [{ type: 'web_search_20250305' }, { type: 'web_fetch_20250910' }] },
@@ -176,7 +172,7 @@ const tools: readonly Attack[] = [
     { tools: [{ type: 'mcp', server_label: 'x', server_url: 'https://x.example' }] },
     { input: everyLoop },
   ),
-  response('a tool nobody knows', { tools: [{ type: 'telepathy' }] }, { input: everyLoop }),
+  response('an unknown tool', { tools: [{ type: 'telepathy' }] }, { input: everyLoop }),
   response(
     'compaction',
     { context_management: [{ type: 'compaction', compact_threshold: 1000 }] },
@@ -198,7 +194,7 @@ const tools: readonly Attack[] = [
     { input: everyLoop, more: searched(loops) },
     'openrouter',
   ),
-  chat('a plugin nobody knows', { plugins: [{ id: 'oracle' }] }, { input: everyLoop }, 'openrouter'),
+  chat('an unknown plugin', { plugins: [{ id: 'oracle' }] }, { input: everyLoop }, 'openrouter'),
   chat('a server tool', { tools: [{ type: 'openrouter:web_search' }] }, { input: everyLoop }, 'openrouter'),
   chat('browser_search', { tools: [{ type: 'browser_search' }] }, { input: everyLoop }, 'groq'),
   chat('a compound model', { model: 'compound' }, { input: everyLoop }, 'groq'),
@@ -246,7 +242,7 @@ const file = (mimeType: string): object => ({ fileData: { mimeType, fileUri: 'ht
 const partsOf = (...content: readonly object[]): object => messageOf(content)
 const url = 'https://x.example/a.pdf'
 
-/** Parts of kinds of which few providers know: each spells an address in a way of its own. */
+/** Parts of kinds that few providers know: each writes an address in a way of its own. */
 const strangeParts: readonly Attack[] = [
   ...(
     [
@@ -258,7 +254,7 @@ const strangeParts: readonly Attack[] = [
       ['a file in camel case', { type: 'file', file: { filename: 'a', fileData: url } }, 'openrouter'],
       ['a document as an object', { type: 'document_url', document_url: { url } }, 'mistral'],
       ['a file as responses have it', { type: 'input_file', file_url: url }, 'openrouter'],
-      ['a part nobody knows', { type: 'x', x: { y: [{ uri: 'gs://bucket/a' }] } }, 'openrouter'],
+      ['an unknown part', { type: 'x', x: { y: [{ uri: 'gs://bucket/a' }] } }, 'openrouter'],
       ['a file of another name', { type: 'x', x: { input_file_id: 'file-1' } }, 'mistral'],
     ] as const
   ).map(([name, part, provider]) => chat(name, partsOf(part), { input: windowTokens }, provider)),
@@ -279,13 +275,13 @@ const strangeParts: readonly Attack[] = [
     { input: windowTokens },
     'qwen',
   ),
-  message('a block nobody knows', partsOf({ type: 'file_url', file_url: { url } }), { input: windowTokens }),
+  message('an unknown block', partsOf({ type: 'file_url', file_url: { url } }), { input: windowTokens }),
   message('a video', partsOf({ type: 'video', source: { type: 'url', video_url: url } }), {
     input: windowTokens,
   }),
 ]
 
-/** What a model has cited, or what a client's tools have returned, nobody fetches. */
+/** Addresses that a model has cited, or that a client's tools have returned, are not fetched. */
 const cited: readonly Attack[] = [
   message(
     'addresses that are cited',
@@ -392,9 +388,9 @@ const texts: readonly Attack[] = [
 )
 
 const outputs: readonly Attack[] = [
-  chat('a cap that it does not read', { max_completion_tokens: 1 }, {}, 'mistral'),
-  chat('a cap that it does not read', { max_completion_tokens: 1 }, {}, 'perplexity'),
-  chat('a cap that it does not read', { max_output_tokens: 1 }, {}),
+  chat('a cap that the provider ignores', { max_completion_tokens: 1 }, {}, 'mistral'),
+  chat('a cap that the provider ignores', { max_completion_tokens: 1 }, {}, 'perplexity'),
+  chat('a cap that the provider ignores', { max_output_tokens: 1 }, {}),
   chat('two caps', { max_tokens: 1, max_completion_tokens: 5000 }, { output: 5000 }),
   chat('a cap of zero', { max_tokens: 0 }, {}),
   chat('many answers', { n: 8, max_tokens: 1000 }, { output: 8000 }),
@@ -500,15 +496,15 @@ const fees: readonly Attack[] = [
     'perplexity',
   ),
   chat(
-    'its fee, without a word of it',
+    'its fee, which the request does not mention',
     { model: 'sonar', max_tokens: 10 },
     { input: 20, output: 10, more: { search_context_size: 'low' } },
     'perplexity',
   ),
-  chat('the tier that it chooses', { service_tier: 'auto' }, { more: {} }),
+  chat('the tier that the provider chooses', { service_tier: 'auto' }, { more: {} }),
   chat('a tier', { service_tier: 'priority' }, { beside: { service_tier: 'priority' } }),
-  // Where tiers are sold, what is not known is refused.
-  chat('a tier nobody knows', { service_tier: 'ultra' }, { beside: { service_tier: 'priority' } }, 'groq'),
+  // Where tiers are sold, an unknown one is refused.
+  chat('an unknown tier', { service_tier: 'ultra' }, { beside: { service_tier: 'priority' } }, 'groq'),
   gemini('a tier', { serviceTier: 'priority' }, { more: { serviceTier: 'priority' } }),
   message('speed', { speed: 'fast' }, { more: { speed: 'fast' } }),
   chat(
@@ -544,12 +540,12 @@ const fees: readonly Attack[] = [
   ),
   response('in the background, and kept', { background: true, store: true }, {}),
   gemini(
-    'what is kept in a cache',
+    'content of a cache',
     { cachedContent: 'cachedContents/elsewhere' },
     { input: windowTokens, more: { cachedContentTokenCount: windowTokens - 10 } },
   ),
   gemini(
-    'thoughts of a level by its number',
+    'a thinking level given as a number',
     { generationConfig: { thinkingConfig: { thinkingLevel: 3 } } },
     { output: 1000, more: { thoughtsTokenCount: outputTokens - 1000 } },
   ),
@@ -578,7 +574,7 @@ const fees: readonly Attack[] = [
   ),
 ]
 
-/** Bounds that a provider does not read, or that are spelled in a way of their own, bound nothing. */
+/** A bound that a provider does not read, or spells in its own way, bounds nothing. */
 const unread: readonly Attack[] = [
   chat('a cap in capitals', { MAX_TOKENS: 1 }, {}, 'mistral'),
   chat('a cap in capitals', { Max_Completion_Tokens: 1 }, {}, 'openrouter'),
@@ -590,13 +586,13 @@ const unread: readonly Attack[] = [
     { input: everyLoop },
   ),
   response(
-    'a bound on calls that it does not read',
+    'a bound on calls that the provider ignores',
     { tools: [{ type: 'web_search' }], max_tool_calls: 1 },
     { input: everyLoop },
     'xai',
   ),
   response(
-    'a bound on turns that it does not read',
+    'a bound on turns that the provider ignores',
     { tools: [{ type: 'web_search' }], max_turns: 1 },
     { input: loops * 128_000, more: openaiSearched(loops) },
   ),
@@ -607,19 +603,19 @@ const unread: readonly Attack[] = [
     'xai',
   ),
   chat(
-    'a bound of a tool that it does not read',
+    'a bound of a tool that the provider ignores',
     { tools: [{ type: 'openrouter:web_search', max_uses: 1, max_content_tokens: 1 }] },
     { input: everyLoop, more: searched(loops) },
     'openrouter',
   ),
   chat(
-    'a cap on what is thought beside it',
+    'a cap that does not include the reasoning',
     { model: 'qwen3-max', max_tokens: 10 },
     { output: outputTokens + 10 },
     'qwen',
   ),
   {
-    name: 'responses, compacted: asked for as a stream',
+    name: 'responses, compacted: requested as a stream',
     path: '/openai/v1/responses/compact',
     body: { model: 'm', input: 'Hello', stream: true },
     answer: responseAnswer({}),
@@ -630,7 +626,7 @@ const longText = '9'.repeat(20_000)
 const manyTexts = Array.from({ length: 15 }, () => longText)
 const textsTokens = manyTexts.length * longText.length
 
-/** Lists of texts, each of which has a window of its own. */
+/** Lists of texts, each of which has a context window of its own. */
 const lists: readonly Attack[] = [
   {
     name: 'embeddings: many texts',
@@ -664,7 +660,7 @@ const lists: readonly Attack[] = [
   },
 ]
 
-/** What is billed beside the model that was asked, or in another way than it was asked for. */
+/** Usage that is billed beside the requested model, or in another way than requested. */
 const beside: readonly Attack[] = [
   chat(
     'a model that searches by its name',
@@ -684,7 +680,7 @@ const beside: readonly Attack[] = [
     { input: 3 * loops * 128_000, output: 3 * outputTokens },
   ),
   chat(
-    'the tier that it chooses, the most expensive',
+    'the tier that the provider chooses, the most expensive',
     { service_tier: 'auto' },
     { beside: { service_tier: 'priority' } },
   ),
@@ -724,7 +720,7 @@ const beside: readonly Attack[] = [
   ),
 ]
 
-/** Tools that are asked for in a way that nobody has listed. */
+/** Tools that are requested in an undocumented way. */
 const strangeTools: readonly Attack[] = [
   ...(
     [
@@ -771,7 +767,7 @@ const strangeTools: readonly Attack[] = [
 const attachment = { type: 'input_file', file_url: url }
 const agents = (count: number): Used => ({ input: count * 100, output: count * outputTokens })
 
-/** What a model or its provider does without being asked to. */
+/** Actions of a model or its provider that were not requested. */
 const unasked: readonly Attack[] = [
   response(
     'a file that is attached',
@@ -838,12 +834,12 @@ const unasked: readonly Attack[] = [
     { input: 20, output: 10, beside: { model: 'gpt-4o-search-preview-2025-03-11' } },
   ),
   message(
-    'an advisor that writes more than it is asked for',
+    'an advisor that writes more than the cap',
     { max_tokens: 64, tools: [{ type: 'advisor_20260301', name: 'a', model: 'verbose', max_uses: 1 }] },
     advised({ input: 100, output: 64 }, 64_000),
   ),
   message(
-    'an advisor of so many tokens',
+    'an advisor with a cap of tokens',
     {
       max_tokens: 64,
       tools: [{ type: 'advisor_20260301', name: 'a', model: 'verbose', max_uses: 1, max_tokens: 2048 }],

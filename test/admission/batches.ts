@@ -1,20 +1,20 @@
 import { attacks, type Attack } from './attacks.ts'
 
-/** So many of a kind stand in one batch. */
+/** How often a batch repeats its request. */
 export const requestsPerBatch = 3
 
-/** An attack whose request stands in a batch several times, at half the price. */
+/** An attack whose request is in a batch several times, at half the price. */
 export interface BatchAttack {
   readonly name: string
   readonly attack: Attack
   readonly dialect: 'anthropic' | 'openai'
 }
 
-/** No batch may rent containers, name what is nobody's, or have a name of the operator's own for a model. */
+/** Batches may not rent containers, name unknown objects, or use the operator's own name for a model. */
 const notInBatches =
   /code_|shell|stored prompt|made elsewhere|begun elsewhere|background|kept conversation|image_generation|several images|compacted|stream|name of its own/
 
-/** OpenAI's batches go to OpenAI alone, and Anthropic's to Anthropic. */
+/** Only OpenAI's and Anthropic's own batches are offered. */
 export const batchAttacks: readonly BatchAttack[] = attacks
   .filter(
     ({ name, path }) =>
@@ -27,7 +27,7 @@ export const batchAttacks: readonly BatchAttack[] = attacks
     dialect: attack.path.startsWith('/anthropic') ? 'anthropic' : 'openai',
   }))
 
-/** The body that makes a batch of Anthropic's. */
+/** The body that creates an Anthropic batch. */
 export function inlineBatch({ body }: Attack): object {
   return {
     requests: Array.from({ length: requestsPerBatch }, (_, index) => ({
@@ -37,7 +37,7 @@ export function inlineBatch({ body }: Attack): object {
   }
 }
 
-/** The lines of a file for a batch of OpenAI's. */
+/** The lines of an OpenAI batch file. */
 export function batchLines({ path, body }: Attack): string {
   const url = path.replace('/openai', '')
   return Array.from(
@@ -46,7 +46,7 @@ export function batchLines({ path, body }: Attack): string {
   ).join('')
 }
 
-/** What the provider makes of it, a line a request. */
+/** The provider's results, one line for each request. */
 export function resultLines({ attack, dialect }: BatchAttack): string {
   const { answer } = attack
   return Array.from({ length: requestsPerBatch }, (_, index) => {

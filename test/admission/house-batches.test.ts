@@ -20,7 +20,7 @@ const plugins = [
   { 'usage-tap': { pollMs: 20, pollMsMax: 100 } },
 ]
 
-/** A provider whose batches are done when they are made: a name says which row it is of. */
+/** A provider whose batches end as soon as they are created; a name identifies the row. */
 async function startProvider(t: Test): Promise<string> {
   let made = 0
   const upstream = await startRawUpstream(t, request => answerTo(request, () => `${(made += 1)}`))
@@ -34,7 +34,7 @@ function answerTo({ method, path, headers }: SeenRequest, next: () => string): R
   const place = headers.indexOf('x-attack')
   const row = place === -1 ? (/_row(\d+)_/.exec(path)?.[1] ?? '') : String(headers[place + 1])
   const attack = batchAttacks[Number(row)]
-  if (attack === undefined) throw new Error(`a request came that nobody sent: ${method} ${path}`)
+  if (attack === undefined) throw new Error(`an unexpected request arrived: ${method} ${path}`)
   const id = method === 'POST' ? `_row${row}_${next()}` : (/_row\d+_\d+/.exec(path)?.[0] ?? '')
   if (/\/(?:content|results)$/.test(path))
     return plainAnswer(200, ['content-type', 'application/x-jsonl'], resultLines(attack))
@@ -66,7 +66,7 @@ function openaiBatch(id: string, { attack }: BatchAttack, method: string): objec
   }
 }
 
-/** The request that makes a batch; OpenAI's names a file, which is uploaded before. */
+/** The request that creates a batch; for OpenAI the file is uploaded first, and the request names it. */
 async function batchOf(
   house: House,
   client: Client,
@@ -98,7 +98,7 @@ async function batchOf(
   }
 }
 
-await t.test('there are at least forty requests that are put into batches', async t => {
+await t.test('at least forty requests are tried in batches', async t => {
   t.ok(batchAttacks.length >= 40, String(batchAttacks.length))
 })
 
@@ -108,7 +108,7 @@ await t.test(`a house without risk loses nothing to ${atOnce} batches of each ki
   for (const [row, attack] of rows) {
     const asking = await house.newClient(1)
     const worst = await house.worstOf(asking, await batchOf(house, asking, attack, row))
-    t.ok(worst > 0, `${attack.name}: has a worst cost`)
+    t.ok(worst > 0, `${attack.name}: the quote has a worst cost`)
     const client = await house.newClient(2.5 * worst)
     const batch = await batchOf(house, client, attack, row)
     const statuses = await rush(atOnce, () => house.ask(client, batch, ['x-attack', String(row)]))

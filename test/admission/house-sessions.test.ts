@@ -17,16 +17,16 @@ import {
 } from './house.ts'
 import { sessionAttacks, type SessionAttack } from './sessions.ts'
 
-/** A session goes on for so many turns, unless it is closed before. */
+/** The number of turns of a session, unless it is closed earlier. */
 const turnsMax = 4
-/** In which a tool has its result, and the gateway may see that the money ends. */
+/** The time until a tool has its result, in which the gateway may notice that the money ends. */
 const toolMs = 100
 
-/** A provider that answers each turn as dearly as it may, and keeps what it bills by the name of the session. */
+/** A provider that makes each turn as expensive as allowed, and records its bill by the name of the session. */
 interface Provider {
   readonly origin: string
   readonly billed: ReadonlyMap<string, number>
-  /** Of sessions that nobody has closed yet. */
+  /** Sessions that are not closed yet. */
   readonly open: ReadonlySet<ProviderSession>
 }
 
@@ -36,7 +36,7 @@ async function startProvider(t: Test): Promise<Provider> {
   const { origin } = await startSessionUpstream(t, session => {
     const name = String(session.request.headers['x-attack'])
     const attack = sessionAttacks[Number(name.split('/')[0])]
-    if (attack === undefined) throw new Error('a session came that nobody opened')
+    if (attack === undefined) throw new Error('an unexpected session arrived')
     open.add(session)
     session.socket.on('close', () => open.delete(session))
     converse(session, attack, micros => billed.set(name, (billed.get(name) ?? 0) + micros))
@@ -55,7 +55,7 @@ function converse({ socket }: ProviderSession, attack: SessionAttack, bill: (mic
   })
 }
 
-/** Stops when it is left, and bills what it has done until then. */
+/** Stops when the client leaves, and bills what it has done until then. */
 async function answer(
   socket: WebSocket,
   attack: SessionAttack,
@@ -69,12 +69,12 @@ async function answer(
     billedMicros = step.billedMicros
     socket.send(JSON.stringify(step.event))
     if (step.isTool !== true && attack.leaves !== true) continue
-    // In parts: where the process stood still, a timer that is due comes before what a socket has brought.
+    // In parts: in a process that was blocked, due timers run before data from a socket arrives.
     for (let part = 0; part < 4; part += 1) await delay(toolMs / 4)
   }
 }
 
-/** Runs a session to its end; answers how many turns it had. */
+/** Runs a session to its end; returns its number of turns. */
 async function run(house: House, { key }: Client, attack: SessionAttack, name: string): Promise<number> {
   const socket = new WebSocket(house.url.replace(/^http/, 'ws') + attack.path, {
     headers: { authorization: `Bearer ${key}`, 'x-attack': name },
@@ -108,7 +108,7 @@ async function run(house: House, { key }: Client, attack: SessionAttack, name: s
 }
 
 interface Loss {
-  /** What the provider bills and the account has not paid, in roubles. */
+  /** The part of the provider's bill that the account has not paid, in roubles. */
   readonly lost: number
   readonly turns: number
 }
@@ -124,7 +124,7 @@ async function attackOnce(
   const turns = await rush(atOnce, number =>
     run(number % 2 === 0 ? house : other, client, attack, `${name}/${number}`),
   )
-  // Whoever has left does not see how the gateway reads on.
+  // A client that has left does not see that the gateway reads on.
   await until(() => open.size === 0)
   const charges = await house.chargesOf(client)
   const paid = charges.reduce((sum, { amount }) => sum + Number(amount), 0)
@@ -133,29 +133,26 @@ async function attackOnce(
   return { lost: bill - paid, turns: turns.reduce((sum, count) => sum + count, 0) }
 }
 
-await t.test(
-  `with the risk that is shipped ${atOnce} sessions of each kind cost the risk at most`,
-  async t => {
-    const provider = await startProvider(t)
-    const house = await startHouse(t, provider.origin, {})
-    for (const [index, { name }] of sessionAttacks.entries()) {
-      const { lost, turns } = await attackOnce([house], provider, await house.newClient(paidRub), index)
-      t.comment(`${name}: ${lost.toFixed(2)} lost, ${turns} turns`)
-      t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
-    }
-    t.same(await house.breaches(), [])
-  },
-)
+await t.test(`with the shipped risk ${atOnce} sessions of each kind cost the risk at most`, async t => {
+  const provider = await startProvider(t)
+  const house = await startHouse(t, provider.origin, {})
+  for (const [index, { name }] of sessionAttacks.entries()) {
+    const { lost, turns } = await attackOnce([house], provider, await house.newClient(paidRub), index)
+    t.comment(`${name}: ${lost.toFixed(2)} lost, ${turns} turns`)
+    t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
+  }
+  t.same(await house.breaches(), [])
+})
 
-await t.test('a house without risk loses nothing, and answers whoever has the money', async t => {
+await t.test('a house without risk loses nothing, and serves accounts with enough money', async t => {
   const provider = await startProvider(t)
   const house = await startHouse(t, provider.origin, strict)
   for (const [index, { name, leaves }] of sessionAttacks.entries()) {
     const { lost } = await attackOnce([house], provider, await house.newClient(paidRub), index)
     t.ok(lost < 1e-6, `${name}: ${lost}`)
     const rich = await attackOnce([house], provider, await house.newClient(100_000), index)
-    t.ok(Math.abs(rich.lost) < 1e-6, `${name}: ${rich.lost} of somebody with money`)
-    if (leaves !== true) t.equal(rich.turns, atOnce * turnsMax, `${name}: all turns are answered`)
+    t.ok(Math.abs(rich.lost) < 1e-6, `${name}: ${rich.lost} for an account with money`)
+    if (leaves !== true) t.equal(rich.turns, atOnce * turnsMax, `${name}: all turns are served`)
   }
   t.same(await house.breaches(), [])
 })

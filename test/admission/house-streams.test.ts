@@ -17,13 +17,13 @@ import {
 } from './house.ts'
 import { streamAttacks, type StreamAttack } from './streams.ts'
 
-/** Between two steps, in which the gateway may see that the money ends: a busy machine takes its time. */
+/** The time between two steps, in which the gateway may notice that the money ends; a busy machine needs longer. */
 const stepMs = 30
-/** Pages are fetched in seconds. */
+/** The time to fetch a page: seconds. */
 const toolMs = 1000
 const waitParts = 5
 
-/** A provider that streams the attacks, stops when it is left, and bills what it has done until then. */
+/** A provider that streams the attacks, stops when the client leaves, and bills what it has done until then. */
 async function startStreams(
   t: Test,
   toolMs: number,
@@ -33,7 +33,7 @@ async function startStreams(
     request.resume()
     const [index, run] = String(request.headers['x-attack']).split('/')
     const attack = streamAttacks[Number(index)]
-    if (attack === undefined) throw new Error('a request came that nobody sent')
+    if (attack === undefined) throw new Error('an unexpected request arrived')
     void stream(response, attack, toolMs, micros => billed.set(`${index}/${run}`, micros))
   })
   server.listen(0, '127.0.0.1')
@@ -56,7 +56,7 @@ async function stream(
     if (response.destroyed) return
     bill(billedMicros)
     if (bytes !== '') response.write(bytes)
-    // In parts: a process that stands still for long runs its timers before it reads what has come.
+    // In parts: a process that is blocked for long runs its timers before it reads what has arrived.
     const waitMs = isTool(bytes) ? toolMs : stepMs
     for (let part = 0; part < waitParts && !response.destroyed; part += 1) await delay(waitMs / waitParts)
   }
@@ -68,7 +68,7 @@ function isTool(bytes: string): boolean {
 }
 
 interface Loss {
-  /** What the provider bills and the account has not paid, in roubles. */
+  /** The part of the provider's bill that the account has not paid, in roubles. */
   readonly lost: number
   readonly whole: number
 }
@@ -92,21 +92,18 @@ async function attackOnce(
   return { lost: bill - paid, whole: statuses.filter(status => status === 200).length }
 }
 
-await t.test(
-  `with the risk that is shipped ${atOnce} streams of each kind cost the risk at most`,
-  async t => {
-    const { origin, billed } = await startStreams(t, toolMs)
-    const house = await startHouse(t, origin, {})
-    for (const [index, { name }] of streamAttacks.entries()) {
-      const { lost, whole } = await attackOnce([house], billed, await house.newClient(paidRub), index)
-      t.comment(`${name}: ${lost.toFixed(2)} lost, ${whole} of ${atOnce} were answered`)
-      t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
-    }
-    t.same(await house.breaches(), [])
-  },
-)
+await t.test(`with the shipped risk ${atOnce} streams of each kind cost the risk at most`, async t => {
+  const { origin, billed } = await startStreams(t, toolMs)
+  const house = await startHouse(t, origin, {})
+  for (const [index, { name }] of streamAttacks.entries()) {
+    const { lost, whole } = await attackOnce([house], billed, await house.newClient(paidRub), index)
+    t.comment(`${name}: ${lost.toFixed(2)} lost, ${whole} of ${atOnce} were served`)
+    t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
+  }
+  t.same(await house.breaches(), [])
+})
 
-await t.test('nor more when it is done again and again with what is left', async t => {
+await t.test('repeating the streams with the remaining money loses no more', async t => {
   const { origin, billed } = await startStreams(t, toolMs)
   const house = await startHouse(t, origin, {})
   for (const [index, { name }] of streamAttacks.entries()) {
@@ -118,7 +115,7 @@ await t.test('nor more when it is done again and again with what is left', async
   }
 })
 
-await t.test('a house without risk loses nothing, and cuts nobody', async t => {
+await t.test('a house without risk loses nothing, and cuts no stream', async t => {
   const { origin, billed } = await startStreams(t, stepMs)
   const house = await startHouse(t, origin, strict)
   for (const [index, attack] of streamAttacks.entries()) {
@@ -126,7 +123,7 @@ await t.test('a house without risk loses nothing, and cuts nobody', async t => {
     const client = await house.newClient(rub)
     const { lost, whole } = await attackOnce([house], billed, client, index)
     t.ok(Math.abs(lost) < 1e-6, `${attack.name}: ${lost}`)
-    t.ok(whole >= 2, `${attack.name}: ${whole} were answered`)
+    t.ok(whole >= 2, `${attack.name}: ${whole} were served`)
     const cut = (await house.chargesOf(client)).filter(({ flags }) => flags.includes('balance_exhausted'))
     t.same(cut, [], attack.name)
   }

@@ -18,23 +18,23 @@ import {
 type Row = readonly [index: number, attack: Attack]
 
 const allRows: readonly Row[] = [...attacks.entries()]
-/** Each way has its own rows, spread over the table. */
+/** Each kind of run has its own rows, spread over the table. */
 const rowsOf = (way: number): readonly Row[] =>
   isWhole ? allRows : allRows.filter(([index]) => index % 5 === way)
-/** Requests that have one part of their cost alone: of six at least one is admitted with ten roubles. */
+/** Each request has only one part of its cost: of six at least one is admitted with ten roubles. */
 const rowsPerAdmittedMax = 6
 
-/** Providers that give each attack its most expensive answer. */
+/** Providers that give each attack its most expensive response. */
 async function startProviders(t: Test): Promise<string> {
   const upstream = await startRawUpstream(t, ({ headers }) => {
     const attack = attacks[Number(headers[headers.indexOf('x-attack') + 1])]
-    if (attack === undefined) throw new Error('a request came that nobody sent')
+    if (attack === undefined) throw new Error('an unexpected request arrived')
     return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(attack.answer))
   })
   return upstream.origin
 }
 
-/** Each of the rows, so many of it at once, by an account of its own that is told by `rubFor`. */
+/** Sends each row several times at once, from an account of its own with `rubFor` roubles. */
 async function attackWithAll(
   t: Test,
   houses: readonly [House, ...House[]],
@@ -58,7 +58,7 @@ async function attackWithAll(
   t.same(await first.breaches(), [])
 }
 
-/** As much as two of a kind may cost, and half of one. */
+/** The cost of two and a half of a kind, at worst. */
 async function moneyForTwo(house: House, attack: Attack): Promise<number> {
   return 2.5 * (await house.worstOf(await house.newClient(0), attack))
 }
@@ -77,7 +77,7 @@ await t.test(
   },
 )
 
-await t.test('nor where there is money for two of them: two are admitted', async t => {
+await t.test('the same with money for two of them: two are admitted', async t => {
   const house = await start(t, strict)
   await attackWithAll(t, [house], rowsOf(1), moneyForTwo, (lost, { name }, statuses) => {
     t.equal(lost, 0, name)
@@ -85,14 +85,14 @@ await t.test('nor where there is money for two of them: two are admitted', async
   })
 })
 
-await t.test(`with the risk that is shipped it loses the risk at most to ${atOnce} of each kind`, async t => {
+await t.test(`with the shipped risk it loses at most the risk to ${atOnce} of each kind`, async t => {
   const house = await start(t, {})
   await attackWithAll(t, [house], rowsOf(2), tenRoubles, (lost, { name }) => {
     t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
   })
 })
 
-await t.test('a key with a budget of a rouble spends that and the risk at most', async t => {
+await t.test('a key with a budget of a rouble spends at most that and the risk', async t => {
   const house = await start(t, {})
   for (const [index, attack] of rowsOf(3)) {
     const client = await house.newClient(paidRub, { budgetRub: 1 })

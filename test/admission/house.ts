@@ -16,14 +16,14 @@ import {
 import type { Attack } from './attacks.ts'
 import { models, providersAt } from './prices.ts'
 
-/** How many of a kind come at once; `npm run test:admission` makes it sixty. */
+/** How many of a kind are sent at once; `npm run test:admission` makes it sixty. */
 export const atOnce = Number(process.env['ADMISSION_AT_ONCE'] ?? 6)
-/** Whether every row is run in every way; otherwise every row is run in one way, and some in each of the others. */
+/** Whether every row is run in every way; otherwise each row is run in one way, and some in each of the others. */
 export const isWhole = process.env['ADMISSION_AT_ONCE'] !== undefined
-/** Nobody is trusted with anything. */
+/** No account may spend more than it has. */
 export const strict = { riskRub: '0', riskOfPaid: '0' }
 export const paidRub = 10
-/** What the house may lose as shipped: 30 roubles, and what was paid. */
+/** The most that the house may lose as shipped: 30 roubles, and the amount paid. */
 export const riskRub = 30 + paidRub
 
 /** An account of the tests with a key of its own. */
@@ -32,19 +32,19 @@ export interface Client {
   readonly key: string
 }
 
-/** A gateway before the providers of the table. */
+/** A gateway in front of the providers of the table. */
 export interface House extends TestGateway {
   newClient(rub: number, key?: { readonly budgetRub?: number }): Promise<Client>
-  /** The status of a request, once its body has come. */
+  /** Sends a request; returns its status when its body has arrived. */
   ask(client: Client, request: Pick<Attack, 'path' | 'body'>, more?: readonly string[]): Promise<number>
-  /** The most that a request costs, in roubles, by the gateway's own word. */
+  /** The most that a request costs, in roubles, as the gateway quotes it. */
   worstOf(client: Client, request: Pick<Attack, 'path' | 'body'>): Promise<number>
   chargesOf(client: Client): Promise<readonly ChargeReport[]>
-  /** What the charges of an account came to beyond what it had, in roubles. */
+  /** How much the charges of an account exceed its money, in roubles. */
   owedBy(client: Client): Promise<number>
 }
 
-/** @param hold as the config has it: what accounts are trusted with */
+/** @param hold as in the config: how much accounts are trusted with */
 export async function startHouse(
   t: Test,
   origin: string,
@@ -93,7 +93,7 @@ export async function startHouse(
   }
 }
 
-/** Runs an attack so often at once; answers the statuses. */
+/** Runs an attack several times at once; returns the statuses. */
 export function rush(times: number, ask: (index: number) => Promise<number>): Promise<readonly number[]> {
   return Promise.all(Array.from({ length: times }, (_, index) => ask(index)))
 }

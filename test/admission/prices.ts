@@ -22,7 +22,7 @@ const shared = {
 const fees = { searches: '1', requests: '0.5', 'requests/low': '0.5', 'requests/high': '1.5' }
 const image = { imageInput: '150', imageOutput: '3000' }
 
-/** The models of the table, as a config has them. */
+/** The models of the table, as in a config. */
 export const models = {
   m: shared,
   'gpt-4o-mini': shared,

@@ -1,38 +1,38 @@
 import { livePath } from '../fixtures/session-gateway.ts'
 import { outputTokens, windowTokens } from './answers.ts'
 
-/** A session whose turns are as dear as its provider's documents allow. */
+/** A session whose turns are as expensive as its provider's documents allow. */
 export interface SessionAttack {
   readonly name: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
-  /** What the provider says first. */
+  /** The provider's first message. */
   readonly greeting?: object
   /** What the client sends before its turns. */
   readonly opening: readonly object[]
-  /** What the provider says to each message of the opening. */
+  /** The provider's response to each message of the opening. */
   readonly opened?: object
-  /** What the client asks a turn with. */
+  /** The client's message that requests a turn. */
   readonly turn: object
   /** Whether a message of the client begins a turn. */
   isTurn(message: Readonly<Record<string, unknown>>): boolean
-  /** What the provider answers to the turn of this number, from 0. */
+  /** The provider's messages for the turn with this number, from 0. */
   answer(number: number): readonly SessionStep[]
   /** The type or member of the message that ends a turn. */
   readonly end: string
-  /** The client leaves as soon as it has asked. */
+  /** The client leaves as soon as it has requested a turn. */
   readonly leaves?: boolean
 }
 
-/** A message of the provider's, and what the turn has come to for its customer when it is said. */
+/** A message of the provider, and the turn's cost for the provider's customer up to it. */
 export interface SessionStep {
   readonly event: object
   readonly billedMicros: number
-  /** It tells of a tool, whose result takes its time. */
+  /** Whether it announces a tool, whose result takes time. */
   readonly isTool?: boolean
 }
 
-/** Micro-roubles for a token, and for a search, as the models of the table have them. */
+/** Micro-roubles per token, and per search, for the models of the table. */
 const perToken = { input: 100, output: 500, audioInput: 300, audioOutput: 2000 }
 const perSearch = 1_000_000
 const loops = 10
@@ -134,7 +134,7 @@ function live(
   }
 }
 
-/** What such a response does: text to its cap, or a use of a tool again and again, each of which it tells of. */
+/** The steps of a response: text up to its cap, or repeated uses of a tool, each of which it announces. */
 function responseSteps(used: Used, tool: string | undefined): readonly SessionStep[] {
   const id = `resp_${(ids += 1)}`
   const { input = 0, output = 0, searches = 0 } = used
@@ -181,7 +181,7 @@ function responses(
 }
 
 const capped = (): Used => ({ input: 100, audioOutput: outputTokens })
-/** Each turn reads what was written before it. */
+/** Each turn reads the output of the earlier ones. */
 const growing = (number: number): Used => ({
   input: 100,
   output: outputTokens,
@@ -193,7 +193,7 @@ const mcp = { tools: [{ type: 'mcp', server_label: 's', server_url: 'https://exa
 export const sessionAttacks: readonly SessionAttack[] = [
   realtime('speech up to the cap', capped),
   realtime('speech up to the cap, and away', capped, { leaves: true }),
-  realtime('speech that is read again and again', growing),
+  realtime('speech that every later turn reads again', growing),
   realtime('text up to a cap of its own', () => ({ input: 100, output: 4096 }), {
     turn: { type: 'response.create', response: { max_output_tokens: 4096, output_modalities: ['text'] } },
   }),
@@ -213,7 +213,7 @@ export const sessionAttacks: readonly SessionAttack[] = [
   }),
   live('speech up to the cap', capped),
   live('speech up to the cap, and away', capped, { leaves: true }),
-  live('speech that is read again and again', growing),
+  live('speech that every later turn reads again', growing),
   live('searches', () => ({ input: 100, audioOutput: 100, searches: loops }), {
     setup: { tools: [{ googleSearch: {} }] },
   }),

@@ -1,8 +1,8 @@
 import { outputTokens, windowTokens } from './answers.ts'
 
 /**
- * Streams that cost more than they show when they begin, as their providers send them: a step is what comes at once, and
- * what all of it has cost the provider's customer by then.
+ * Streams that cost more than is visible when they begin, as their providers send them: a step is what arrives at once,
+ * with the cost for the provider's customer up to it.
  */
 export interface StreamAttack {
   readonly name: string
@@ -16,16 +16,16 @@ export interface StreamStep {
   readonly billedMicros: number
 }
 
-/** Micro-roubles for a token, and for a search, as the models of the table have them. */
+/** Micro-roubles per token, and per search, for the models of the table. */
 const perToken = { input: 100, output: 500 }
 const perSearch = 1_000_000
 const loops = 10
 
 interface Script {
   readonly event: (data: Readonly<Record<string, unknown>>) => string
-  /** Text as it comes. */
+  /** A piece of text. */
   readonly text: (text: string) => object
-  /** The provider has run a tool. */
+  /** The event for a tool that the provider has run. */
   readonly tool?: () => object
   readonly begin: readonly object[]
   end(used: Used): readonly object[]
@@ -106,7 +106,7 @@ const messageScript: Script = {
   ],
 }
 
-/** One thing that a provider does: it thinks, writes so many tokens as a text, or uses a tool. */
+/** One action of a provider: it reasons, writes a text of this many tokens, or uses a tool. */
 type Act =
   | { readonly thinks: number }
   | { readonly writes: string; readonly tokens: number }
@@ -142,10 +142,10 @@ function stepsOf(script: Script, acts: readonly Act[]): readonly StreamStep[] {
 
 const hello = { messages: [{ role: 'user', content: 'Hello' }], stream: true }
 const chatPath = '/openai/v1/chat/completions'
-/** It thinks nothing, so that all it may cost is seen. */
+/** A model that does not reason, so that its whole cost is visible. */
 const open = 'gpt-4o-mini'
 
-/** So many tokens, in steps of a thousand. */
+/** This many tokens, in steps of a thousand. */
 function written(tokens: number, text: (tokens: number) => string): readonly Act[] {
   return Array.from({ length: tokens / 1024 }, () => ({ writes: text(1024), tokens: 1024 }))
 }
@@ -191,7 +191,7 @@ export const streamAttacks: readonly StreamAttack[] = [
   chat('words for long, and then rare characters', [...written(65_536, words), ...written(32_768, rare)], {
     model: 'writer',
   }),
-  chat('a short answer', [{ writes: 'Hello!', tokens: 2 }]),
+  chat('a short response', [{ writes: 'Hello!', tokens: 2 }]),
   message(
     'pages fetched one after the other',
     [...uses(loops, { reads: windowTokens }), ...written(1024, words)],
@@ -210,20 +210,16 @@ export const streamAttacks: readonly StreamAttack[] = [
     [...uses(loops, { reads: 128_000, searches: 1 }), ...written(1024, words)],
     { tools: [{ type: 'web_search' }] },
   ),
-  response('what it may think at low effort, and then words', [{ thinks: 8192 }, ...written(8192, words)], {
+  response('the reasoning of low effort, and then words', [{ thinks: 8192 }, ...written(8192, words)], {
     model: 'thinker',
     reasoning: { effort: 'low' },
   }),
+  response('the reasoning of high effort, and then words', [{ thinks: 32_768 }, ...written(8192, words)], {
+    model: 'thinker',
+    reasoning: { effort: 'high' },
+  }),
   response(
-    'what it may think at high effort, and then words',
-    [{ thinks: 32_768 }, ...written(8192, words)],
-    {
-      model: 'thinker',
-      reasoning: { effort: 'high' },
-    },
-  ),
-  response(
-    'thoughts between the words',
+    'reasoning between the words',
     [...written(4096, words), { thinks: 8192 }, ...written(4096, words)],
     {
       model: 'thinker',

@@ -14,7 +14,7 @@ import { models, providersAt } from './prices.ts'
 const config = configOf({ providers: providersAt('http://127.0.0.1:9'), models })
 const directory = new ModelDirectory(config)
 
-/** What the gateway makes of a request before it is sent. */
+/** The gateway's view of a request before it is sent. */
 function read({ path, body }: Attack): {
   facts: RequestFacts
   target: CostTarget
@@ -68,22 +68,22 @@ function read({ path, body }: Attack): {
 
 const hold = { likelyOutputTokens: 4096, mediaRub: {} }
 
-await t.test('there are at least eighty requests in the table', async t => {
+await t.test('the table has at least eighty requests', async t => {
   t.ok(attacks.length >= 80, String(attacks.length))
   t.equal(new Set(attacks.map(({ name }) => name)).size, attacks.length, 'each with a name of its own')
 })
 
 for (const attack of attacks) {
-  await t.test(`the worst covers the most expensive answer: ${attack.name}`, async t => {
+  await t.test(`the worst case covers the most expensive response: ${attack.name}`, async t => {
     const { facts, target, costMicros } = read(attack)
     const cost = exchangeCost({ target, facts, hold })
     const mostMicros = costMicros(attack.answer)
 
-    t.ok(mostMicros > 0, 'the answer costs something')
+    t.ok(mostMicros > 0, 'the response costs something')
     t.ok(cost.strictMicros >= mostMicros, `${mostMicros} <= ${cost.strictMicros}`)
     const heldMost = (attack.heldMostRub ?? Infinity) * 1e6
     t.ok(cost.strictMicros <= heldMost, `${cost.strictMicros} <= ${heldMost}`)
-    t.equal(cost.worstMicros, cost.strictMicros, 'a response in one piece counts to its cap')
+    t.equal(cost.worstMicros, cost.strictMicros, 'a response that is not streamed counts to its cap')
     t.ok(cost.likelyMicros <= cost.worstMicros)
     t.comment(
       `likely ${cost.likelyMicros / 1e6}, worst ${cost.worstMicros / 1e6}, mostMicros ${mostMicros / 1e6}`,

@@ -6,13 +6,13 @@ import { providerFaults } from './faults/provider-faults.ts'
 import { startHealthy } from './healthy-gateway.ts'
 import { alertNames, findPrometheus, hastenedRules, startPrometheus } from './prometheus.ts'
 
-// Each alert rule of deploy/ under a real Prometheus, over gateways with real faults. Words of alerts' names choose some.
-// Debian's package is installed where it is missing and root runs this, who also mounts a small disk to fill.
+// Each alert rule of deploy/ in a real Prometheus, over gateways with real faults. Words of arguments select alerts.
+// Where Debian's package is missing, root installs it; root also mounts a small disk to fill.
 
 const words = process.argv.slice(2)
 const fireMs = 180_000
 t.setTimeout(0)
-const skip = findPrometheus() ? false : 'prometheus is not here: apt-get install prometheus'
+const skip = findPrometheus() ? false : 'prometheus is not installed: apt-get install prometheus'
 const faults = [...houseFaults, ...providerFaults, ...moneyFaults]
 
 await t.test('each rule has a fault that makes it fire', t => {
@@ -24,7 +24,7 @@ await t.test('each rule has a fault that makes it fire', t => {
 })
 
 await t.test(
-  'each rule fires for its cause, and none of a gateway that is well',
+  'each rule fires for its cause, and no rule fires for a healthy gateway',
   { skip, timeout: 0 },
   async t => {
     const healthy = await startHealthy(t)
@@ -38,15 +38,15 @@ await t.test(
       url => new URL(url).host,
     )
     const prometheus = await startPrometheus(t, [hastenedRules('3m')], targets, 5)
-    // Every series must have been seen at 0.
+    // Every series must have been scraped at 0 first.
     await delay(15_000)
-    t.same(await prometheus.firing(), [], 'nothing fires before')
+    t.same(await prometheus.firing(), [], 'no rule fires before the faults')
     for (const one of started) void one.strike()
 
-    // All are looked for at once: what adds up over some minutes is over before the slowest has fired.
+    // All are polled together: sums over some minutes are over before the slowest rule has fired.
     const seen = new Set<string>()
     const expected = started.map(({ alert }, index) => ({ alert, instance: targets[index + 1] ?? '' }))
-    // Rules that add up over gateways name none.
+    // Rules that sum over gateways have no instance.
     const hasFired = ({ alert, instance }: (typeof expected)[number]): boolean =>
       seen.has(`${alert} ${instance}`) || seen.has(`${alert} `)
     const endMs = performance.now() + fireMs
@@ -61,7 +61,7 @@ await t.test(
     t.same(
       [...seen].filter(one => one.endsWith(` ${healthyTarget}`)),
       [],
-      'the gateway that is well is silent',
+      'no rule fires for the healthy gateway',
     )
   },
 )

@@ -9,12 +9,12 @@ import { startCentralBank } from '../fixtures/central-bank.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 import type { TestGateway } from '../fixtures/test-gateway.ts'
 
-/** A gateway that nothing is wrong with, and what its customers and its operator do with it. */
+/** A healthy gateway, with its customers' requests and its operator's actions. */
 export interface HealthyGateway {
   readonly test: TestGateway
-  /** A second of every customer: whole and streamed responses, one that is left early, mistakes of clients. */
+  /** One second of every customer: whole and streamed responses, one that its client leaves early, and mistakes. */
   second(): Promise<readonly (number | undefined)[]>
-  /** A customer pays, the operator reads the configuration again and compares the payments. */
+  /** A customer pays, and the operator reloads the configuration and reconciles the payments. */
   business(): Promise<void>
 }
 

@@ -4,16 +4,16 @@ import { runHere } from '../cli/run-gateway.ts'
 import { startHealthy } from './healthy-gateway.ts'
 import { findPrometheus, hastenedRules, shippedRules, startPrometheus } from './prometheus.ts'
 
-// Healthy traffic for as long as `--healthy-minutes` says, an hour unless said: no rule of deploy/ fires under a real
+// Healthy traffic for `--healthy-minutes`, an hour by default: no rule of deploy/ fires in a real
 // Prometheus, neither with its own times nor with shortened ones, and no alarm is raised.
 
 const index = process.argv.indexOf('--healthy-minutes')
 const healthyMinutes = index === -1 ? 60 : Number(process.argv[index + 1])
-// As long as Prometheus waits as shipped: on a machine full of other work a response may take seconds.
+// Prometheus's timeout as shipped: on a machine that is busy with other work a response may take seconds.
 const scrapeSeconds = 10
 const businessEveryMs = 300_000
 t.setTimeout(0)
-const skip = findPrometheus() ? false : 'prometheus is not here: apt-get install prometheus'
+const skip = findPrometheus() ? false : 'prometheus is not installed: apt-get install prometheus'
 
 await t.test(
   `no alert fires and no alarm is raised in ${healthyMinutes} minutes of healthy traffic`,
@@ -39,13 +39,13 @@ await t.test(
     }
 
     t.comment(`statuses: ${JSON.stringify([...statuses])}`)
-    t.same([...alerts], [], 'no alert')
+    t.same([...alerts], [], 'no alert fires')
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
     const raised = metrics.match(/^gateway_alarms_total\{.*\} [^0].*$/gm)
     t.same(raised, null, 'no alarm is counted')
     const { stdout } = await runHere(['alarms', '--all', '--json', '--config', test.configFile])
     t.equal(stdout.trim(), '', 'no alarm is listed')
-    t.ok((statuses.get(200) ?? 0) >= healthyMinutes * 60, 'requests were answered')
+    t.ok((statuses.get(200) ?? 0) >= healthyMinutes * 60, 'requests were served')
     t.same(await test.breaches(), [], 'the ledger is in order')
   },
 )

@@ -8,7 +8,7 @@ import { stringify } from 'yaml'
 import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/free-port.ts'
 
-/** An alert as Prometheus has it. */
+/** An alert in Prometheus's format. */
 interface SeenAlert {
   readonly state: 'pending' | 'firing'
   readonly labels: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ interface SeenAlert {
 
 const rulesFile = join(import.meta.dirname, '../../deploy/prometheus-rules.yml')
 
-/** Whether Prometheus is here; root on Debian gets it. */
+/** Whether Prometheus is installed; root on Debian installs it. */
 export function findPrometheus(): boolean {
   const isThere = (): boolean => spawnSync('prometheus', ['--version']).error === undefined
   if (isThere()) return true
@@ -30,14 +30,14 @@ export function shippedRules(): string {
   return readFileSync(rulesFile, 'utf8')
 }
 
-/** What the shipped rules are called. */
+/** The names of the shipped alerts. */
 export function alertNames(): readonly string[] {
   return [...shippedRules().matchAll(/- alert: (\w+)/g)].map(([, name]) => name ?? '')
 }
 
 /**
- * The shipped rules with shorter times, so that nobody waits for them: `for` is fifteen seconds, and what is looked back on is
- * `range`. Expressions and thresholds stay.
+ * The shipped rules with shorter times, so that a test need not wait for them: `for` is fifteen seconds, and the ranges
+ * are `range`. Expressions and thresholds stay.
  */
 export function hastenedRules(range: string): string {
   return shippedRules()
@@ -45,14 +45,14 @@ export function hastenedRules(range: string): string {
     .replaceAll(/\[\d+[mh]\]/g, `[${range}]`)
 }
 
-/** Prometheus on loopback, which scrapes these every so many seconds, its patience too, and evaluates these files of rules. */
+/** Prometheus on loopback, which scrapes these targets at an interval that is also its timeout, with these rules. */
 export async function startPrometheus(
   t: Test,
   rules: readonly string[],
   targets: readonly string[],
   scrapeSeconds: number,
 ): Promise<{
-  /** Alerts that fire now: `GatewayDown 127.0.0.1:9090`, by name and instance, which rules that add up have none of. */
+  /** Alerts that fire now, by name and instance: `GatewayDown 127.0.0.1:9090`. Rules that sum have no instance. */
   firing(): Promise<readonly string[]>
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))

@@ -15,7 +15,7 @@ function member(json: string, name: string): string {
   return value
 }
 
-await t.test('a store whose folder cannot be made is named at once, with what to do', async t => {
+await t.test('a store whose folder cannot be made is reported at once, with what to do', async t => {
   const config = join(t.testdir(), 'gateway.yaml')
   writeFileSync(config, 'store: sqlite:/proc/none/gateway.db\n')
 
@@ -27,7 +27,7 @@ await t.test('a store whose folder cannot be made is named at once, with what to
   t.match(stderr, 'name a file in a folder that this user may write')
 })
 
-await t.test('a file that is no store is named to who reads it, with what to do', async t => {
+await t.test('a file that is not a store is reported, with what to do', async t => {
   const folder = t.testdir({ 'g.db': 'no store' })
   writeFileSync(join(folder, 'gateway.yaml'), 'store: sqlite:g.db\n')
 
@@ -37,43 +37,40 @@ await t.test('a file that is no store is named to who reads it, with what to do'
   t.match(stderr, /g\.db is damaged or not a SQLite database; restore it from a backup/)
 })
 
-await t.test(
-  'without a server too, money goes out as far as the configured risk covers open worst cases',
-  async t => {
-    for (const [name, hold, code] of [
-      ['as shipped', '', 0],
-      ['no risk', 'hold: { riskRub: "0", riskOfPaid: "0" }\n', 1],
-    ] as const) {
-      const { config, store: file } = writeConfig(join(t.testdir(), name), hold)
-      const rule = { baseMicros: 1_000_000_000, perRoubleMicros: 0, maxMicros: 1_000_000_000 }
-      const store = await openSqliteStore({
-        file,
-        durability: 'strict',
-        clock: systemClock,
-        riskRule: () => rule,
-      })
-      const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
-      await store.accounts.credit({ accountId: id, amountMicros: 100_000_000, reason: 'test' })
-      const sums = { likelyMicros: 1_000_000, worstMicros: 150_000_000, strictMicros: 150_000_000 }
-      const exchange = { exchangeId: 'one', sequence: 0, accountId: id, keyId: 'key' }
-      await store.ledger.openJob(await store.ledger.placeHold({ ...exchange, ...sums }), {
-        provider: 'openai',
-        kind: 'batch',
-        id: 'batch_1',
-        credential: 'openai#1',
-        dialect: 'openai',
-        operation: 'batches',
-        model: 'gpt-5',
-        facts: { upstreamModel: 'gpt-5', priceVersions: {} },
-        nextPollAt: Date.now() + 60_000,
-        deadlineAt: Date.now() + 60_000_000,
-      })
-      await store.close()
-      const debit = ['account', 'debit', id, '--rub', '1', '--reason', 'error', '--config', config]
-      t.match(await runHere(debit), { code }, name)
-    }
-  },
-)
+await t.test('without a server too, holds are limited by the money and the configured risk', async t => {
+  for (const [name, hold, code] of [
+    ['as shipped', '', 0],
+    ['no risk', 'hold: { riskRub: "0", riskOfPaid: "0" }\n', 1],
+  ] as const) {
+    const { config, store: file } = writeConfig(join(t.testdir(), name), hold)
+    const rule = { baseMicros: 1_000_000_000, perRoubleMicros: 0, maxMicros: 1_000_000_000 }
+    const store = await openSqliteStore({
+      file,
+      durability: 'strict',
+      clock: systemClock,
+      riskRule: () => rule,
+    })
+    const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
+    await store.accounts.credit({ accountId: id, amountMicros: 100_000_000, reason: 'test' })
+    const sums = { likelyMicros: 1_000_000, worstMicros: 150_000_000, strictMicros: 150_000_000 }
+    const exchange = { exchangeId: 'one', sequence: 0, accountId: id, keyId: 'key' }
+    await store.ledger.openJob(await store.ledger.placeHold({ ...exchange, ...sums }), {
+      provider: 'openai',
+      kind: 'batch',
+      id: 'batch_1',
+      credential: 'openai#1',
+      dialect: 'openai',
+      operation: 'batches',
+      model: 'gpt-5',
+      facts: { upstreamModel: 'gpt-5', priceVersions: {} },
+      nextPollAt: Date.now() + 60_000,
+      deadlineAt: Date.now() + 60_000_000,
+    })
+    await store.close()
+    const debit = ['account', 'debit', id, '--rub', '1', '--reason', 'error', '--config', config]
+    t.match(await runHere(debit), { code }, name)
+  }
+})
 
 await t.test('accounts, money and keys without a server', async t => {
   const folder = t.testdir()
@@ -159,7 +156,7 @@ await t.test('accounts, money and keys without a server', async t => {
   t.match(await run('backup', copy), { code: 1, stderr: /exists already/ })
 })
 
-await t.test('a key is revoked also by a configuration that is wrong elsewhere', async t => {
+await t.test('a key can be revoked even if the configuration has a mistake elsewhere', async t => {
   const folder = t.testdir()
   const { config } = writeConfig(folder)
   const created = await runHere(['account', 'create', '--email', 'a@b.ru', '--json', '--config', config])
@@ -174,7 +171,7 @@ await t.test('a key is revoked also by a configuration that is wrong elsewhere',
   t.match(checked, { code: 1 })
 })
 
-await t.test('what cannot be done exits 1 and says why', async t => {
+await t.test('a command that fails exits 1 and says why', async t => {
   const { config } = writeConfig(t.testdir())
   const run = (...words: string[]) => runHere([...words, '--config', config])
 
@@ -206,7 +203,7 @@ await t.test('what cannot be done exits 1 and says why', async t => {
   }
 })
 
-await t.test('beside an open store the change goes through its socket and is in its memory', async t => {
+await t.test('while a server has the store open, changes go through its socket', async t => {
   const { config, store: file } = writeConfig(t.testdir())
   const log = createLog({ level: 'silent' })
   const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, log })
@@ -299,7 +296,7 @@ await t.test('beside an open store the change goes through its socket and is in 
     t.match((await run('key', ...found)).stdout, `"account":"${id}"`, found.join(' '))
   }
   t.match(await run('key', 'find', '%'), { code: 0, stdout: '' })
-  t.match(await run('key', 'find', '-1n0'), { code: 0, stdout: '' }, 'a key may end so')
+  t.match(await run('key', 'find', '-1n0'), { code: 0, stdout: '' }, 'a key may end with these characters')
   t.match(await run('account', 'find', '-1n0'), { code: 0, stdout: '' })
   t.match(await run('key', 'find', 'laptop', '--jsn'), { code: 2, stderr: /too many arguments/ })
   t.match(await run('key', 'list'), { code: 2, stderr: /either --account or --all/ })
@@ -372,7 +369,7 @@ await t.test('times are printed, and dates begin, in the zone of the configurati
   })
 })
 
-await t.test('whoever adds an operator while the pages are off is told to switch them on', async t => {
+await t.test('adding an operator while the pages are off advises to switch them on', async t => {
   const config = join(t.testdir(), 'gateway.yaml')
   writeFileSync(config, 'store: sqlite:g.db\n')
 
@@ -383,6 +380,6 @@ await t.test('whoever adds an operator while the pages are off is told to switch
   t.match(
     stdout,
     /which are off: set operatorArea in the configuration\n\/set-password\?token=\w+\n$/,
-    'and no link that leads nowhere',
+    'there is no link, which would lead nowhere',
   )
 })

@@ -23,7 +23,7 @@ async function chargesIn(file: string): Promise<ChargeReport[]> {
 }
 
 await t.test(
-  'a restore drill: a backup taken under load becomes a gateway that goes on from there',
+  'a restore drill: a backup made under load becomes a gateway that continues from there',
   async t => {
     const upstream = await startPricedUpstream(t)
     const folder = t.testdir({ restored: {} })
@@ -65,13 +65,13 @@ await t.test(
     t.ok(some.length > 0 && some.length < all.length, `${some.length} of ${all.length} charges`)
     t.strictSame(some, all.slice(0, some.length), 'what was charged until then, and nothing else')
     const balance = await runHere(['balance', '--account', original.accountId, '--config', config, '--json'])
-    t.match(JSON.parse(balance.stdout), { held: '0.000000' }, 'what was open in it is released')
+    t.match(JSON.parse(balance.stdout), { held: '0.000000' }, 'a hold that was open in it is released')
     t.match(await askOnce(restored.url, original.key, true), { status: 200, isWhole: true }, 'the key works')
     t.equal((await chargesIn(storeFile)).length, some.length + 1)
   },
 )
 
-await t.test('a store of which a page is damaged leaves no copy, and the reason names the store', async t => {
+await t.test('a store with a damaged page leaves no copy, and the error names the store', async t => {
   const { config, store } = writeConfig(t.testdir())
   await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
   const sound = readFileSync(store)
@@ -87,7 +87,7 @@ await t.test('a store of which a page is damaged leaves no copy, and the reason 
 })
 
 await t.test(
-  'a store that cannot be read while it is copied is not told as a copy that cannot be written',
+  'a read error of the store during a copy is not reported as a write error of the copy',
   async t => {
     const { config, store } = writeConfig(t.testdir())
     await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
@@ -133,7 +133,7 @@ await t.test(
         t.match(await runHere([...words, '--config', config]), { code: 1, stderr: reason }, words.join(' '))
       }
       t.match(await runGateway(['serve', '--config', config]), { code: 1, stderr: reason }, 'serve')
-      t.same(readFileSync(store), broken, 'and left as it is')
+      t.same(readFileSync(store), broken, 'and left unchanged')
     }
 
     const database = new Database(store)

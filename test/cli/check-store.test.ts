@@ -17,15 +17,19 @@ function configWith(folder: string, store: string): string {
 const refused: readonly (readonly [name: string, store: string, reason: RegExp])[] = [
   ['a file is in the place of its folder', 'sqlite:file/g.db', /file\/g\.db cannot be made: .* is a file/],
   ['a file is further up', 'sqlite:file/below/g.db', /below\/g\.db cannot be made: .* is a file/],
-  ['nobody may make its folder', 'sqlite:/sys/kernel/none/g.db', /none\/g\.db cannot be made: this user may/],
   [
-    'nobody may write its folder',
+    'no user may make its folder',
+    'sqlite:/sys/kernel/none/g.db',
+    /none\/g\.db cannot be made: this user may/,
+  ],
+  [
+    'no user may write to its folder',
     'sqlite:/sys/kernel/g.db',
     /g\.db\S* cannot be opened: this user may not; run this as/,
   ],
-  ['every user may write its folder', 'sqlite:open/g.db', /every user .* run chmod o-w/],
+  ['every user may write to its folder', 'sqlite:open/g.db', /every user .* run chmod o-w/],
   ['it is a folder', 'sqlite:folder', /folder cannot be opened: it is a folder/],
-  ['it is no database', 'sqlite:file', /file is damaged or not a SQLite database/],
+  ['it is not a database', 'sqlite:file', /file is damaged or not a SQLite database/],
   ['it is the database of another program', 'sqlite:foreign.db', /not a store of the gateway/],
   [
     'its database refuses connections',
@@ -33,14 +37,14 @@ const refused: readonly (readonly [name: string, store: string, reason: RegExp])
     /the database x on 127\.0\.0\.1:1 cannot be opened: .*ECONNREFUSED.*; check/,
   ],
   [
-    'its database has a host that is not known',
+    'its database has an unknown host',
     'postgres://u:secret@nowhere.invalid/x',
     /the database x on nowhere\.invalid cannot be opened: .*(?:ENOTFOUND|EAI_AGAIN).*; check/,
   ],
 ]
 
 for (const [name, store, reason] of refused) {
-  await t.test(`check and serve alike object to a store where ${name}`, async t => {
+  await t.test(`check and serve both refuse a store where ${name}`, async t => {
     const folder = t.testdir({ file: 'no store '.repeat(1000), folder: {} })
     mkdirSync(join(folder, 'open'))
     chmodSync(join(folder, 'open'), 0o777)
@@ -59,11 +63,11 @@ for (const [name, store, reason] of refused) {
     const said = /^gateway: (.*)\n$/m.exec(served.stderr)?.[1] ?? served.stderr
     t.ok(checked.stdout.includes(said), `${checked.stdout} says ${said}`)
     t.notMatch(checked.stdout + served.stderr, 'secret')
-    t.same(after, before, 'nothing is made')
+    t.same(after, before, 'nothing is created')
   })
 }
 
-await t.test('a store that is not there yet is in order, and check makes nothing', async t => {
+await t.test('a store that does not exist yet is in order, and check does not create it', async t => {
   const folder = t.testdir()
   for (const store of ['sqlite:g.db', 'sqlite:one/two/g.db', 'sqlite:./.one/g.db']) {
     const checked = await runHere(['check', '--config', configWith(folder, store)])
@@ -72,7 +76,7 @@ await t.test('a store that is not there yet is in order, and check makes nothing
   t.same(readdirSync(folder), ['gateway.yaml'])
 })
 
-await t.test('a store that is there is in order, and stays as it is', async t => {
+await t.test('a store that exists is in order, and check does not change it', async t => {
   const config = configWith(t.testdir(), 'sqlite:data/g.db')
   await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
   t.match(await runHere(['check', '--config', config]), { code: 0, stdout: /is in order/, stderr: '' })

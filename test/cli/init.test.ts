@@ -5,7 +5,7 @@ import { shippedConfig } from '../../lib/config/environment.ts'
 import { runGateway, runHere } from './run-gateway.ts'
 
 await t.test(
-  'init writes a configuration that includes the shipped one, is in order and is not overwritten',
+  'init writes a valid configuration that includes the shipped one, and never overwrites it',
   async t => {
     const file = join(t.testdir(), 'mine', 'gateway.yaml')
 
@@ -22,14 +22,14 @@ await t.test(
   },
 )
 
-await t.test('a folder that cannot be made is named at once', async t => {
+await t.test('a folder that cannot be created is reported at once', async t => {
   const { code, stderr } = await runGateway(['init', '/proc/none/gateway.yaml'], { timeout: 20_000 })
 
   t.equal(code, 1)
   t.match(stderr, /^gateway: \/proc\/none\/gateway\.yaml cannot be written: there is no such file or folder/)
 })
 
-await t.test('every line of it that is commented out works when it is not', async t => {
+await t.test('every commented line of it works when uncommented', async t => {
   const file = join(t.testdir(), 'gateway.yaml')
   await runHere(['init', file])
   const text = readFileSync(file, 'utf8')
@@ -48,7 +48,7 @@ await t.test('every line of it that is commented out works when it is not', asyn
   )
 })
 
-await t.test('unmetered beside the plugin that charges is refused: one of the two is a mistake', async t => {
+await t.test('unmetered together with the plugin that charges is refused as a mistake', async t => {
   const file = join(t.testdir(), 'gateway.yaml')
   await runHere(['init', file])
   writeFileSync(file, `${readFileSync(file, 'utf8')}\nunmetered: true\n`)

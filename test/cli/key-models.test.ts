@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { runHere, writeConfig, type Finished } from './run-gateway.ts'
 
-/** Beside the small configuration's `sandbox-chat`. */
+/** Added to the small configuration's `sandbox-chat`. */
 const more = `include: [more.yaml]
 limits: { bodyMs: never }
 `
@@ -16,13 +16,13 @@ models:
 interface Started {
   readonly config: string
   readonly create: (...words: readonly string[]) => Promise<Finished>
-  /** What the keys of the account may use. */
+  /** The model lists of the account's keys. */
   readonly lists: () => Promise<readonly unknown[]>
 }
 
 async function start(t: Test): Promise<Started> {
   const folder = t.testdir({ 'more.yaml': moreModels })
-  // A slip elsewhere in the settings is no reason to make no key.
+  // A mistake elsewhere in the settings does not prevent making a key.
   const { config } = writeConfig(folder, more)
   const run = (...words: readonly string[]) => runHere([...words, '--config', config])
   const made = await run('account', 'create', '--email', 'a@b.ru', '--json')
@@ -45,15 +45,15 @@ const known: readonly (readonly [what: string, name: string])[] = [
   ['a model without a price', 'free'],
   ['a model of a provider', 'sandbox/own'],
   ["a model by its name below its provider's path", 'own'],
-  ['a beginning of models', 'sandbox-c*'],
-  ['a beginning of aliases', 'fa*'],
-  ['a beginning of models below their path', 'ow*'],
-  ['a beginning of what a pattern covers', 'sandbox-2*'],
-  ['a beginning that a pattern covers', 'sandbox-2031-*'],
+  ['a prefix of models', 'sandbox-c*'],
+  ['a prefix of aliases', 'fa*'],
+  ['a prefix of models below their path', 'ow*'],
+  ['a prefix of names that a pattern covers', 'sandbox-2*'],
+  ['a prefix that a pattern covers', 'sandbox-2031-*'],
   ['everything', '*'],
 ]
 
-await t.test('a key may be limited to whatever can stand for a model', async t => {
+await t.test('a key may be limited to every kind of name of a model', async t => {
   const { create, lists } = await start(t)
   const names = known.map(([, name]) => name)
   t.match(await create('--models', names.join(',')), { code: 0, stderr: '' })
@@ -69,7 +69,7 @@ const unknown: readonly (readonly [name: string, hint: string])[] = [
   ['entirely-different*', ''],
 ]
 
-await t.test('a name that stands for no model is told with the nearest one, and no key is made', async t => {
+await t.test('an unknown model name is reported with the nearest one, and no key is made', async t => {
   const { config, create, lists } = await start(t)
   for (const [name, hint] of unknown) {
     const { code, stdout, stderr } = await create('--models', `sandbox-chat,${name}`)
@@ -82,29 +82,26 @@ await t.test('a name that stands for no model is told with the nearest one, and 
   t.same(await lists(), [])
 })
 
-await t.test('a model that is still to come can be meant', async t => {
+await t.test('a model that does not exist yet can be allowed', async t => {
   const { create, lists } = await start(t)
   const made = await create('--models', 'sandbox-chat,entirely-different*', '--allow-unknown-models')
   t.match(made, { code: 0, stderr: '' })
   t.same(await lists(), [['sandbox-chat', 'entirely-different*']])
 })
 
-await t.test(
-  'what is wrong among the models themselves is told, once a name is to be found there',
-  async t => {
-    const folder = t.testdir({ 'more.yaml': 'models: { slow: { alias: nowhere } }\n' })
-    const { config } = writeConfig(folder, 'include: [more.yaml]\n')
-    const { code, stderr } = await runHere([
-      'key',
-      'create',
-      '--account',
-      'x',
-      '--models',
-      'a',
-      '--config',
-      config,
-    ])
-    t.equal(code, 1)
-    t.match(stderr, /more\.yaml:1:\d+ models\.slow\.alias: unknown model "nowhere"/)
-  },
-)
+await t.test('mistakes among the models are reported when a name is checked against them', async t => {
+  const folder = t.testdir({ 'more.yaml': 'models: { slow: { alias: nowhere } }\n' })
+  const { config } = writeConfig(folder, 'include: [more.yaml]\n')
+  const { code, stderr } = await runHere([
+    'key',
+    'create',
+    '--account',
+    'x',
+    '--models',
+    'a',
+    '--config',
+    config,
+  ])
+  t.equal(code, 1)
+  t.match(stderr, /more\.yaml:1:\d+ models\.slow\.alias: unknown model "nowhere"/)
+})

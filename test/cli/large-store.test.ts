@@ -11,7 +11,7 @@ import { accountWith, chargeOf, holdOf } from '../contracts/store-under-test.ts'
 import { repeatCharge } from '../fixtures/large-store.ts'
 import { plainNode, processEnvironment } from '../fixtures/process-environment.ts'
 
-// What the command line reads of a store that is large, while the gateway goes on writing it.
+// Commands that read a large store while the gateway writes it.
 
 const count = 250_000
 const root = join(import.meta.dirname, '../..')
@@ -42,14 +42,14 @@ function gateway(...words: readonly string[]) {
   })
 }
 
-/** The most memory that a process has had so far, in bytes. */
+/** The peak memory of a process so far, in bytes. */
 function peakBytes(pid: number | undefined): number {
   const [, kilobytes] = /VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) * 1024
 }
 
 for (const isJson of [true, false]) {
-  await t.test(`charges ${isJson ? 'as lines' : 'as a table'} of a slow reader take no memory`, async t => {
+  await t.test(`charges ${isJson ? 'as lines' : 'as a table'} of a slow reader fit in memory`, async t => {
     const child = gateway('charges', ...(isJson ? ['--json'] : []))
     t.teardown(() => child.kill('SIGKILL'))
     // Long enough to read all of them into memory.
@@ -65,7 +65,7 @@ for (const isJson of [true, false]) {
   })
 }
 
-await t.test('whoever leaves before the end of the charges ends the command', async t => {
+await t.test('a reader that leaves before the end of the charges ends the command', async t => {
   const child = gateway('charges', '--json')
   t.teardown(() => child.kill('SIGKILL'))
   await once(child.stdout, 'data')
@@ -77,7 +77,7 @@ await t.test('whoever leaves before the end of the charges ends the command', as
 })
 
 await t.test(
-  'verify of a store that is written meanwhile is right, small, and lets the log be reused',
+  'verify of a store in use is right, needs little memory, and lets the log be reused',
   async t => {
     const store = await open()
     t.teardown(() => store.close())
@@ -101,7 +101,7 @@ await t.test(
     t.strictSame(JSON.parse((await output).join('')), { ok: true, breaches: [] })
     t.ok(charged > 100, `${charged} charges meanwhile`)
     t.ok(bytes < 250 * 1024 * 1024, `at most ${Math.round(bytes / 1024 / 1024)} MB`)
-    // A charge takes 26 kB of a log that only grows.
+    // A charge adds 26 kB to a log that only grows.
     const logBytesMax = Math.max(32 * 1024 * 1024, charged * 12_000)
     t.ok(logBytes < logBytesMax, `the log at most ${Math.round(logBytes / 1024 / 1024)} MB`)
     t.comment(

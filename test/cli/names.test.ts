@@ -9,7 +9,7 @@ const account = (JSON.parse(made.stdout) as { id: string }).id
 const reasoned = ['--reason', 'asked for']
 const key = JSON.parse((await run('key', 'create', '--account', account, '--json')).stdout) as { id: string }
 
-/** Where something is named or explained by a command, and how many characters its pages take there. */
+/** Options that name or explain something, and the most characters that the operators' pages accept there. */
 const places = [
   { words: ['account', 'create', '--email', 'c@d.ru'], option: '--name', max: 200 },
   { words: ['key', 'create', '--account', account], option: '--name', max: 200 },
@@ -32,7 +32,7 @@ const places = [
 
 for (const { words, option, max } of places) {
   const what = `${words.slice(0, 2).join(' ')} ${option}`
-  await t.test(`${what} takes what the operators' pages take`, async t => {
+  await t.test(`${what} accepts the same as the operators' pages`, async t => {
     const long = await run(...words, option, 'x'.repeat(max + 1))
     const unseen = await run(...words, option, 'a\u001B[31mb')
     const turned = await run(...words, option, 'a\u202Eb')
@@ -44,17 +44,17 @@ for (const { words, option, max } of places) {
       t.equal(code, 2)
       t.match(stderr, `${option}: contains a control character: remove it`)
     }
-    t.notMatch(fits.stderr, option, 'as many as there may be are not refused')
+    t.notMatch(fits.stderr, option, 'the most characters are not refused')
   })
 }
 
-await t.test('a name is kept without the spaces around it', async t => {
+await t.test('a name is stored without the spaces around it', async t => {
   const { stdout } = await run('account', 'show', account, '--json')
 
   t.match(JSON.parse(stdout), { name: 'ООО «Ромашка»' })
 })
 
-await t.test('a key is limited to no more models and addresses than its page can show', async t => {
+await t.test('a key is limited to at most as many models and addresses as its page can show', async t => {
   const models = Array.from({ length: 101 }, (_, index) => `model-${index}`).join()
   const addresses = Array.from({ length: 101 }, (_, index) => `10.0.0.${index}`).join()
 

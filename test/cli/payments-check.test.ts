@@ -9,7 +9,7 @@ import { runHere } from './run-gateway.ts'
 
 const secretKey = 'live_very_secret'
 
-/** A config whose shop is at an address. */
+/** A config with a shop at this address. */
 function configWith(t: Test, baseUrl: string, key: string): string {
   const file = join(t.testdir(), 'gateway.yaml')
   const yookassa = { shopId: '100500', secretKey: key, baseUrl }
@@ -17,7 +17,7 @@ function configWith(t: Test, baseUrl: string, key: string): string {
   return file
 }
 
-await t.test("a shop's key that is wrong is named by check, which never shows it", async t => {
+await t.test('check reports an invalid key of the shop, and never shows it', async t => {
   const { origin } = await openSandbox(t)
   const run = async (baseUrl: string, key: string, ...words: string[]) =>
     runHere(['check', '--config', configWith(t, baseUrl, key), ...words])
@@ -37,7 +37,7 @@ await t.test("a shop's key that is wrong is named by check, which never shows it
   })
 })
 
-await t.test('a start says it too, counts it as an alarm, and serves all the same', async t => {
+await t.test('a start reports it too, counts it as an alarm, and serves all the same', async t => {
   const { origin } = await openSandbox(t)
   const yookassa = { shopId: '100500', secretKey, baseUrl: `${origin}/v3` }
   const test = await startTestGateway(t, {
@@ -58,7 +58,7 @@ await t.test('a start says it too, counts it as an alarm, and serves all the sam
 })
 
 await t.test(
-  'metrics tell how many payments are in which state, and how old the oldest open one is',
+  'metrics report the number of payments by state, and the age of the oldest open one',
   async t => {
     const test = await startTestGateway(t, {
       config: {
@@ -87,6 +87,6 @@ await t.test(
     t.match(text, 'gateway_payment_differences 0\n')
     t.match(text, 'gateway_payment_receipts{state="canceled"} 0\n')
     t.match(text, 'gateway_alarms_total{code="receipt_failed"} 0\n')
-    t.match(text, 'gateway_exchanges_total', 'what requests say of themselves stands beside it')
+    t.match(text, 'gateway_exchanges_total', 'the metrics of requests are there too')
   },
 )

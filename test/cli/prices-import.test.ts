@@ -24,7 +24,7 @@ import { runHere } from './run-gateway.ts'
 
 const shipped = join(import.meta.dirname, '../../config/gateway.yaml')
 
-/** A config of one's own, with the shipped models; answers what runs `prices import` on it. */
+/** A config with the shipped models included; returns a function that runs `prices import` on it. */
 function setUp(t: Test, more = '', providers = 'providers: { openai: { credentials: [sk-1] } }') {
   const folder = t.testdir()
   const file = join(folder, 'gateway.yaml')
@@ -54,7 +54,7 @@ function setUp(t: Test, more = '', providers = 'providers: { openai: { credentia
 const gpt5 = { input: 1.5, cached: 0.125, output: 10 }
 
 for (const [format, write] of Object.entries(priceListFormats)) {
-  await t.test(`a list of ${format} changes what differs, from now on, and once`, async t => {
+  await t.test(`a list of ${format} changes the prices that differ, from now on, and once`, async t => {
     const { folder, file, run, priceOf } = setUp(t)
 
     const { code, stdout, stderr } = await run(write({ 'gpt-5': gpt5 }), '--json')
@@ -82,7 +82,7 @@ for (const [format, write] of Object.entries(priceListFormats)) {
 
 const genai = priceListFormats['genai-prices'] ?? (() => '')
 
-await t.test('a price has the date from which it holds; before that the old one does', async t => {
+await t.test('a price takes effect at its date; before that the old one applies', async t => {
   const { folder, run, priceOf } = setUp(t)
   await run(genai({ 'gpt-5': gpt5 }), '--at', '2026-01-01')
   await run(genai({ 'gpt-5': { ...gpt5, input: 2 } }), '--at', '2999-01-01T00:00:00+03:00')
@@ -96,14 +96,14 @@ await t.test('a price has the date from which it holds; before that the old one 
       ['2025-12-31T21:00:00Z', '1.5'],
       ['2998-12-31T21:00:00Z', '2'],
     ],
-    'midnight in the configured zone',
+    'the dates are midnight in the configured zone',
   )
   t.match(await priceOf('gpt-5'), { input: '150' })
   const { stdout } = await runHere(['check', '--config', join(folder, 'gateway.yaml')])
   t.match(stdout, /is in order/)
 })
 
-await t.test('what operators price themselves, and what the list lacks, stays and is named', async t => {
+await t.test('prices set by the operator, and models missing from the list, stay and are named', async t => {
   const { run, priceOf } = setUp(
     t,
     'models: { gpt-5: { usdPerMillion: { input: "3", output: "4" } }, o3: { coefficient: "2" } }\n',
@@ -122,7 +122,7 @@ await t.test('what operators price themselves, and what the list lacks, stays an
   t.match(await priceOf('gpt-5'), { input: '300', output: '400' })
 })
 
-await t.test('nothing is written with --dry-run, or when who is asked says no', async t => {
+await t.test('nothing is written with --dry-run, or when the user declines', async t => {
   const { folder, file, text, run } = setUp(t)
   const before = readdirSync(folder)
 
@@ -138,7 +138,7 @@ await t.test('nothing is written with --dry-run, or when who is asked says no', 
   t.equal(readFileSync(file, 'utf8'), text)
 })
 
-await t.test('prices can be read by whoever could read the config, whatever the mask is', async t => {
+await t.test('a new file of prices is as readable as the config, whatever the umask', async t => {
   const { folder, file, run } = setUp(t)
   const [uid, gid] = process.getuid?.() === 0 ? [1234, 1235] : [statSync(file).uid, statSync(file).gid]
   chownSync(file, uid, gid)
@@ -152,7 +152,7 @@ await t.test('prices can be read by whoever could read the config, whatever the 
   }
 })
 
-await t.test('where one of the files cannot be written, none is, and it is said who can', async t => {
+await t.test('if one of the files cannot be written, none is, and the error names a remedy', async t => {
   const { folder, file, text, run } = setUp(t)
   const inTheWay = `gateway.yaml.${process.pid}.new`
   mkdirSync(join(folder, inTheWay))
@@ -197,14 +197,14 @@ const refusals: readonly (readonly [string, string, RegExp])[] = [
     genai({ 'gpt-5': { ...gpt5, output: 0.01 } }),
     /would cost 0\.01 dollars for output instead of 10/,
   ],
-  ['a price of nothing', genai({ 'gpt-5': { ...gpt5, output: 0 } }), /would cost 0 dollars for output/],
+  ['a price of zero', genai({ 'gpt-5': { ...gpt5, output: 0 } }), /would cost 0 dollars for output/],
   [
-    'a price that is a text',
+    'a price that is a string',
     genai({ 'gpt-5': { ...gpt5, output: 'ten' } }),
     /has a price of gpt-5 that cannot be read/,
   ],
   [
-    'a text in LiteLLM',
+    'a string in LiteLLM',
     priceListFormats['LiteLLM']?.({ 'gpt-5': { input: 'x', output: 1 } }) ?? '',
     /has a input_cost_per_token of gpt-5 that is no number: "x"/,
   ],
@@ -214,7 +214,7 @@ const refusals: readonly (readonly [string, string, RegExp])[] = [
   ['nothing', '', /is no JSON/],
 ]
 for (const [what, list, reason] of refusals) {
-  await t.test(`a list with ${what} is refused in a line, and nothing is half done`, async t => {
+  await t.test(`a list with ${what} is refused in one line, and nothing is written`, async t => {
     const { folder, file, text, run } = setUp(t)
 
     const { code, stdout, stderr } = await run(list, '--json')
@@ -229,7 +229,7 @@ for (const [what, list, reason] of refusals) {
 }
 
 await t.test(
-  'a list is refused whole also where its provider is off, and taken where the model is named',
+  'a list is refused as a whole even if its provider is off, and accepted if the model is named',
   async t => {
     for (const [wrong, reason] of [
       [{ ...gpt5, input: -1.5 }, /gpt-5 has a negative price for input/],
@@ -245,7 +245,7 @@ await t.test(
         stderr: reason,
       })
 
-      t.notOk(readdirSync(folder).includes('prices.json'), 'what is right in it is not taken')
+      t.notOk(readdirSync(folder).includes('prices.json'), 'its valid prices are not taken either')
     }
     const { folder, run } = setUp(t, '', '')
     const list = genai({ 'gpt-5': { ...gpt5, output: 1000 } })
@@ -254,13 +254,13 @@ await t.test(
   },
 )
 
-await t.test('a change that is named is taken, however large', async t => {
+await t.test('a change that is named in --accept is made, however large', async t => {
   const { run, priceOf } = setUp(t)
   t.match(await run(genai({ 'gpt-5': { ...gpt5, output: 1000 } }), '--accept', 'gpt-5'), { code: 0 })
   t.match(await priceOf('gpt-5'), { output: '100000' })
 })
 
-await t.test('what is wrong with models that are not here stops nothing', async t => {
+await t.test('mistakes in models that are not configured are ignored', async t => {
   const { run } = setUp(t)
   t.match(await run(genai({ 'gpt-5': gpt5, other: { input: -1, output: 'x' } }), '--json'), {
     code: 0,
@@ -268,7 +268,7 @@ await t.test('what is wrong with models that are not here stops nothing', async 
   })
 })
 
-await t.test('a list is read from a URL, over https or from this machine', async t => {
+await t.test('a list is read from a URL, over HTTPS or from this machine', async t => {
   const { file } = setUp(t)
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/list.json' ? 200 : 404).end(genai({ 'gpt-5': gpt5 }))
@@ -290,7 +290,7 @@ await t.test('a list is read from a URL, over https or from this machine', async
 const [openai] = dialectCalls
 if (openai === undefined) throw new Error('there is no dialect')
 
-await t.test('shows what the last 30 days would have come to, and leaves a line in the log', async t => {
+await t.test('the import shows the effect on the last 30 days, and writes a line to the log', async t => {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], openai.document),
   )

@@ -6,7 +6,7 @@ import { runGateway, runHere, writeConfig } from './run-gateway.ts'
 
 const day = (date: string): number => Date.parse(`${date}T12:00:00Z`)
 
-await t.test('charges are worked out again beside an open store, and differences exit 1', async t => {
+await t.test('charges are recomputed while the store is open, and differences exit 1', async t => {
   const { config, store: file } = writeConfig(t.testdir())
   let now = day('2026-05-05')
   const store = await openFile(t, file, { clock: { now: () => now } })
@@ -78,14 +78,14 @@ await t.test('charges are listed from a time on and until another', async t => {
   })
 })
 
-await t.test('without a date, or with none, it is wrong usage', async t => {
+await t.test('a missing or invalid date is wrong usage', async t => {
   const { config } = writeConfig(t.testdir())
   t.match(await runGateway(['charges', 'recompute', '--config', config]), { code: 2, stderr: /--since/ })
   const wrong = await runHere(['charges', 'recompute', '--config', config, '--since', 'yesterday'])
   t.match(wrong, { code: 2, stderr: /not a date/, stdout: '' })
 })
 
-await t.test('the list of charges is asked for as before', async t => {
+await t.test('the list of charges works as before', async t => {
   const { config, store: file } = writeConfig(t.testdir())
   const store = await openFile(t, file)
   const account = await accountWith(store, 100)

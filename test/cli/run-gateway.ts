@@ -16,11 +16,11 @@ export interface Finished {
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Whoever takes longer is killed. */
+  /** A process that takes longer is killed. */
   readonly timeout?: number
 }
 
-/** Runs the command line as its users do: a process of its own, with nothing in its environment but PATH. */
+/** Runs the command line as users do: in a process of its own, with only PATH in its environment. */
 export function runGateway(words: readonly string[], options: RunOptions = {}): Promise<Finished> {
   return new Promise((resolve, reject) => {
     const child = spawn('env', [...plainNode, bin, ...words], {
@@ -52,7 +52,7 @@ export async function runHere(words: readonly string[]): Promise<Finished> {
   return { code, ...written }
 }
 
-/** Writes a small configuration with a store of its own. Answers the config's file and the store's. */
+/** Writes a small configuration with a store of its own. Returns the config's file and the store's. */
 export function writeConfig(folder: string, more = ''): { config: string; store: string } {
   mkdirSync(folder, { recursive: true })
   const config = join(folder, 'gateway.yaml')

@@ -9,7 +9,7 @@ import { plainNode, processEnvironment } from '../fixtures/process-environment.t
 
 const bin = join(import.meta.dirname, '../../bin/gateway.ts')
 
-/** A gateway as a process of its own, with what it has written to stderr. */
+/** A gateway in a process of its own, with its output on stderr. */
 async function serve(t: Test, config: string) {
   const child = spawn('env', [...plainNode, bin, 'serve', '--config', config], {
     env: processEnvironment,
@@ -34,7 +34,7 @@ async function serve(t: Test, config: string) {
 }
 
 await t.test(
-  'serve runs until SIGTERM, takes changes from the command line and refuses a second one',
+  'serve runs until SIGTERM, accepts changes from the command line and refuses a second server',
   async t => {
     const { config, store } = writeConfig(t.testdir())
     const { child, exited, until, url } = await serve(t, config)
@@ -79,7 +79,7 @@ await t.test(
     ])
     const { id } = JSON.parse(keys.stdout) as { id: string }
     t.match(await runGateway(['key', 'revoke', id, '--config', config]), { code: 0 })
-    t.match(await ask(), { status: 401 }, 'the key is dead when the command returns')
+    t.match(await ask(), { status: 401 }, 'the key is invalid when the command returns')
 
     child.kill('SIGTERM')
     t.equal(await exited, 0)
@@ -88,7 +88,7 @@ await t.test(
   },
 )
 
-await t.test('SIGHUP takes a new configuration, and a wrong one changes nothing', async t => {
+await t.test('SIGHUP loads a new configuration, and an invalid one changes nothing', async t => {
   const { config } = writeConfig(t.testdir())
   const { child, exited, until, url } = await serve(t, config)
   const [, demoKey = ''] = /Bearer (gw-[\w-]+)/.exec(await until(/^ *(curl .*)$/m)) ?? []

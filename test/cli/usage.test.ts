@@ -45,7 +45,7 @@ await t.test('wrong usage exits 2, says what is wrong and prints no result', asy
   t.match(await runGateway(['chekc']), { code: 2, stdout: '', stderr: /Did you mean check/ })
 })
 
-await t.test('what is not found is said with the command that lists it', async t => {
+await t.test('an object that is not found is reported with the command that lists it', async t => {
   const { config } = writeConfig(t.testdir())
   await runHere(['account', 'create', '--email', 'a@b.ru', '--config', config])
 
@@ -68,7 +68,7 @@ await t.test('what is not found is said with the command that lists it', async t
   }
 })
 
-await t.test('what is wrong with a file is said with what to do', async t => {
+await t.test('a mistake in a file is reported with what to do', async t => {
   const folder = t.testdir({ 'bad.json': '{bad' })
   const { config } = writeConfig(folder)
   const file = (name: string) => join(folder, name)
@@ -190,56 +190,49 @@ models:
   },
 )
 
-await t.test(
-  'check names prices that nobody chose, and names that are sold for less than their model',
-  async t => {
-    const folder = t.testdir({
-      'list.json': JSON.stringify({
-        models: {
-          m: { provider: 'sandbox', usdPerMillion: { input: '1', cachedInput: '0.1', output: '2' } },
-          'm-20*': { provider: 'sandbox', usdPerMillion: { input: '1', cachedInput: '0.1', output: '2' } },
-          'm-mini': { provider: 'sandbox', usdPerMillion: { input: '0.1', output: '0.2' } },
-          n: { provider: 'sandbox', usdPerMillion: { input: '5', output: '6' } },
-          'n-2026-01-31': { provider: 'sandbox', usdPerMillion: { input: '1', output: '6' } },
-          o: {
-            provider: 'sandbox',
-            usdPerMillion: { input: '1', cachedInput: '0.1', audioInput: '2', output: '2' },
-          },
+await t.test('check names example prices, and names that are sold for less than their model', async t => {
+  const folder = t.testdir({
+    'list.json': JSON.stringify({
+      models: {
+        m: { provider: 'sandbox', usdPerMillion: { input: '1', cachedInput: '0.1', output: '2' } },
+        'm-20*': { provider: 'sandbox', usdPerMillion: { input: '1', cachedInput: '0.1', output: '2' } },
+        'm-mini': { provider: 'sandbox', usdPerMillion: { input: '0.1', output: '0.2' } },
+        n: { provider: 'sandbox', usdPerMillion: { input: '5', output: '6' } },
+        'n-2026-01-31': { provider: 'sandbox', usdPerMillion: { input: '1', output: '6' } },
+        o: {
+          provider: 'sandbox',
+          usdPerMillion: { input: '1', cachedInput: '0.1', audioInput: '2', output: '2' },
         },
-      }),
-      'own.yaml': `models:
+      },
+    }),
+    'own.yaml': `models:
   m: { coefficient: "1.35" }
   n: { rubPerMillion: { output: "700" } }
   o: { usdPerMillion: { input: "3" } }
 `,
-    })
-    const check = async (prices: string): Promise<readonly string[]> => {
-      const { config } = writeConfig(folder, `include: [list.json, own.yaml]\nprices: { ${prices} }\n`)
-      const { stdout } = await runHere(['check', '--config', config, '--json'])
-      return (JSON.parse(stdout) as { notices: string[] }).notices
-    }
-    const example =
-      'models priced by the example rate of 100 roubles for a dollar; set prices.usdRub: m, m-mini, n-2026-01-31, o, m-20*'
-    const others = [
-      'models with a price for output tokens and none for input, which is free then: n',
-      '"m-20*" is sold for less than its model "m" (cachedInput 10 instead of 13.5, input 100 instead of 135, ' +
-        'output 200 instead of 270): write like: m to sell it at the same price',
-      '"n-2026-01-31" is sold for less than its model "n" (output 600 instead of 700): write like: n to sell it at the same price',
-      `the price of "o" has meters from ${join(folder, 'list.json')} that your file does not set: cachedInput, audioInput, output`,
-      'the price of "n" in roubles lacks meters of its list price, which are then not charged: input',
-    ]
+  })
+  const check = async (prices: string): Promise<readonly string[]> => {
+    const { config } = writeConfig(folder, `include: [list.json, own.yaml]\nprices: { ${prices} }\n`)
+    const { stdout } = await runHere(['check', '--config', config, '--json'])
+    return (JSON.parse(stdout) as { notices: string[] }).notices
+  }
+  const example =
+    'models priced by the example rate of 100 roubles for a dollar; set prices.usdRub: m, m-mini, n-2026-01-31, o, m-20*'
+  const others = [
+    'models with a price for output tokens and none for input, which is free then: n',
+    '"m-20*" is sold for less than its model "m" (cachedInput 10 instead of 13.5, input 100 instead of 135, ' +
+      'output 200 instead of 270): write like: m to sell it at the same price',
+    '"n-2026-01-31" is sold for less than its model "n" (output 600 instead of 700): write like: n to sell it at the same price',
+    `the price of "o" has meters from ${join(folder, 'list.json')} that your file does not set: cachedInput, audioInput, output`,
+    'the price of "n" in roubles lacks meters of its list price, which are then not charged: input',
+  ]
 
-    t.same(new Set(await check('coefficient: "1"')), new Set([example, ...others]))
-    t.notMatch((await check('usdRub: "92.50"')).join(), 'example rate')
-    const byFeed = await check('usdRub: { from: cbr }')
-    t.notMatch(
-      byFeed.join(),
-      /example rate|without a price/,
-      'neither store nor network are asked for a rate',
-    )
-    t.match(byFeed.join(), others[1])
-  },
-)
+  t.same(new Set(await check('coefficient: "1"')), new Set([example, ...others]))
+  t.notMatch((await check('usdRub: "92.50"')).join(), 'example rate')
+  const byFeed = await check('usdRub: { from: cbr }')
+  t.notMatch(byFeed.join(), /example rate|without a price/, 'neither store nor network are asked for a rate')
+  t.match(byFeed.join(), others[1])
+})
 
 await t.test('check prints every bad value with its place and the nearest name, and exits 1', async t => {
   const { config } = writeConfig(t.testdir(), 'litsen: 1\nlimits: { bodyMs: none }\n')
@@ -261,8 +254,8 @@ await t.test('check prints every bad value with its place and the nearest name, 
 
 const pipelines: readonly (readonly [what: string, yaml: string, message: RegExp])[] = [
   ['a wrong order', '[model-router, auth, upstream-proxy, usage-tap]', /list "auth" before it/],
-  ['nothing that forwards', '[auth, model-router, usage-tap]', /Enable "upstream-proxy"/],
-  ['nothing that charges', '[auth, model-router, upstream-proxy]', /Without the plugin "usage-tap"/],
+  ['no plugin that forwards', '[auth, model-router, usage-tap]', /Enable "upstream-proxy"/],
+  ['no plugin that charges', '[auth, model-router, upstream-proxy]', /Without the plugin "usage-tap"/],
   [
     'a wrong option',
     '[auth, model-router, { rate-limit: { requestsPerMinut: 1, tokensPerMinute: 9 } }, upstream-proxy, usage-tap]',
@@ -271,7 +264,7 @@ const pipelines: readonly (readonly [what: string, yaml: string, message: RegExp
 ]
 
 for (const [what, yaml, message] of pipelines) {
-  await t.test(`check and serve alike object to ${what} in the pipeline`, async t => {
+  await t.test(`check and serve both refuse ${what} in the pipeline`, async t => {
     const { config } = writeConfig(join(t.testdir(), 'one'), `plugins: ${yaml}\n`)
     const [checked, served] = await Promise.all([
       runHere(['check', '--config', config]),
@@ -286,7 +279,7 @@ for (const [what, yaml, message] of pipelines) {
   })
 }
 
-await t.test('other commands tell what is wrong with the configuration, too', async t => {
+await t.test('other commands report mistakes in the configuration too', async t => {
   const folder = t.testdir({ 'loop.yaml': t.fixture('symlink', 'loop.yaml') })
   const { config } = writeConfig(folder, 'litsen: 1\n')
   const hidden = await runHere(['models', '--config', join(folder, 'loop.yaml')])
@@ -305,7 +298,7 @@ await t.test('other commands tell what is wrong with the configuration, too', as
 })
 
 await t.test(
-  'the configuration is the one named, else of the environment, else here, else as shipped',
+  "the configuration is the named one, else the environment's, else the one here, else the shipped one",
   async t => {
     const folder = t.testdir()
     const here = writeConfig(join(folder, 'here/config')).config
@@ -327,7 +320,7 @@ await t.test(
   },
 )
 
-await t.test('models lists what can be asked for, with prices; --all what is off, too', async t => {
+await t.test('models lists available models with prices; --all also those that are off', async t => {
   const folder = t.testdir()
   const config = join(folder, 'gateway.yaml')
   writeFileSync(
@@ -355,7 +348,7 @@ models:
 })
 
 await t.test(
-  'models tells tiers, factors and versions of a price, by the hash that charges name',
+  'models lists tiers, factors and versions of a price, by the hash that charges name',
   async t => {
     const folder = t.testdir()
     const config = join(folder, 'gateway.yaml')

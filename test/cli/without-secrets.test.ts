@@ -4,7 +4,7 @@ import t from 'tap'
 import { sellerYaml, seller } from '../fixtures/companies.ts'
 import { runHere } from './run-gateway.ts'
 
-// What asks no provider runs where a provider's secret is not set: on the accountant's machine, or by cron.
+// Commands that contact no provider run where a provider's secret is not set: on the accountant's machine, or by cron.
 
 const since2020 = {
   ...seller,
@@ -33,7 +33,7 @@ alarms:
   webhooks: { pager: { url: 'https://hooks.example.org', secret: '\${GATEWAY_TEST_SECRET_THAT_IS_NOT_SET}', egress: fi-1 } }
 `
 
-await t.test('commands that ask no provider need no secret of a provider', async t => {
+await t.test('commands that contact no provider need no secret of a provider', async t => {
   const config = join(t.testdir(), 'gateway.yaml')
   writeFileSync(config, own + sellerYaml(since2020))
   const list = join(t.testdirName, 'list.json')
@@ -88,11 +88,11 @@ await t.test('commands that ask no provider need no secret of a provider', async
   const { stdout } = await run('models', '--all')
   t.match(stdout, /^m .*somebody/m)
   const refund = await run('payment', 'refund', 'none', '--rub', '1', ...reason)
-  t.match(refund.stderr, 'the payment sandbox runs with the server', 'the secret is no matter of it')
+  t.match(refund.stderr, 'the payment sandbox runs with the server', 'the secret is not the reason')
   const served = await run('check')
   t.match(
     served.stdout + served.stderr,
     'GATEWAY_TEST_SECRET_THAT_IS_NOT_SET',
-    'what asks providers needs it',
+    'commands that contact providers need it',
   )
 })

@@ -5,26 +5,26 @@ import type { CalledTool } from './client.ts'
 import { reported as usage } from '../fixtures/emulated-providers.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 
-/** What the emulator answers, and what it says once a tool has answered. */
+/** The emulator's reply, and its reply after a tool has returned. */
 export const words = { text: 'The quick brown fox.', afterTool: 'The tool said what it had to.' }
 
 const credential = 'provider-credential'
 const refuseWords = join(import.meta.dirname, 'refuse-words.ts')
-/** What names a model and is no count of tokens. */
+/** A request to generate, which names a model and is not a count of tokens. */
 const isTry = /"operation":"(?!count).*"model":"./
 const config = join(import.meta.dirname, '../../config')
 
 export interface ClientGateway extends TestGateway {
   readonly mock: LLMock
-  /** Of an account without money. */
+  /** The key of an account without money. */
   readonly poorKey: string
-  /** How often something was generated, or refused to be. */
+  /** How many generations were requested, refused ones included. */
   tries(): number
-  /** Requests that were answered with usage since the last call. */
+  /** Requests since the last call whose responses had usage. */
   answered(): number
 }
 
-/** The gateway with the shipped models, before an emulator that calls a client's tool where `tool` is said. */
+/** The gateway with the shipped models, in front of an emulator that calls a client's tool if the prompt names it. */
 export async function startClientGateway(t: Test, tool: CalledTool): Promise<ClientGateway> {
   const mock = new LLMock({ port: 0, logLevel: 'silent', chunkSize: 7, auth: { apiKeys: [credential] } })
   mock.on({ hasToolResult: true }, { content: words.afterTool, usage })
@@ -39,7 +39,7 @@ export async function startClientGateway(t: Test, tool: CalledTool): Promise<Cli
     },
   )
   mock.on({ userMessage: /[^]*/ }, { content: words.text, usage })
-  // Codex has a conversation read before anything is asked.
+  // Codex sends an empty request first, to have the conversation cached.
   mock.on({ predicate: ({ messages }) => messages.length === 0 }, { content: '', usage })
   await mock.start()
   t.teardown(() => mock.stop())

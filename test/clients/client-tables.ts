@@ -1,16 +1,16 @@
 import type { Client } from './client.ts'
 
-/** How a client took one way of going wrong. */
+/** How a client reacted to one fault. */
 export interface SeenFault {
   readonly fault: string
-  /** How often it asked until it gave up, or was given up. */
+  /** How many requests it sent until it gave up, or was stopped. */
   readonly tries: number
   readonly seconds: number
-  /** Absent where it was still trying when it was left. */
+  /** The client's message; absent where it was still trying when it was stopped. */
   readonly said?: string
 }
 
-/** What was seen of a client. */
+/** The results of a client. */
 export interface Seen {
   readonly client: Client
   readonly models: readonly string[]
@@ -19,17 +19,17 @@ export interface Seen {
 
 const code = (text: string): string => `\`${text}\``
 
-/** A row of a table, told from the others by its first cell. */
+/** A row of a table, identified by its first cell. */
 type Row = readonly [title: string, ...rest: string[]]
 
 interface Table {
-  /** The mark of its place in the page. */
+  /** The marker of its place in the page. */
   readonly mark: string
   readonly head: Row
   readonly rows: readonly Row[]
 }
 
-/** What was run of each client, and which models it asked for. */
+/** What was run of each client, and which models it requested. */
 export function triedTable(seen: readonly Seen[]): Table {
   const rows = seen.map(({ client, models }): Row => [
     client.title,
@@ -39,13 +39,13 @@ export function triedTable(seen: readonly Seen[]): Table {
   return { mark: 'tried', head: ['client', 'what was run', 'models it asked for'], rows }
 }
 
-/** What each client says of a refusal or a cut, how often it asks until it says so, and how long that takes. */
+/** Each client's message for a refusal or a cut, with the number of requests and the time until it appears. */
 export function faultsTable(seen: readonly Seen[]): Table {
   const rows = seen.map(({ client, faults }): Row => [client.title, ...faults.map(cellOf)])
   return { mark: 'refused', head: ['client', '402, no money', '429', '501', 'a cut'], rows }
 }
 
-/** Waits of a few seconds are those of a slow machine. */
+/** A wait of only a few seconds is due to a slow machine. */
 const tellingSeconds = 10
 
 function cellOf({ tries, seconds, said }: SeenFault): string {
@@ -56,7 +56,7 @@ function cellOf({ tries, seconds, said }: SeenFault): string {
 }
 
 /**
- * A page with the rows of a table between two of its marks. Rows of clients that were not seen stay as they are.
+ * A page with the rows of a table between two of its markers. Rows of clients that were not run stay unchanged.
  * @param order the titles of all clients
  */
 export function withTable(page: string, { mark, head, rows }: Table, order: readonly string[]): string {
@@ -94,7 +94,7 @@ function tableOf(head: Row, rows: readonly Row[]): string {
   return [head, head.map(() => '---'), ...shown].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** Long lists of packages; a short cell is said again. */
+/** Long lists of packages are written "as above"; a short cell is repeated. */
 function isRepeated(cell: string, before: string | undefined): boolean {
   return cell === before && cell.length > 40
 }

@@ -7,18 +7,18 @@ interface Address {
 export interface CalledTool {
   readonly name: string
   readonly arguments: object
-  /** Where the provider ends such an answer otherwise than the emulator: Google says STOP, as of any other. */
+  /** Set where the provider ends such a response differently from the emulator: Google says STOP, as for any other. */
   readonly finishReason?: string
 }
 
-/** A client: what is installed, how it is set up by docs/clients.md, and how it is asked one thing. */
+/** A client: how it is installed, how it is set up by docs/clients.md, and how it is given a prompt. */
 export interface Client {
   readonly name: string
   readonly title: string
-  /** Where it is installed; its name unless several share one. */
+  /** The folder of its installation; its name unless several clients share one. */
   readonly folder?: string
   readonly packages: readonly string[]
-  /** They are pip's, where that is at hand. */
+  /** Whether its packages are installed by pip, where that is available. */
   readonly isPython?: boolean
   readonly afterInstall?: readonly string[]
   /** Where its own source names the models that it knows, below node_modules. */
@@ -28,9 +28,9 @@ export interface Client {
     readonly name: RegExp
     readonly isNewestOnly?: boolean
   }
-  /** A tool that harms nobody, as the model calls it. */
+  /** A harmless tool, as the model calls it. */
   readonly tool: CalledTool
-  /** A module that asks what its last argument says; or a command below. */
+  /** A module that sends its last argument as the prompt; or a command below. */
   readonly script?: string
   /** Settings files below the home folder. */
   files?(address: Address): Readonly<Record<string, string>>

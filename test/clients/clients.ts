@@ -16,8 +16,8 @@ import { beginFaults, endFaults } from './see-faults.ts'
 import type { Ask } from './see-faults.ts'
 import { sdkClients } from './sdk-clients.ts'
 
-// Real clients of pinned versions, each in a folder of its own, driven through the gateway to an emulator that
-// nobody here wrote. CLIENTS_FOLDER keeps what was installed; a name after the command runs that client alone.
+// Real clients of pinned versions, each in a folder of its own, driven through the gateway to a third-party emulator.
+// CLIENTS_FOLDER keeps the installations; names after the command run only these clients.
 const kept = process.env['CLIENTS_FOLDER']
 const folder = kept ?? mkdtempSync(join(tmpdir(), 'clients-'))
 if (kept === undefined) t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -38,7 +38,7 @@ async function run(
 ): Promise<Finished> {
   const [file = '', ...rest] = command
   const { cwd, env, timeoutMs = 180_000 } = options
-  // Some begin others, which would go on without them and keep the pipes open: they end as one group.
+  // Some start other processes, which would go on without them and keep the pipes open: they end as one group.
   const child = spawn(file, rest, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   const timer = setTimeout(() => killGroup(child.pid), timeoutMs)
   let output = ''
@@ -52,7 +52,7 @@ async function run(
   }
 }
 
-/** Its last process may have ended just now. */
+/** Its last process may have just ended. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {
@@ -62,7 +62,7 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-/** A slow mirror and a busy machine together take minutes for Python's packages. */
+/** With a slow mirror and a busy machine Python's packages take minutes. */
 const installMs = 600_000
 
 async function install({
@@ -73,7 +73,7 @@ async function install({
   afterInstall,
 }: Client): Promise<string> {
   const home = join(folder, own)
-  // An installation that was cut off leaves a folder that looks like one.
+  // An installation that was cut off leaves a folder that looks complete.
   const mark = join(home, '.installed')
   if (existsSync(mark)) return home
   rmSync(home, { recursive: true, force: true })
@@ -100,7 +100,7 @@ interface Place {
   readonly url: string
 }
 
-/** Sets the client up as docs/clients.md says, in a home that holds nothing else, and asks it one thing. */
+/** Sets the client up as docs/clients.md says, in a home folder of its own, and gives it one prompt. */
 function asking(t: Test, client: Client, { installed, url }: Place): Ask {
   const home = mkdtempSync(join(tmpdir(), 'client-home-'))
   t.teardown(() => rmSync(home, { recursive: true, force: true }))
@@ -124,9 +124,9 @@ function asking(t: Test, client: Client, { installed, url }: Place): Ask {
   }
 }
 
-/** Of every client that did well in this run. */
+/** The clients that succeeded in this run. */
 const driven: Driven[] = []
-/** What a client waits for outlives its own test. */
+/** Waits between a client's tries outlive its own test. */
 const root = t
 
 async function drive(t: Test, client: Client): Promise<void> {
@@ -141,12 +141,12 @@ async function drive(t: Test, client: Client): Promise<void> {
     ['Please use the tool.', words.afterTool],
   ] as const) {
     const { code, output } = await ask(prompt, gateway.key, 180_000)
-    t.equal(code, 0, `${prompt} ends well`)
-    if (!t.ok(output.includes(expected), `${prompt} is answered`)) t.comment(output.slice(-3000))
+    t.equal(code, 0, `${prompt} exits 0`)
+    if (!t.ok(output.includes(expected), `${prompt} gets the reply`)) t.comment(output.slice(-3000))
   }
   const charges = await gateway.charges()
-  t.equal(charges.length, gateway.answered(), 'a charge for each answer')
-  t.ok(charges.length >= 3, 'a text, a call of the tool, and what came after it')
+  t.equal(charges.length, gateway.answered(), 'a charge for each response')
+  t.ok(charges.length >= 3, 'a text, a call of the tool, and the text after it')
   for (const { usage, flags, amount, model } of charges) {
     t.same({ usage, flags }, { usage: { input: 1200, output: 34 }, flags: [] }, `${model} ${amount}`)
   }
@@ -158,7 +158,7 @@ async function drive(t: Test, client: Client): Promise<void> {
   t.same(
     gateway.logLines.filter(line => line.includes('"alarm":')),
     [],
-    'nothing alarms',
+    'no alarm is raised',
   )
   const models = [...new Set(charges.map(({ model }) => model))]
   t.same(await gateway.breaches(), [], 'the ledger is in order')
@@ -174,24 +174,24 @@ async function drive(t: Test, client: Client): Promise<void> {
 interface Driven {
   readonly client: Client
   readonly models: readonly string[]
-  /** How it goes wrong, which may take minutes. */
+  /** The faults that it meets, which may take minutes. */
   readonly met: Awaited<ReturnType<typeof beginFaults>>
 }
 
 t.setTimeout(0)
-// Python's are run where its installer is at hand.
+// The Python clients run where pip is available.
 const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0
 const everyClient = [...commandLineClients, ...sdkClients, ...libraryClients]
 const all = everyClient.filter(({ isPython }) => hasPip || isPython !== true)
 const unknown = only.find(name => all.every(client => client.name !== name))
 if (unknown !== undefined)
-  throw new Error(`No client is called ${unknown}, only: ${all.map(({ name }) => name).join(', ')}.`)
+  throw new Error(`There is no client ${unknown}, only: ${all.map(({ name }) => name).join(', ')}.`)
 for (const client of all) {
   if (only.length > 0 && !only.includes(client.name)) continue
   await t.test(client.name, { timeout: 900_000 }, t => drive(t, client))
 }
 
-await t.test('what clients do about refusals and cuts', { timeout: 600_000 }, async t => {
+await t.test('clients report refusals and cuts', { timeout: 600_000 }, async t => {
   const seen: Seen[] = []
   for (const { client, models, met } of driven) {
     await t.test(client.name, { timeout: 300_000 }, async t => {
@@ -202,7 +202,7 @@ await t.test('what clients do about refusals and cuts', { timeout: 600_000 }, as
   writeTables(seen)
 })
 
-/** Puts what was tried, and how refusals look, between the marks of the page, for those that did well in all. */
+/** Writes the results between the markers of the page, for the clients that succeeded. */
 function writeTables(seen: readonly Seen[]): void {
   const page = join(import.meta.dirname, '../../docs/clients.md')
   const order = everyClient.map(({ title }) => title)

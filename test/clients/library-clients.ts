@@ -1,6 +1,6 @@
 import type { Client } from './client.ts'
 
-/** The tool that the emulator's model calls, and the question of the command's last word. */
+/** The tool that the emulator's model calls, and the prompt from the command's last argument. */
 const opening = `const prompt = process.argv.at(-1)
 const { GATEWAY_URL: url, GATEWAY_KEY: apiKey } = process.env
 const said = () => 'said-by-the-tool'

@@ -8,8 +8,8 @@ const shipped = join(import.meta.dirname, '../../config/gateway.yaml')
 const directory = new ModelDirectory(loadConfig(shipped, { env: {} }).config)
 
 /**
- * The models that an installed client knows by its own source, of each family the newest: what it asks for when it is
- * not told otherwise is among them.
+ * The models that an installed client knows by its own source, the newest of each family: its default model is
+ * among them.
  */
 export function ownModels({ models }: Client, installed: string): readonly string[] {
   if (models === undefined) return []
@@ -26,7 +26,7 @@ export function isShipped(name: string): boolean {
   return price !== undefined && Object.keys(price.rubPerMillion).length > 0
 }
 
-/** `claude-opus-5-5` of those that begin with `claude-opus`. */
+/** `claude-opus-5-5` of those with the prefix `claude-opus`. */
 function newest(names: readonly string[]): readonly string[] {
   const families = Map.groupBy(names, name => name.replace(/(?:-\d+)+$/, ''))
   return [...families.values()].map(family => family.toSorted(byNumber).at(-1) ?? '')

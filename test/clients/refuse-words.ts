@@ -2,7 +2,7 @@ interface Context {
   error(code: string, message: string): Error
 }
 
-/** A plugin that refuses a request in which a client says that it wants to be refused. */
+/** A plugin that refuses requests whose text says that they should be refused. */
 export const refuseWords = {
   name: 'refuse-words',
   errors: {

@@ -3,7 +3,7 @@ import type { Client } from './client.ts'
 const say = { name: 'say', arguments: { what: 'hello' } }
 const schema = `{ type: 'object', properties: { what: { type: 'string' } }, required: ['what'] }`
 
-/** Asks once in one piece where nothing else is wanted, and then by a stream, with a tool. */
+/** Requests once without streaming for the plain prompt, and otherwise a stream, with a tool. */
 const opening = `const prompt = process.argv.at(-1)
 const { GATEWAY_URL: url, GATEWAY_KEY: apiKey } = process.env
 const isPlain = prompt === 'Say hello.'

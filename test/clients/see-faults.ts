@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import type { ClientGateway } from './client-gateway.ts'
 import type { SeenFault } from './client-tables.ts'
 
-/** What is asked, and whether with a key of an account without money. */
+/** The prompts, and whether the key is of an account without money. */
 const faults = [
   { fault: '402', prompt: 'Ask without money.', isPoor: true },
   { fault: '429', prompt: 'Ask too fast.', isPoor: false },
@@ -11,9 +11,9 @@ const faults = [
   { fault: 'cut', prompt: 'Be cut off.', isPoor: false },
 ]
 
-/** How long a client may try again before it is left. */
+/** How long a client may keep trying before it is stopped. */
 const patienceMs = 240_000
-/** Several that start at once are slow, so the next one waits this long for the one before it. */
+/** Several clients that start at once are slow, so each waits this long for the one before it. */
 const headStartMs = 8000
 
 export type Ask = (
@@ -22,15 +22,15 @@ export type Ask = (
   timeoutMs: number,
 ) => Promise<{ readonly code: number | null; readonly output: string }>
 
-/** A fault that a client has met, or is still trying to get round. */
+/** A fault that a client has met, or is still trying to overcome. */
 interface MetFault {
   readonly gateway: ClientGateway
   readonly seen: Promise<SeenFault>
 }
 
 /**
- * Has a client meet each way of going wrong, in a gateway and a home of its own. What waits between its tries goes on
- * while other clients are run.
+ * Has a client meet each fault, in a gateway and a home folder of its own. Waits between its tries continue
+ * while other clients run.
  */
 export async function beginFaults(
   start: () => Promise<{ readonly gateway: ClientGateway; readonly ask: Ask }>,
@@ -60,19 +60,19 @@ async function seeFault(
     : { fault, tries, seconds, said: sayingOf(output, gateway.url) }
 }
 
-/** Waits for what a client does about each fault, and checks the money. */
+/** Waits for a client's reaction to each fault, and checks the money. */
 export async function endFaults(t: Test, met: readonly MetFault[]): Promise<readonly SeenFault[]> {
   const seen: SeenFault[] = []
   for (const { gateway, seen: fault } of met) {
     const one = await fault
-    t.ok(one.tries > 0, `${one.fault} is met`)
-    t.same(await gateway.breaches(), [], 'and the ledger is in order')
+    t.ok(one.tries > 0, `${one.fault} occurs`)
+    t.same(await gateway.breaches(), [], 'the ledger is in order')
     seen.push(one)
   }
   return seen
 }
 
-/** The line that says what was wrong, without what differs between two runs. */
+/** The line that reports the fault, without what differs between two runs. */
 function sayingOf(output: string, url: string): string {
   const lines = output
     // oxlint-disable-next-line no-control-regex -- colours of a terminal

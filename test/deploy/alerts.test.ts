@@ -14,7 +14,7 @@ const rules = (parse(rulesText) as { groups: { rules: { alert: string; expr: str
 const dashboardText = readFileSync(join(folder, 'grafana-dashboard.json'), 'utf8')
 const dashboard = JSON.parse(dashboardText) as { panels: { targets: { expr: string }[] }[] }
 
-await t.test('rules and dashboard name nothing that the gateway does not say', async t => {
+await t.test('rules and dashboard name only metrics that the gateway has', async t => {
   const gateway = await startTestGateway(t, {
     config: {
       providers: { sandbox: {} },
@@ -34,7 +34,7 @@ await t.test('rules and dashboard name nothing that the gateway does not say', a
   for (const name of named) t.ok(said.has(name.replace(/_bucket$/, '')), name)
 })
 
-await t.test('codes of alarms that rules name are there', t => {
+await t.test('the codes of alarms in rules exist', t => {
   const codes: readonly string[] = alarmCodes
   for (const [, matcher = ''] of rulesText.matchAll(/code=~?"([^"]+)"/g)) {
     for (const one of matcher.split('|')) {
@@ -64,7 +64,7 @@ const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 
 await t.test(
   'Prometheus fires each rule for its cause',
-  { skip: hasPromtool ? false : 'promtool is not here: apt-get install prometheus' },
+  { skip: hasPromtool ? false : 'promtool is not installed: apt-get install prometheus' },
   t => {
     for (const words of [
       ['check', 'rules', 'prometheus-rules.yml'],

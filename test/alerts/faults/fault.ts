@@ -1,12 +1,12 @@
 import type { Test } from 'tap'
 import type { TestGateway } from '../../fixtures/test-gateway.ts'
 
-/** A gateway, and what makes it ill. */
+/** A gateway, and the fault that strikes it. */
 export interface Fault {
   /** The alert that has to fire. */
   readonly alert: string
   readonly cause: string
-  /** Starts a gateway that is well. */
+  /** Starts a healthy gateway. */
   start(t: Test): Promise<{ readonly adminUrl: string; strike(): Promise<unknown> }>
 }
 
@@ -21,7 +21,7 @@ export function adminUrlOf({ gateway }: TestGateway): string {
   return gateway.adminUrl ?? ''
 }
 
-/** One chat; its status, or undefined where there is no response. */
+/** Sends one chat; returns its status, or undefined where there is no response. */
 export async function ask({ url, key }: TestGateway, model = 'test-model'): Promise<number | undefined> {
   const body = JSON.stringify({ model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }

@@ -14,7 +14,7 @@ import type { Fault } from './fault.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
 
-/** Writes into a file until nothing more can be. */
+/** Writes to a file until the disk is full. */
 function fillDisk(path: string): void {
   const file = openSync(path, 'w')
   try {
@@ -30,7 +30,7 @@ function fillDisk(path: string): void {
   }
 }
 
-/** What goes wrong with the gateway itself, its store, its machine and what its operator gives it. */
+/** Faults of the gateway itself, its store, its machine and its configuration. */
 export const houseFaults: readonly Fault[] = [
   {
     alert: 'GatewayDown',
@@ -79,10 +79,10 @@ export const houseFaults: readonly Fault[] = [
         adminUrl: adminUrlOf(gateway),
         async strike() {
           const filling = join(disk, 'filling')
-          // Before the gateway is closed, which writes what it still has to.
+          // Runs before the gateway is closed, which still writes.
           t.teardown(() => rmSync(filling))
           fillDisk(filling)
-          // What is in the log of SQLite already can be written over; what is new cannot.
+          // Pages already in SQLite's log can be overwritten; new ones cannot be written.
           for (let count = 0; count < 200; count += 1) await ask(gateway, 'sandbox-chat')
         },
       }
@@ -90,7 +90,7 @@ export const houseFaults: readonly Fault[] = [
   },
   {
     alert: 'GatewayOverloaded',
-    cause: 'there are as many requests at once as there may be, of a provider that takes long',
+    cause: 'a slow provider has as many requests as its limit allows',
     async start(t) {
       const upstream = await startRawUpstream(t, async () => {
         await delay(600_000, undefined, { ref: false })
@@ -108,7 +108,7 @@ export const houseFaults: readonly Fault[] = [
   },
   {
     alert: 'GatewayReloadFailed',
-    cause: 'a configuration with a mistake is read',
+    cause: 'a configuration with a mistake is loaded',
     async start(t) {
       const { adminUrl, child, configFile } = await serveProcess(t, { config: sandbox })
       return {
@@ -122,7 +122,7 @@ export const houseFaults: readonly Fault[] = [
   },
   {
     alert: 'GatewayLogDropped',
-    cause: 'nobody reads the log',
+    cause: 'the log is not read',
     async start(t) {
       const gateway = await serveProcess(t, { config: sandbox })
       return {
@@ -136,7 +136,7 @@ export const houseFaults: readonly Fault[] = [
   },
   {
     alert: 'GatewayPluginFailing',
-    cause: 'a plugin from outside throws',
+    cause: 'an external plugin throws',
     async start(t) {
       const file = join(mkdtempSync(join(tmpdir(), 'gw-plugin-')), 'broken.js')
       t.teardown(() => rmSync(join(file, '..'), { recursive: true }))

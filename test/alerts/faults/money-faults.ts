@@ -17,9 +17,9 @@ const day = (offset: number): string => moscowDay(Date.now() + offset * 86_400_0
 
 interface Shop {
   readonly provider: PaymentSandbox
-  /** How far the gateway's time is ahead of the machine's: hours cannot be waited for. */
+  /** How far the gateway's clock is ahead of the machine's: a test cannot wait for hours. */
   readonly time: { aheadMs: number }
-  /** A payment of 500 roubles is made. */
+  /** Creates a payment of 500 roubles. */
   pay(): Promise<unknown>
   run(...words: string[]): Promise<unknown>
 }
@@ -49,7 +49,7 @@ function withShop(alert: string, cause: string, strike: (shop: Shop) => Promise<
   }
 }
 
-/** What goes wrong with money. */
+/** Faults of money. */
 export const moneyFaults: readonly Fault[] = [
   {
     alert: 'GatewayOverrun',

@@ -8,7 +8,7 @@ import type { Fault } from './fault.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
 
-/** A provider that gives this response to everything. */
+/** A provider that gives this response to every request. */
 function answering(alert: string, cause: string, status: number, body: string, requests: number): Fault {
   return {
     alert,
@@ -19,7 +19,7 @@ function answering(alert: string, cause: string, status: number, body: string, r
       return {
         adminUrl: adminUrlOf(gateway),
         async strike() {
-          // One after the other, so that the series rises while it is scraped.
+          // Sequentially, so that the series rises between scrapes.
           for (let count = 0; count < requests; count += 1) {
             await ask(gateway)
             await delay(200)
@@ -34,11 +34,11 @@ const wrongKey = '{"error":{"message":"Incorrect API key","code":"invalid_api_ke
 const broken = '{"error":{"message":"The server had an error"}}'
 const { usage: _, ...withoutUsage } = JSON.parse(openai.document) as Record<string, unknown>
 
-/** What goes wrong at providers and on the way to them. */
+/** Faults of providers and of the routes to them. */
 export const providerFaults: readonly Fault[] = [
   answering('GatewayCredentialSuspended', 'a provider refuses the credential', 401, wrongKey, 1),
   answering('GatewayProviderDown', 'a provider refuses its only credential', 401, wrongKey, 1),
-  answering('GatewayProviderFailing', 'a provider answers 500', 500, broken, 100),
+  answering('GatewayProviderFailing', 'a provider responds 500', 500, broken, 100),
   answering('GatewayUsageMissing', 'a provider does not report usage', 200, JSON.stringify(withoutUsage), 40),
   {
     alert: 'GatewayEgressDown',
@@ -55,7 +55,7 @@ export const providerFaults: readonly Fault[] = [
   },
   {
     alert: 'GatewayProviderSlow',
-    cause: 'a provider takes more than a minute to answer',
+    cause: 'a provider takes more than a minute to respond',
     async start(t) {
       const upstream = await startRawUpstream(t, async () => {
         await delay(65_000)
@@ -65,7 +65,7 @@ export const providerFaults: readonly Fault[] = [
       return {
         adminUrl: adminUrlOf(gateway),
         async strike() {
-          // One after the other, so that the series rises while it is looked at.
+          // Sequentially, so that the series rises between scrapes.
           for (let count = 0; count < 20; count += 1) {
             void ask(gateway)
             await delay(500)
@@ -76,7 +76,7 @@ export const providerFaults: readonly Fault[] = [
   },
   {
     alert: 'GatewayJobUnanswered',
-    cause: 'a provider cannot be reached when the gateway asks how a video stands',
+    cause: 'a provider cannot be reached when the gateway polls a video',
     async start(t) {
       const video = { id: 'video_1', object: 'video', model: 'sora-2', status: 'queued', seconds: '4' }
       const upstream = await startRawUpstream(t, ({ method }) =>
