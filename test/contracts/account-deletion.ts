@@ -45,9 +45,9 @@ async function remove(store: StoreUnderTest, accountId: string): Promise<void> {
   )
 }
 
-/** What deletions of accounts keep to on every store. */
+/** The contract of deleting accounts, on every store. */
 export async function deletionContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('an account is deleted with what is personal, and its books stay', async t => {
+  await t.test('an account is deleted with its personal data, and its books stay', async t => {
     const store = await open(t, { clock })
     const { accountId, userId, email } = await customer(store)
     await store.accounts.credit({ accountId, amountMicros: roubles(2), reason: 'in' })
@@ -78,7 +78,7 @@ export async function deletionContract(t: Test, open: OpenStore): Promise<void> 
     t.same(await store.verify(), [])
   })
 
-  await t.test('what is not settled keeps an account, and it goes on as it was', async t => {
+  await t.test('anything unsettled prevents a deletion, and the account continues unchanged', async t => {
     const store = await open(t, { clock })
     const { accountId } = await customer(store)
     const records = await store.records()
@@ -109,7 +109,7 @@ export async function deletionContract(t: Test, open: OpenStore): Promise<void> 
     t.same(await store.verify(), [])
   })
 
-  await t.test('a payment that is begun while its account is being deleted keeps the account', async t => {
+  await t.test('a payment that begins during the deletion prevents it', async t => {
     const store = await open(t, { clock })
     const { accountId, email } = await customer(store)
     const records = await store.records()
@@ -147,7 +147,7 @@ export async function deletionContract(t: Test, open: OpenStore): Promise<void> 
     t.same(await store.verify(), [])
   })
 
-  await t.test('what is paid for an invoice of a deleted account waits for a person', async t => {
+  await t.test('money for an invoice of a deleted account waits for a person', async t => {
     const store = await open(t, { clock })
     const records = await store.records()
     const { accountId, userId } = await customer(store)

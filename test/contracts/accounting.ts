@@ -14,7 +14,7 @@ import { chargeRoubles, companyAccount, noon, statementOf } from './documents.ts
 import { chargeOf, holdOf } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
-/** An account whose invoice for a rouble a transfer has paid. */
+/** An account with an invoice of one rouble, which a transfer has paid. */
 export async function paidInvoice(store: StoreUnderTest): Promise<string> {
   const records = await store.records()
   const accountId = await companyAccount(store, company, '2026-11-01')
@@ -31,7 +31,7 @@ export async function paidInvoice(store: StoreUnderTest): Promise<string> {
 
 /** What the seller's accountant relies on, on every store. */
 export async function accountingContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('what was paid ahead is listed with its tax, without what went back', async t => {
+  await t.test('advances are listed with their tax, without refunds', async t => {
     let now = noon('2026-06-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -74,7 +74,7 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
       source: 'operator',
     })
 
-    t.same(await listAdvances(records, taxed, '2026-06'), [], 'no tax was owed')
+    t.same(await listAdvances(records, taxed, '2026-06'), [], 'no tax is owed')
     t.match(await listAdvances(records, taxed, '2026-07'), [
       {
         date: '2026-07-06',
@@ -95,7 +95,7 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     )
   })
 
-  await t.test('a statement begins where the one before it ended, whatever becomes of a gift', async t => {
+  await t.test('a statement begins where the previous one ended, even if a gift is withdrawn', async t => {
     let now = noon('2026-05-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -120,16 +120,20 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
 
     const july = await of('2026-07', '31')
 
-    t.equal(closingBalance(may), 0, 'the gift has paid for May')
+    t.equal(closingBalance(may), 0, 'the gift paid for May')
     t.match(june, { opening: 0, rows: [{ name: 'Отмена скидки', debit: 2_000, credit: 0 }] })
     t.equal(july.opening, closingBalance(june))
-    t.match(july.rows, [{ name: 'Оплата', debit: 0, credit: 9_000 }], 'May has the document of July')
+    t.match(
+      july.rows,
+      [{ name: 'Оплата', debit: 0, credit: 9_000 }],
+      "May's charges are in the document of July",
+    )
     t.equal(closingBalance(july), -7_000)
     t.equal((await store.ledger.balance(accountId)).balanceMicros, 70_000_000)
-    t.match(await of('2026-05', '31'), may, 'what was signed is the same later')
+    t.match(await of('2026-05', '31'), may, 'a signed statement does not change later')
   })
 
-  await t.test('what operators book stands in a statement with their reason, and never drifts', async t => {
+  await t.test('bookings are in the statement with their reasons, and rounding never drifts', async t => {
     let now = noon('2026-05-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -152,7 +156,7 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     t.equal((await store.ledger.balance(accountId)).balanceMicros, 40_030_000)
   })
 
-  await t.test('one transfer pays the invoices that it names, until it is taken back', async t => {
+  await t.test('one transfer pays the invoices that it names, until it is reversed', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store, company, '2026-11-01')
@@ -185,7 +189,11 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     t.same(await paid(), ['open 0', 'overpaid 30000'])
     await undoTransfer(records, { id, note: '', at: 3 })
     t.match(await pay(12_000, 15_000), { credited: [{ invoice: '1, 2' }, { invoice: '2' }] })
-    t.same(await paid(), ['paid 10000', 'part-paid 17000'], 'the second finds what the first has paid')
+    t.same(
+      await paid(),
+      ['paid 10000', 'part-paid 17000'],
+      'the second transfer continues from what the first has paid',
+    )
     const cancel = (invoice: string, by: Parameters<typeof cancelInvoice>[3]) =>
       cancelInvoice(records, invoice, 4, by)
     await t.rejects(cancel(first, { operator: 'olga' }), /no invoice .* could be cancelled/, 'it is paid')
@@ -203,7 +211,7 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     t.same(await store.verify(), [])
   })
 
-  await t.test('a payment whose purpose another export writes otherwise is credited once', async t => {
+  await t.test('a payment whose purpose another export writes differently is credited once', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store, company, '2026-11-01')
@@ -220,18 +228,18 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     const dos = await take('ОПЛАТА ПО СЧЕТУ 1 ЗА ООО "РОМАШКА"')
     t.match(dos, { credited: [], queued: [], repeated: 1 }, 'the same letters and digits')
     const other = await take('Оплата по счету N 1')
-    t.match(other, { credited: [], queued: [{ reason: 'alike' }], repeated: 0 }, 'a person looks')
+    t.match(other, { credited: [], queued: [{ reason: 'alike' }], repeated: 0 }, 'a person decides')
     t.match(await listTransfers(records, 'queued'), [{ suggestions: JSON.stringify([accountId]) }])
     t.match(
       await take(windows, 'Оплата по счету N 1', 'по счету 1, остаток'),
       { credited: [{ reason: 'rule-1' }], queued: [], repeated: 2 },
-      'the bank says that there are three',
+      'the bank reports three of them',
     )
     t.match(await store.ledger.balance(accountId), { balanceMicros: 2_000_000 })
     t.same(await store.verify(), [])
   })
 
-  await t.test('the purpose of a payment holds what banks take, and no other space', async t => {
+  await t.test('the purpose of a payment contains only what banks accept, and no unusual spaces', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store, company, '2026-11-01')
@@ -247,7 +255,7 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     t.match(document.purpose, /\. В т\. ч\. НДС 22% 180327\.87$/)
   })
 
-  await t.test('a document is printed with the signature of its day, whatever the file is later', async t => {
+  await t.test('a document is printed with the signature of its day, even if the file changes', async t => {
     const now = noon('2026-10-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -261,7 +269,7 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     const change = { id: act?.id ?? '', reason: 'Подпись', at: noon('2026-11-02') }
     const corrected = await correctClosing(records, signed('second'), change)
 
-    t.match(act?.document.seller.facsimile, /^sha256:[0-9a-f]{64}$/, 'the image is kept once')
+    t.match(act?.document.seller.facsimile, /^sha256:[0-9a-f]{64}$/, 'the image is stored once')
     t.equal(await facsimileOf(records, invoice.document), image('first'))
     t.equal(await facsimileOf(records, act!.document), image('first'))
     t.equal(await facsimileOf(records, corrected.document), image('second'))

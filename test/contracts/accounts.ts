@@ -9,7 +9,7 @@ import { company } from '../fixtures/companies.ts'
 import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** What accounts and their money keep to on every store. */
+/** The contract of accounts and their money, on every store. */
 export async function accountsContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('credits add up, and a repeat under the same idempotency key changes nothing', async t => {
     const store = await open(t)
@@ -27,7 +27,7 @@ export async function accountsContract(t: Test, open: OpenStore): Promise<void> 
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('credits of nothing, of less, of no integer and of no account are refused', async t => {
+  await t.test('credits of zero, negative ones, fractions and unknown accounts are refused', async t => {
     const store = await open(t)
     const account = await accountWith(store, 0)
     for (const amountMicros of [0, -1, 0.5, NaN, Infinity, 2 ** 53]) {
@@ -41,7 +41,7 @@ export async function accountsContract(t: Test, open: OpenStore): Promise<void> 
     await t.rejects(house, { code: 'account_not_found' })
   })
 
-  await t.test('an email address has one account, however it is written', async t => {
+  await t.test('an email address has one account, in whatever case it is written', async t => {
     const store = await open(t)
     const email = `${newId()}@example.com`
     await store.accounts.createAccount({ email })
@@ -51,7 +51,7 @@ export async function accountsContract(t: Test, open: OpenStore): Promise<void> 
     await t.rejects(store.accounts.createAccount({ email: 'nobody' }), { code: 'email_invalid' })
   })
 
-  await t.test('a change that is refused leaves the others of the same moment alone', async t => {
+  await t.test('a refused change does not affect others of the same moment', async t => {
     const store = await open(t)
     const account = await accountWith(store, 10)
     const hold = await holdOf(store, account, 5)
@@ -70,7 +70,7 @@ export async function accountsContract(t: Test, open: OpenStore): Promise<void> 
   })
 }
 
-/** What keys keep to on every store. */
+/** The contract of keys, on every store. */
 export async function keysContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('a key is found by its digest as soon as it is made, and after a restart', async t => {
     const store = await open(t)
@@ -92,7 +92,7 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     t.equal(again.keys.findByDigest(keyDigest(`${key}x`)), undefined)
   })
 
-  await t.test('a revoked key stays revoked and still tells whose it was', async t => {
+  await t.test('a revoked key stays revoked and still names its account', async t => {
     const store = await open(t)
     const accountId = await accountWith(store, 0)
     const { id, key } = await store.accounts.createKey({ accountId })
@@ -102,7 +102,7 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     t.type(revokedAt, 'number')
     await store.accounts.revokeKey(id)
     const again = await store.restart()
-    t.equal(again.keys.findByDigest(keyDigest(key))?.revokedAt, revokedAt, 'the first time counts')
+    t.equal(again.keys.findByDigest(keyDigest(key))?.revokedAt, revokedAt, 'the first revocation counts')
     await t.rejects(again.accounts.revokeKey('nothing'), { code: 'key_not_found' })
     await t.rejects(again.accounts.createKey({ accountId: 'nobody' }), { code: 'account_not_found' })
     await t.rejects(again.accounts.createKey({ accountId, budgetMicros: -1 }), { code: 'amount_invalid' })
@@ -122,7 +122,7 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(
       await store.accounts.setBlocked({ ...block, reason: 'again' }),
       first,
-      'the first time counts',
+      'the first block counts',
     )
     t.equal(blockedAt(store, key), first.blockedAt)
     t.equal(blockedAt(store, otherKey), undefined)
@@ -143,7 +143,7 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('what operators do is logged with the reason, and the log stays as it is', async t => {
+  await t.test("operators' actions are logged with the reason, and the log never changes", async t => {
     const store = await open(t)
     const accountId = await accountWith(store, 1)
     const block = { accountId, isBlocked: true, reason: "O'Neil's card; 100 %", operator: 'olga' }
@@ -173,29 +173,26 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     t.equal((await records.all(records.build.selectFrom('operator_actions').selectAll())).length, 2)
   })
 
-  await t.test(
-    'a note is kept once by its id, belongs to an account, and stays as it was written',
-    async t => {
-      const store = await open(t)
-      const accountId = await accountWith(store, 0)
-      const records = await store.records()
-      const note = { id: newId(), accountId, operator: 'olga', note: "O'Neil; 100 %" }
+  await t.test('a note is stored once by its id, belongs to an account, and is never changed', async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 0)
+    const records = await store.records()
+    const note = { id: newId(), accountId, operator: 'olga', note: "O'Neil; 100 %" }
 
-      t.strictSame([await addNote(records, note, 5), await addNote(records, note, 6)], [true, false])
-      await t.rejects(addNote(records, { ...note, id: newId(), accountId: 'nobody' }, 5))
+    t.strictSame([await addNote(records, note, 5), await addNote(records, note, 6)], [true, false])
+    await t.rejects(addNote(records, { ...note, id: newId(), accountId: 'nobody' }, 5))
 
-      t.match(await readNotes(records, accountId, 9), [{ at: 5, operator: 'olga', note: note.note }])
-      for (const write of [
-        records.build.deleteFrom('account_notes'),
-        records.build.updateTable('account_notes').set({ note: '' }),
-      ]) {
-        await t.rejects(records.write([{ write }]), /append-only/)
-      }
-      t.equal((await readNotes(records, accountId, 9)).length, 1)
-    },
-  )
+    t.match(await readNotes(records, accountId, 9), [{ at: 5, operator: 'olga', note: note.note }])
+    for (const write of [
+      records.build.deleteFrom('account_notes'),
+      records.build.updateTable('account_notes').set({ note: '' }),
+    ]) {
+      await t.rejects(records.write([{ write }]), /append-only/)
+    }
+    t.equal((await readNotes(records, accountId, 9)).length, 1)
+  })
 
-  await t.test('accounts are found by what customers write to support with', async t => {
+  await t.test('accounts are found by the details that customers give to support', async t => {
     const store = await open(t)
     const mail = newId()
     const { id } = await store.accounts.createAccount({
@@ -223,7 +220,7 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     }
     await setCompany(records, other, { ...company, name: 'ООО "Ёлки & Co"' }, 1)
     for (const text of ['ооо "ёлки', 'ЁЛКИ & CO', '& c']) t.strictSame(await find(text), [other], text)
-    t.strictSame(await find(company.address), [], 'an address is no name')
+    t.strictSame(await find(company.address), [], 'an address is not a name')
     const member = { id: newId(), email: `${newId()}@example.com` }
     await store.users.createUser({ ...member, name: '', created_at: 1, updated_at: 1, email_verified: 1 }, [])
     const [own] = await store.users.memberships(member.id)

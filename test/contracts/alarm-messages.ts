@@ -10,7 +10,7 @@ import type { SeenRequest } from '../fixtures/raw-upstream.ts'
 import { until } from '../fixtures/until.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
-/** `whsec_` and the bytes that sign. */
+/** `whsec_` and the signing secret. */
 export const webhookSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const config = { egress: new Map(), dns: undefined }
 const log = {
@@ -19,7 +19,7 @@ const log = {
   errors: [] as unknown[],
 }
 
-/** A message as it was posted; throws when its signature is wrong. */
+/** A message as it was posted; throws if its signature is invalid. */
 export function readWebhook({ headers, body }: SeenRequest) {
   const header = (name: string): string => headers[headers.indexOf(name) + 1] ?? ''
   const [id, time] = [header('webhook-id'), header('webhook-timestamp')]
@@ -35,7 +35,7 @@ export function readWebhook({ headers, body }: SeenRequest) {
   return { id, time: Number(time), type, data }
 }
 
-/** A receiver, and what posts to it. */
+/** A receiver, and the channel that posts to it. */
 async function startReceiver(t: Test, status: () => number = () => 200) {
   const receiver = await startRawUpstream(t, () => plainAnswer(status(), [], ''))
   const told = (): readonly string[] =>
@@ -67,9 +67,9 @@ function openBook(t: Test, store: StoreUnderTest, clock = { now: () => Date.now(
   return book
 }
 
-/** What telling of alarms keeps to on every store. */
+/** The contract of alarm messages, on every store. */
 export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('of several processes one tells each alarm, when it opens and when it is closed', async t => {
+  await t.test('of several processes, one sends each alarm when it opens and when it is closed', async t => {
     const store = await open(t)
     const records = await store.records()
     const book = openBook(t, store)
@@ -107,7 +107,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
   })
 
   await t.test(
-    'while a channel is down nothing piles up, and what holds then is told once, over a restart',
+    'while a channel is down no messages pile up, and the state is sent once, over a restart',
     async t => {
       const clock = { time: 1_000_000, now: () => clock.time }
       let status = 500
@@ -123,7 +123,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
       book.note('overrun', { account: 'a1' })
       await until(() => told().length === 2)
       const firstIds = receiver.requests.map(request => readWebhook(request).id)
-      // The egress goes up and down, and in the end is up.
+      // The egress fails and recovers repeatedly; in the end it is up.
       for (let turn = 0; turn < 5; turn += 1) {
         clock.time += 10
         book.note('egress_down', { provider: 'openai', egress: 'fi' })
@@ -133,7 +133,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
       }
       for (let attempt = 0, known = 0; attempt < 3; attempt += 1) {
         known = told().length
-        // What was tried may be noted a moment later, and the wait begins then.
+        // An attempt may be recorded a moment later, and the wait begins then.
         await until(() => {
           clock.time += 10_000
           return told().length > known
@@ -172,7 +172,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
     },
   )
 
-  await t.test('nobody is told of codes that are excepted, nor of what ended long ago', async t => {
+  await t.test('no message is sent for excluded codes, nor for alarms that ended long ago', async t => {
     const store = await open(t)
     const clock = { time: 1_000_000, now: () => clock.time }
     const book = openBook(t, store, clock)

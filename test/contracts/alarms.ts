@@ -9,7 +9,7 @@ import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 const limit = 100
 const quiet = { error: () => undefined }
 
-/** A book whose time is set by the test, and what has it write. */
+/** A book with the test's clock, and the function that makes it write. */
 function openBook(t: Test, store: StoreUnderTest) {
   const clock = { time: 1000, now: () => clock.time }
   const book = new AlarmBook({ records: () => store.records(), clock, log: quiet, gatherMs: 5 })
@@ -17,9 +17,9 @@ function openBook(t: Test, store: StoreUnderTest) {
   return { book, clock }
 }
 
-/** What rows of alarms keep to on every store. */
+/** The contract of rows of alarms, on every store. */
 export async function alarmsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('what is raised again and again is one row, with its count and both its times', async t => {
+  await t.test('an alarm that is raised repeatedly is one row, with its count and both times', async t => {
     const store = await open(t)
     const records = await store.records()
     const { book, clock } = openBook(t, store)
@@ -50,7 +50,7 @@ export async function alarmsContract(t: Test, open: OpenStore): Promise<void> {
     t.same((await listAlarms(await (await store.restart()).records(), { limit })).length, 2)
   })
 
-  await t.test('an alarm is taken, closed, and raised again it is open from the start', async t => {
+  await t.test('an alarm is taken and closed, and raised again it is open as at first', async t => {
     const store = await open(t)
     const records = await store.records()
     const { book, clock } = openBook(t, store)
@@ -66,7 +66,7 @@ export async function alarmsContract(t: Test, open: OpenStore): Promise<void> {
     })
     book.note('rate_missing', {})
     await until(async () => (await findAlarm(records, id))?.count === 2)
-    t.match(await findAlarm(records, id), { state: 'taken' }, 'whoever has it keeps it')
+    t.match(await findAlarm(records, id), { state: 'taken' }, 'the operator who took it keeps it')
 
     await closeAlarm(records, { id, operator: 'ivan', at: 3000, reason: 'the bank is back' })
     t.match(await findAlarm(records, id), { state: 'closed', closed_by: 'ivan', reason: 'the bank is back' })
@@ -101,7 +101,7 @@ export async function alarmsContract(t: Test, open: OpenStore): Promise<void> {
     await t.rejects(takeAlarm(records, { id: 'none', operator: 'olga', at: 1 }), { code: 'alarm_not_found' })
   })
 
-  await t.test('of two operators who take one alarm at once one has it', async t => {
+  await t.test('of two operators who take one alarm at once, one gets it', async t => {
     const store = await open(t)
     const records = await store.records()
     const { book } = openBook(t, store)
@@ -117,7 +117,7 @@ export async function alarmsContract(t: Test, open: OpenStore): Promise<void> {
     t.equal((await readActions(records, { limit })).length, 1)
   })
 
-  await t.test('what ends by itself is closed, whatever order its news come in', async t => {
+  await t.test('an alarm that ends by itself is closed, in whatever order the reports arrive', async t => {
     const store = await open(t)
     const records = await store.records()
     const { book, clock } = openBook(t, store)

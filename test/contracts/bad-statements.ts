@@ -8,7 +8,7 @@ import { company, seller } from '../fixtures/companies.ts'
 import { companyAccount, noon, statementOf } from './documents.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** Payments that are right, of which a broken statement must bring none. */
+/** Valid payments, none of which a broken statement may credit. */
 const good: readonly MadePayment[] = [
   { number: '1', amount: 400_005, inn: company.inn, purpose: 'по счету № 1 от 20.11.2026' },
   { number: '2', amount: 600_000, inn: company.inn, purpose: 'по счету № 1 от 20.11.2026' },
@@ -25,14 +25,14 @@ const documentOf = (number: string): readonly string[] => {
 }
 const utf8 = Buffer.from(lines.join('\r\n'))
 
-/** What is wrong with a statement, its bytes, and what is said of it. */
+/** What is wrong with a statement, its bytes, and the error. */
 const broken: readonly (readonly [string, Uint8Array, RegExp])[] = [
   ['cut off within the last document', bytesOf(lines.slice(0, -4)), /line \d+: .*cut off/],
   ['cut off between documents', bytesOf(lines.slice(0, -1 - documentOf('2').length)), /line \d+: .*cut off/],
   ['cut off in the middle of a line', utf8.subarray(0, -40), /line \d+: .*cut off/],
   ['in UTF-16', Buffer.from(`\ufeff${lines.join('\r\n')}`, 'utf16le'), /UTF-16/],
   [
-    'UTF-8 at first, and another charset then',
+    'UTF-8 at first, and then another charset',
     Buffer.concat([utf8.subarray(0, -20), bytesOf(['Я']), utf8.subarray(-20)]),
     /line \d+: the statement begins in utf-8/,
   ],
@@ -42,12 +42,12 @@ const broken: readonly (readonly [string, Uint8Array, RegExp])[] = [
     /of account 40702810500000000002; the seller's is/,
   ],
   [
-    'with a document that is doubled',
+    'with a duplicate document',
     bytesOf(lines.flatMap(line => (line === 'КонецФайла' ? [...documentOf('2'), line] : [line]))),
     /line \d+: .*doubled \(the document of line \d+ stands again in line \d+\)/,
   ],
   [
-    'with a document that is missing',
+    'with a missing document',
     bytesOf(lines.filter(line => !documentOf('2').includes(line) || documentOf('1').includes(line))),
     /line \d+: /,
   ],
@@ -71,9 +71,9 @@ const broken: readonly (readonly [string, Uint8Array, RegExp])[] = [
     replaced('Сумма=4000.05', 'Сумма=4000.051'),
     /line \d+: Сумма is "4000\.051"/,
   ],
-  ['with a sum that is a comma off', replaced('Сумма=4000.05', 'Сумма=4 000,05'), /line \d+: /],
+  ['with a comma in a sum', replaced('Сумма=4000.05', 'Сумма=4 000,05'), /line \d+: /],
   [
-    'with a day that there is not',
+    'with a day that does not exist',
     replaced('ДатаПоступило=01.11.2026', 'ДатаПоступило=31.11.2026'),
     /line \d+: ДатаПоступило is "31\.11\.2026"/,
   ],
@@ -84,9 +84,9 @@ const broken: readonly (readonly [string, Uint8Array, RegExp])[] = [
   ],
 ]
 
-/** What bad statements and odd ones do on every store. */
+/** The contract of invalid and unusual statements, on every store. */
 export async function badStatementsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a statement with anything wrong brings nothing, and says where it is wrong', async t => {
+  await t.test('a statement with a mistake credits nothing, and the error says where it is', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store)
@@ -101,16 +101,20 @@ export async function badStatementsContract(t: Test, open: OpenStore): Promise<v
 
     for (const [name, bytes, message] of broken) {
       await t.rejects(take(bytes), { name: 'StatementError', message }, name)
-      t.same(await listTransfers(records), [], `nothing of one ${name}`)
+      t.same(await listTransfers(records), [], `no payment of one ${name}`)
     }
     t.equal((await store.ledger.balance(accountId)).balanceMicros, 0)
 
-    t.match(await take(bytesOf(lines)), { credited: { length: 2 }, queued: [] }, 'and then the right one')
+    t.match(
+      await take(bytesOf(lines)),
+      { credited: { length: 2 }, queued: [] },
+      'the valid one is accepted afterwards',
+    )
     t.equal((await store.ledger.balance(accountId)).balanceMicros, 10_000_050_000)
   })
 
   await t.test(
-    "a payer with a digit wrong or an odd name waits for a person, and nobody's money rises",
+    'a payment with a wrong digit or an odd name of the payer waits for a person, uncredited',
     async t => {
       const store = await open(t)
       const records = await store.records()

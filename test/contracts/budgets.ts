@@ -31,9 +31,9 @@ async function holdBy(store: StoreUnderTest, key: KeyRecord, amount: number): Pr
   })
 }
 
-/** What the budgets of keys keep to on every store. */
+/** The contract of budgets of keys, on every store. */
 export async function budgetsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('of many holds at once, a key is admitted as many as its budget allows', async t => {
+  await t.test('of many holds at once, a key gets as many as its budget allows', async t => {
     const store = await open(t)
     const account = await accountWith(store, 1000)
     const key = await keyWith(store, account, roubles(5.5))
@@ -48,10 +48,10 @@ export async function budgetsContract(t: Test, open: OpenStore): Promise<void> {
       if (reason.likelyMicros !== roubles(1)) t.fail(reason.message)
       if (reason.budget.availableMicros !== roubles(0.5)) t.fail(reason.message)
     }
-    t.equal((await store.ledger.balance(account)).heldMicros, roubles(25), 'what was refused holds nothing')
+    t.equal((await store.ledger.balance(account)).heldMicros, roubles(25), 'a refused hold holds nothing')
   })
 
-  await t.test('a budget counts what is spent and held in its period, over restarts', async t => {
+  await t.test('a budget counts spending and holds of its period, over restarts', async t => {
     let now = Date.parse('2026-05-05T20:00:00Z')
     const store = await open(t, { clock: { now: () => now } })
     const account = await accountWith(store, 100)
@@ -79,7 +79,7 @@ export async function budgetsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await again.verify(), [])
   })
 
-  await t.test('what a hold likely costs rises within its worst as far as the budget has money', async t => {
+  await t.test('the likely cost of a hold grows within its worst case and the budget', async t => {
     const store = await open(t)
     const key = await keyWith(store, await accountWith(store, 100), roubles(20))
     const { id, accountId, budgetMicros = 0 } = key
@@ -93,11 +93,11 @@ export async function budgetsContract(t: Test, open: OpenStore): Promise<void> {
       strictMicros: roubles(12),
       budget: { budgetMicros, period: 'total' },
     })
-    // It costs more than was held for it.
+    // It costs more than its hold.
     await store.ledger.charge(await holdBy(store, key, 2), chargeOf({ input: 10 }))
     await store.ledger.growHold(hold, { likelyMicros: roubles(12), worstMicros: roubles(12) })
     t.match(hold, { likelyMicros: roubles(10), worstMicros: roubles(12) })
-    await t.rejects(holdBy(store, key, 0.000001), KeyBudgetExceededError, 'it has none left')
+    await t.rejects(holdBy(store, key, 0.000001), KeyBudgetExceededError, 'the budget is used up')
     t.strictSame(await store.verify(), [])
   })
 }

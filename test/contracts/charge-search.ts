@@ -4,7 +4,7 @@ import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** How the charges of an account are looked for. */
+/** The contract of searching an account's charges, on every store. */
 export async function chargeSearchContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('charges are found by day, key, model and outcome, page by page', async t => {
     let now = Date.parse('2026-05-05T20:59:00Z')
@@ -27,7 +27,7 @@ export async function chargeSearchContract(t: Test, open: OpenStore): Promise<vo
       return exchangeId
     }
     for (let index = 1; index <= 8; index += 1) {
-      // The fifth is the first of the next day in Moscow.
+      // From the fifth on it is the next day in Moscow.
       if (index === 5) now += 60_000
       ids.unshift(await spend(account, index))
       await spend(other, index)
@@ -61,7 +61,7 @@ export async function chargeSearchContract(t: Test, open: OpenStore): Promise<vo
   })
 
   await t.test(
-    'the charges of an exchange come in their order, with their prices, to their account only',
+    'the charges of an exchange are listed in order, with their prices, to their account only',
     async t => {
       const store = await open(t)
       const account = await accountWith(store, 100)

@@ -2,9 +2,9 @@ import type { Test } from 'tap'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** What charges keep to on every store. */
+/** The contract of charges, on every store. */
 export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a charge takes what the usage costs and frees the rest of the hold', async t => {
+  await t.test('a charge deducts the cost of the usage and releases the rest of the hold', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const result = await store.ledger.charge(
@@ -21,7 +21,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('a charge beyond its hold takes what is free, and the account owes the rest', async t => {
+  await t.test('a charge beyond its hold takes free money, and the account owes the rest', async t => {
     const store = await open(t)
     const account = await accountWith(store, 20)
     const other = await holdOf(store, account, 5)
@@ -31,7 +31,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(
       overrun,
       { amountMicros: roubles(11), overrunMicros: roubles(19), flags: ['overrun'] },
-      'not what the other holds',
+      'not the money of the other hold',
     )
     t.match(await store.ledger.balance(account), {
       balanceMicros: roubles(5),
@@ -44,7 +44,11 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
       balance: { debtMicros: roubles(19) },
     })
     const within = await store.ledger.charge(other, chargeOf({ input: 5 }))
-    t.strictSame(within, { amountMicros: roubles(5), overrunMicros: 0, flags: [] }, 'it has its own money')
+    t.strictSame(
+      within,
+      { amountMicros: roubles(5), overrunMicros: 0, flags: [] },
+      'the other hold keeps its own money',
+    )
     const nothing = await store.ledger.charge(await holdOf(store, account, 0), chargeOf({ input: 1 }))
     t.strictSame(nothing, { amountMicros: 0, overrunMicros: roubles(1), flags: ['overrun'] })
     t.match(
@@ -54,7 +58,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('money that comes in or becomes free pays what is owed first, at once', async t => {
+  await t.test('money that arrives or becomes free pays debts first, at once', async t => {
     const store = await open(t)
     const account = await accountWith(store, 20)
     const [first, second] = [await holdOf(store, account, 8), await holdOf(store, account, 6)]
@@ -74,7 +78,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await again.verify(), [])
   })
 
-  await t.test('usage of zero is charged zero, with its row', async t => {
+  await t.test('usage of zero is a charge of zero, with its row', async t => {
     const store = await open(t)
     const account = await accountWith(store, 5)
     await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 0, output: 0 }))
@@ -82,7 +86,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('the lines of a charge are priced one by one and what is wrong is flagged', async t => {
+  await t.test('each line of a charge has its own price, and mistakes are flagged', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const result = await store.ledger.charge(
@@ -109,11 +113,11 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('what an exchange was charged for is found by it, also after a restart', async t => {
+  await t.test('the charges of an exchange are found by its id, also after a restart', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const [hold, other] = [await holdOf(store, account, 5), await holdOf(store, account, 5)]
-    t.strictSame(await store.ledger.findUsage(hold.exchangeId), {}, 'nothing yet')
+    t.strictSame(await store.ledger.findUsage(hold.exchangeId), {}, 'there are none yet')
     const lines = [
       { usage: { meters: { input: 1, cachedInput: 4 } }, price: testPrice },
       { usage: { model: 'n', meters: { input: 2, output: 3 } }, price: testPrice },
@@ -126,7 +130,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await again.ledger.findUsage(hold.exchangeId), used)
   })
 
-  await t.test('what was held and charged is the same after a restart', async t => {
+  await t.test('holds and charges are the same after a restart', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     await store.ledger.charge(await holdOf(store, account, 50), chargeOf({ output: 1 }))
@@ -137,7 +141,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.match(
       await again.ledger.balance(account),
       { balanceMicros: roubles(90), heldMicros: 0, availableMicros: roubles(90) },
-      'the hold that was left open is released',
+      'the hold that was still open is released',
     )
     t.strictSame(await again.verify(), [])
   })

@@ -16,7 +16,7 @@ import { readQrCode } from '../fixtures/read-qr-code.ts'
 import { closedAt, months, seller } from './company-years.ts'
 import type { World } from './company-years.ts'
 
-/** What must hold of the documents of all months. */
+/** Checks what must be true of the documents of all months. */
 export async function checkYears(t: Test, world: World): Promise<void> {
   const records = await world.store.records()
   const all = await listClosing(records)
@@ -39,21 +39,21 @@ export async function checkYears(t: Test, world: World): Promise<void> {
   t.comment(JSON.stringify(world.counts))
 }
 
-/** Whole and without a double from 1 on, in each year. */
+/** In each year the numbers begin at 1, without gaps or duplicates. */
 function checkNumbers(t: Test, name: string, documents: readonly (ClosingDocument | Invoice)[]): void {
   for (const year of new Set(documents.map(one => one.date.slice(0, 4)))) {
     const numbers = documents.filter(one => one.date.startsWith(year)).map(one => Number(one.number))
     t.strictSame(
       numbers.toSorted((a, b) => a - b),
       numbers.map((_, index) => index + 1),
-      `${numbers.length} numbers of ${name} of ${year} have neither gap nor double`,
+      `${numbers.length} numbers of ${name} of ${year} have neither gaps nor duplicates`,
     )
   }
 }
 
 /**
- * Month by month the documents of an account come to all that it was charged, rounded once. Where corrections gave back
- * more than a month cost, nothing is documented until charges have come up to the documents again.
+ * The documents of an account add up, month by month, to all its charges, rounded once. Where corrections refunded more
+ * than a month cost, there is no document until charges exceed the documents again.
  */
 async function checkSums(t: Test, world: World, issued: readonly StoredClosing[]): Promise<void> {
   const { store, accounts, charged } = world
@@ -88,7 +88,7 @@ async function checkSums(t: Test, world: World, issued: readonly StoredClosing[]
   t.equal(compared, accounts.length * months.length, `${compared} months of companies agree with the ledger`)
 }
 
-/** Every XML is valid by the tax service's schema, of both kinds and of each rate. */
+/** Every XML is valid by the tax service's schema, for both kinds and each rate. */
 async function checkFiles(t: Test, all: readonly StoredClosing[]): Promise<void> {
   const kinds = new Set<string>()
   for (let first = 0; first < all.length; first += 100) {
@@ -106,7 +106,7 @@ const roubles = new Intl.NumberFormat('ru-RU', { minimumFractionDigits: 2 })
 const days = new Intl.DateTimeFormat('ru-RU', { dateStyle: 'long', timeZone: 'UTC' })
 const plain = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-/** Every PDF says what an accountant looks for, and every payment code what the standard has. */
+/** Every PDF has the text that an accountant needs, and every payment code the fields of the standard. */
 async function checkPrinted(t: Test, documents: readonly (ClosingDocument | Invoice)[]): Promise<void> {
   const printer = new DocumentPrinter()
   t.teardown(() => printer.close())
@@ -126,11 +126,11 @@ async function checkPrinted(t: Test, documents: readonly (ClosingDocument | Invo
     ]) {
       if (text.includes(plain(said))) continue
       missing += 1
-      t.fail(`${document.kind} ${number} does not say ${said}`)
+      t.fail(`${document.kind} ${number} does not contain ${said}`)
     }
     if (document.kind === 'invoice') checkCode(t, document)
   }
-  t.equal(missing, 0, `${documents.length} PDFs say number, date, sums, words, INN and tax`)
+  t.equal(missing, 0, `${documents.length} PDFs contain number, date, sums, words, INN and tax`)
 }
 
 function checkCode(t: Test, invoice: Invoice): void {
@@ -142,10 +142,10 @@ function checkCode(t: Test, invoice: Invoice): void {
     `ST00012|Name=${name}|PersonalAcc=${bank.account}|BankName=${bank.name}|BIC=${bank.bic}|` +
     `CorrespAcc=${bank.correspondentAccount}|PayeeINN=${inn}|KPP=${kpp}|Sum=${invoice.amount}|Purpose=${invoice.purpose}`
   const read = readQrCode(`class="qr-code"${svg}`)
-  if (read !== expected) t.fail(`the code of invoice ${invoice.number} says ${read}`)
+  if (read !== expected) t.fail(`the code of invoice ${invoice.number} contains ${read}`)
 }
 
-/** A correction keeps number and sum; closing again changes nothing. */
+/** A corrected document keeps its number and sum; closing again changes nothing. */
 export async function checkThatNothingChanges(t: Test, world: World): Promise<void> {
   const records = await world.store.records()
   const last = months.at(-1) ?? ''

@@ -12,9 +12,9 @@ import { chargeRoubles, companyAccount, noon, statementOf } from './documents.ts
 import { accountWith } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** What closing documents keep to on every store. */
+/** The contract of closing documents, on every store. */
 export async function closingContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a reconciliation begins with what was paid ahead, and a gift is a discount', async t => {
+  await t.test('a reconciliation begins with the advances, and a gift is a discount', async t => {
     let now = noon('2026-05-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -35,7 +35,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     const of = (from: string, to: string) => reconcile(records, seller, { accountId: id, from, to })
 
     const june = await of('2026-06-01', '2026-06-30')
-    t.equal(june.opening, -20_000, 'the gift was used first')
+    t.equal(june.opening, -20_000, 'the gift was spent first')
     t.same(
       june.rows.map(({ date, name, debit, credit }) => `${date} ${name} ${debit} ${credit}`),
       [
@@ -56,7 +56,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     )
   })
 
-  await t.test('a gift that is taken back was never paid, and is no debt', async t => {
+  await t.test('a gift that is withdrawn counts as never paid, and is not a debt', async t => {
     let now = noon('2026-06-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -85,11 +85,11 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
       ],
     )
     t.equal(closingBalance(june), 0)
-    t.equal((await store.ledger.balance(id)).balanceMicros, 25_000_000, 'what is left is given')
+    t.equal((await store.ledger.balance(id)).balanceMicros, 25_000_000, 'the remaining money is a gift')
   })
 
   await t.test(
-    'a month has one document for each company with charges, once, and late charges are in the next',
+    'a month has one document per company with charges, once, and late charges are in the next',
     async t => {
       let now = noon('2026-10-05')
       const store = await open(t, { clock: { now: () => now } })
@@ -134,7 +134,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
   )
 
   await t.test(
-    'tax follows its periods, old documents their old details, a correction says what it corrects',
+    'documents keep the tax and details of their period, and a correction says what it corrects',
     async t => {
       let now = noon('2026-06-05')
       const store = await open(t, { clock: { now: () => now } })
@@ -160,7 +160,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
       t.same(
         [june, july].map(one => one?.document.contract.date),
         ['2026-06-01', '2026-06-01'],
-        'the contract is as old as the company here, whatever changes of its details',
+        'the contract is as old as the company in this store, whichever details change',
       )
       await setCompany(
         records,
@@ -196,7 +196,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     },
   )
 
-  await t.test('a document names the payment orders whose money it is for, and no other', async t => {
+  await t.test('a document names exactly the payment orders that paid for it', async t => {
     let now = noon('2026-10-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -232,7 +232,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     )
   })
 
-  await t.test('a payment is reconciled by the day of the bank, not of its import', async t => {
+  await t.test("a payment is reconciled by the bank's day, not the day of its import", async t => {
     let now = noon('2026-12-03')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -253,7 +253,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     ])
   })
 
-  await t.test('another seller documents nothing again, and reconciles what came after', async t => {
+  await t.test('a new seller documents nothing twice, and reconciles from its first day on', async t => {
     let now = noon('2026-10-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -283,36 +283,33 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
     )
   })
 
-  await t.test(
-    'of corrections that are made at once each has its number, and a closed month stays',
-    async t => {
-      const now = noon('2026-10-05')
-      const store = await open(t, { clock: { now: () => now } })
-      const records = await store.records()
-      const id = await companyAccount(store, company, '2026-10-01', 1000)
-      await chargeRoubles(store, id, 100)
-      await closeMonth(records, seller, { month: '2026-10', at: noon('2026-11-01') })
-      const [issued] = await listClosing(records)
-      const correct = (reason: string) =>
-        correctClosing(records, seller, { id: issued?.id ?? '', reason, at: noon('2026-11-02') })
+  await t.test('concurrent corrections each get a number, and a closed month does not change', async t => {
+    const now = noon('2026-10-05')
+    const store = await open(t, { clock: { now: () => now } })
+    const records = await store.records()
+    const id = await companyAccount(store, company, '2026-10-01', 1000)
+    await chargeRoubles(store, id, 100)
+    await closeMonth(records, seller, { month: '2026-10', at: noon('2026-11-01') })
+    const [issued] = await listClosing(records)
+    const correct = (reason: string) =>
+      correctClosing(records, seller, { id: issued?.id ?? '', reason, at: noon('2026-11-02') })
 
-      const made = await Promise.all([correct('Адрес'), correct('КПП'), correct('Название')])
+    const made = await Promise.all([correct('Адрес'), correct('КПП'), correct('Название')])
 
-      t.strictSame(new Set(made.map(one => one.document.correction?.number)), new Set([1, 2, 3]))
-      await t.rejects(correct('\u202e'), /the reason/)
-      await markClosing(records, { id: issued?.id ?? '', state: 'signed', at: 1, operator: 'olga' })
-      const { build } = records
-      for (const write of [
-        build.updateTable('closing_documents').set({ amount_kopecks: 1 }),
-        build.updateTable('closing_documents').set({ document: '{}' }),
-        build.deleteFrom('closing_documents'),
-        build.deleteFrom('closed_months'),
-      ])
-        await t.rejects(records.write([{ write }]), /what was issued is not changed/)
-      t.match((await listClosing(records))[0], { ...issued, state: 'signed', isReplaced: true })
-      const emails = await records.all(build.selectFrom('document_emails').selectAll())
-      t.same(new Set(emails.map(one => one.kind)), new Set(['closing-issued']))
-      t.equal(emails.length, 4)
-    },
-  )
+    t.strictSame(new Set(made.map(one => one.document.correction?.number)), new Set([1, 2, 3]))
+    await t.rejects(correct('\u202e'), /the reason/)
+    await markClosing(records, { id: issued?.id ?? '', state: 'signed', at: 1, operator: 'olga' })
+    const { build } = records
+    for (const write of [
+      build.updateTable('closing_documents').set({ amount_kopecks: 1 }),
+      build.updateTable('closing_documents').set({ document: '{}' }),
+      build.deleteFrom('closing_documents'),
+      build.deleteFrom('closed_months'),
+    ])
+      await t.rejects(records.write([{ write }]), /what was issued is not changed/)
+    t.match((await listClosing(records))[0], { ...issued, state: 'signed', isReplaced: true })
+    const emails = await records.all(build.selectFrom('document_emails').selectAll())
+    t.same(new Set(emails.map(one => one.kind)), new Set(['closing-issued']))
+    t.equal(emails.length, 4)
+  })
 }

@@ -25,7 +25,7 @@ import { plainNode } from '../fixtures/process-environment.ts'
 import { accountWith, chargeOf, holdOf } from './store-under-test.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-// `npm run test:documents` has fifty companies and three years.
+// `npm run test:documents` has fifty companies over three years.
 const companyCount = Number(process.env['DOCUMENTS_COMPANIES'] ?? 4)
 const monthCount = Number(process.env['DOCUMENTS_MONTHS'] ?? 6)
 const seed = Number(process.env['DOCUMENTS_SEED'] ?? 20_261_122)
@@ -33,7 +33,7 @@ const seed = Number(process.env['DOCUMENTS_SEED'] ?? 20_261_122)
 const firstMonth = '2023-10'
 export const months = Array.from({ length: monthCount }, (_, index) => shiftMonth(firstMonth, index))
 
-/** A seller whose tax changes: none, and then each of the rates. */
+/** A seller whose tax changes: none first, and then each of the rates. */
 export const seller: Seller = {
   ...plainSeller,
   tax: [
@@ -48,10 +48,10 @@ const invoiceAmount = 1_000_001
 
 const oneIn = (count: number) => fc.nat(count - 1).map(one => one === 0)
 
-/** What a company does in a month. */
+/** A company's activity in a month. */
 const monthPlan = fc.record({
   tokens: fc.array(fc.integer({ min: 1, max: 3_000_000 }), { maxLength: 4 }),
-  /** Of an invoice, by transfer. */
+  /** The part of an invoice that is paid by transfer. */
   paidPercent: fc.constantFrom(0, 50, 100, 130),
   cardRub: fc.constantFrom(0, 0, 100, 543.21),
   isRefunded: oneIn(2),
@@ -69,38 +69,38 @@ const plans = fc.sample(
 )[0]!
 
 export const noon = (day: string): number => Date.parse(`${day}T12:00:00+03:00`)
-/** When a month is closed: on the first day after it. */
+/** The time of closing a month: on the first day after it. */
 export const closedAt = (month: string): number => noon(`${shiftMonth(month, 1)}-01`)
 
-/** How often each thing happened. */
+/** How often each event happened. */
 export type Counts = Record<
   'charges' | 'corrections' | 'cards' | 'refunds' | 'transfers' | 'undone' | 'moves' | 'reissued' | 'killed',
   number
 >
 
-/** Companies, and what was really done with them. */
+/** Companies, and everything that was done with them. */
 export interface World {
   readonly store: StoreUnderTest
   readonly sandbox: PaymentSandbox
   readonly clock: Clock
   readonly accounts: readonly string[]
-  /** Micro-roubles that each account was charged less what corrections gave back, by month. */
+  /** Micro-roubles charged to each account less those that corrections refunded, by month. */
   readonly charged: ReadonlyMap<string, Map<string, number>>
-  /** The last request of each account, and what it cost. */
+  /** The last request of each account, and its cost. */
   readonly requests: Map<string, { readonly id: string; readonly micros: number }>
   readonly counts: Counts
 }
 
 const weights = [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8]
 
-/** The digits with the check digit that the tax service puts behind them. */
+/** The digits followed by the tax service's check digit. */
 function checked(digits: string): string {
   const own = weights.slice(weights.length - digits.length)
   const sum = [...digits].reduce((all, digit, index) => all + Number(digit) * (own[index] ?? 0), 0)
   return `${digits}${(sum % 11) % 10}`
 }
 
-/** A sole proprietor is every third. */
+/** Every third company is a sole proprietor. */
 function detailsOf(index: number) {
   const digits = String(index).padStart(5, '0')
   return index % 3 === 0
@@ -133,7 +133,7 @@ function addCharged({ charged }: World, accountId: string, month: string, micros
   byMonth?.set(month, (byMonth.get(month) ?? 0) + micros)
 }
 
-/** Charges of a month, and the correction of one of an earlier month. */
+/** Charges of a month, and a correction of one of an earlier month. */
 async function spend(world: World, accountId: string, month: string, index: number): Promise<void> {
   const { store, counts, requests, clock } = world
   const plan = plans[index]?.[months.indexOf(month)]
@@ -166,7 +166,7 @@ async function spend(world: World, accountId: string, month: string, index: numb
   }
 }
 
-/** A payment by card at the sandbox's shop, and its refund in part. */
+/** A payment by card at the sandbox's shop, and its partial refund. */
 async function payByCard(
   { sandbox, counts }: World,
   service: PaymentService,
@@ -191,7 +191,7 @@ async function payByCard(
   counts.refunds += 1
 }
 
-/** One month of everybody: charges, cards, invoices, transfers in part or too much, changes of address. */
+/** One month of all companies: charges, cards, invoices, transfers of too little or too much, changes of address. */
 export async function liveMonth(t: Test, world: World, month: string): Promise<void> {
   const { store, accounts, sandbox, clock, counts } = world
   const records = await store.records()
@@ -220,7 +220,7 @@ export async function liveMonth(t: Test, world: World, month: string): Promise<v
   await bank(world, month, payments)
 }
 
-/** The month's statement, twice, and transfers that are taken back. */
+/** Imports the month's statement twice, and reverses some transfers. */
 async function bank(world: World, month: string, payments: readonly MadePayment[]): Promise<void> {
   const { store, accounts, counts } = world
   const records = await store.records()
@@ -241,7 +241,7 @@ async function bank(world: World, month: string, payments: readonly MadePayment[
   }
 }
 
-/** Corrected issues of documents of a month that is closed. */
+/** Issues corrected documents of a closed month. */
 export async function reissue({ store, accounts, counts }: World, month: string): Promise<void> {
   const records = await store.records()
   for (const { id, accountId, document } of await listClosing(records, { month })) {
@@ -252,21 +252,21 @@ export async function reissue({ store, accounts, counts }: World, month: string)
   }
 }
 
-/** Closes a month from two sides at once. */
+/** Closes a month on all nodes at once. */
 export async function closeAtOnce(t: Test, nodes: readonly StoreUnderTest[], month: string): Promise<void> {
   const records = await Promise.all(nodes.map(node => node.records()))
   const made = await Promise.all(records.map(one => closeMonth(one, seller, { month, at: closedAt(month) })))
   const ids = made.flatMap(one => one.made.map(stored => stored.id))
-  t.equal(new Set(ids).size, ids.length, `${month}: no document was made by two`)
+  t.equal(new Set(ids).size, ids.length, `${month}: no document was made twice`)
 }
 
-/** How many documents a killed close leaves behind it. */
+/** How many documents a killed close has written. */
 export const stopBehind = (index: number): number =>
   1 + ((index * 7) % Math.max(1, Math.floor(companyCount * 0.4)))
 
 /**
  * Has a node of its own close a month, and kills it by SIGKILL at one of its lines: `begin 3` while it writes the third
- * document, `end 3` behind it. Answers the lines that it said.
+ * document, `end 3` after it. Returns the lines that it printed.
  */
 export async function killWhileClosing(
   config: string,

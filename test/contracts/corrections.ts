@@ -10,14 +10,14 @@ import { chargeRoubles, companyAccount, noon } from './documents.ts'
 import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
-/** Charges a request, and answers its id. */
+/** Charges a request, and returns its id. */
 async function charged(store: StoreUnderTest, accountId: string, cost: number, held = cost): Promise<string> {
   const hold = await holdOf(store, accountId, held)
   await store.ledger.charge(hold, chargeOf({ input: cost }))
   return hold.exchangeId
 }
 
-/** Makes a charge come to another sum. */
+/** Corrects a charge to another sum. */
 async function correct(
   store: StoreUnderTest,
   accountId: string,
@@ -47,10 +47,10 @@ const sums = (balance: number, debt = 0, paid = 100): object => ({
   available: roubles(balance - debt),
 })
 
-/** Corrections of charges, on any store. */
+/** The contract of corrections of charges, on every store. */
 export async function correctionsContract(t: Test, open: OpenStore): Promise<void> {
   await t.test(
-    'a charge is corrected by an entry beside it, down, up again, and never above what it was',
+    'a correction is an entry beside the charge, down, up again, and never above the original sum',
     async t => {
       const store = await open(t)
       const id = await accountWith(store, 100)
@@ -58,7 +58,7 @@ export async function correctionsContract(t: Test, open: OpenStore): Promise<voi
       const request = await charged(store, id, 40)
 
       t.match(await correct(store, id, request, 15), { revision: 1, returnedMicros: roubles(25) })
-      t.same(await balanceOf(store, id), sums(85), 'nothing of it counts as paid')
+      t.same(await balanceOf(store, id), sums(85), 'the refund does not count as paid')
       t.match(await correct(store, id, request, 30), { revision: 2, returnedMicros: -roubles(15) })
       t.same(await balanceOf(store, id), sums(70))
       const refusals: readonly [() => Promise<unknown>, string][] = [
@@ -82,31 +82,28 @@ export async function correctionsContract(t: Test, open: OpenStore): Promise<voi
     },
   )
 
-  await t.test(
-    'operators who correct one charge at once do so one after another, or are refused',
-    async t => {
-      const store = await open(t)
-      const id = await accountWith(store, 100)
-      const request = await charged(store, id, 40)
+  await t.test('concurrent corrections of one charge are made one after another, or refused', async t => {
+    const store = await open(t)
+    const id = await accountWith(store, 100)
+    const request = await charged(store, id, 40)
 
-      const results = await Promise.allSettled([10, 20, 30].map(cost => correct(store, id, request, cost)))
+    const results = await Promise.allSettled([10, 20, 30].map(cost => correct(store, id, request, cost)))
 
-      const done = results.filter(one => one.status === 'fulfilled').map(one => one.value)
-      t.same(
-        done.map(({ revision }) => revision).toSorted((a, b) => a - b),
-        done.map((_, index) => index + 1),
-      )
-      t.not(done.length, 0)
-      for (const one of results) {
-        if (one.status === 'rejected') t.match(one.reason, { code: 'correction_conflict' })
-      }
-      const returnedMicros = done.reduce((sum, one) => sum + one.returnedMicros, 0)
-      t.same(await balanceOf(store, id), sums(60 + returnedMicros / roubles(1)))
-      t.same(await store.verify(), [])
-    },
-  )
+    const done = results.filter(one => one.status === 'fulfilled').map(one => one.value)
+    t.same(
+      done.map(({ revision }) => revision).toSorted((a, b) => a - b),
+      done.map((_, index) => index + 1),
+    )
+    t.not(done.length, 0)
+    for (const one of results) {
+      if (one.status === 'rejected') t.match(one.reason, { code: 'correction_conflict' })
+    }
+    const returnedMicros = done.reduce((sum, one) => sum + one.returnedMicros, 0)
+    t.same(await balanceOf(store, id), sums(60 + returnedMicros / roubles(1)))
+    t.same(await store.verify(), [])
+  })
 
-  await t.test('what is given back pays what the account owes first', async t => {
+  await t.test("a refund pays the account's debt first", async t => {
     const store = await open(t)
     const id = await accountWith(store, 100)
     const request = await charged(store, id, 130, 100)
@@ -118,7 +115,7 @@ export async function correctionsContract(t: Test, open: OpenStore): Promise<voi
     t.same(await store.verify(), [])
   })
 
-  await t.test('what running requests have set aside is not taken again', async t => {
+  await t.test('a correction does not take money that running requests hold', async t => {
     const store = await open(t)
     const id = await accountWith(store, 100)
     const request = await charged(store, id, 40)
@@ -133,7 +130,7 @@ export async function correctionsContract(t: Test, open: OpenStore): Promise<voi
     t.same(await store.verify(), [])
   })
 
-  await t.test('a closed month stays as it is: a correction is in the document of its own month', async t => {
+  await t.test('a correction is in the document of its own month; a closed month never changes', async t => {
     let now = noon('2026-10-05')
     const store = await open(t, { clock: { now: () => now } })
     const records = await store.records()
@@ -149,7 +146,7 @@ export async function correctionsContract(t: Test, open: OpenStore): Promise<voi
     await closeMonth(records, seller, { month: '2026-12', at: noon('2027-01-02') })
 
     const all = await listClosing(records)
-    // November has less than nothing, so that its rest of 35 is taken off December.
+    // November is negative, so that its remaining 35 are deducted from December.
     t.same(
       all.map(one => [one.month, one.document.amount]),
       [
@@ -160,7 +157,7 @@ export async function correctionsContract(t: Test, open: OpenStore): Promise<voi
     t.same(await store.verify(), [])
   })
 
-  await t.test('whatever is corrected in whatever order, the money adds up', async t => {
+  await t.test('after any corrections in any order, the money adds up', async t => {
     const step = fc.record({ request: fc.nat(2), cost: fc.nat(60) })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async steps => {

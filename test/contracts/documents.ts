@@ -15,7 +15,7 @@ import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 /** Noon of a day in Moscow. */
 export const noon = (day: string): number => Date.parse(`${day}T12:00:00+03:00`)
 
-/** An account with a company since a day, and money that no document speaks of. */
+/** An account with a company since a day, and money that is not part of any document. */
 export async function companyAccount(
   store: StoreUnderTest,
   details = company,
@@ -39,7 +39,7 @@ function take(records: Records, payments: readonly MadePayment[], isDryRun = fal
   return importStatement(records, seller, { bytes: statementOf(payments), at: noon('2026-12-01'), isDryRun })
 }
 
-/** A charge of so many roubles, at the moment that the store's clock says. */
+/** A charge of this many roubles, at the time of the store's clock. */
 export async function chargeRoubles(
   store: StoreUnderTest,
   accountId: string,
@@ -52,10 +52,10 @@ export async function chargeRoubles(
 const balanceOf = async (store: StoreUnderTest, id: string): Promise<number> =>
   (await store.ledger.balance(id)).balanceMicros / microsPerKopeck
 
-/** What companies and their documents keep to on every store. */
+/** The contract of companies and their documents, on every store. */
 export async function documentsContract(t: Test, open: OpenStore): Promise<void> {
   await t.test(
-    'details have versions, are refused when wrong, and the same again change nothing',
+    'company details have versions, are validated, and the same details again change nothing',
     async t => {
       const store = await open(t)
       const records = await store.records()
@@ -76,47 +76,44 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     },
   )
 
-  await t.test(
-    'invoices that are made at once are numbered from one without a gap, anew each year',
-    async t => {
-      const store = await open(t)
-      const records = await store.records()
-      const accountId = await companyAccount(store)
-      const make = (day: string) =>
-        createInvoice(records, seller, { accountId, amount: 1_234_500, at: noon(day) })
+  await t.test('concurrent invoices are numbered from one without gaps, anew each year', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store)
+    const make = (day: string) =>
+      createInvoice(records, seller, { accountId, amount: 1_234_500, at: noon(day) })
 
-      const made = await Promise.all(Array.from({ length: 12 }, () => make('2026-11-20')))
-      const next = await make('2027-01-10')
+    const made = await Promise.all(Array.from({ length: 12 }, () => make('2026-11-20')))
+    const next = await make('2027-01-10')
 
-      t.same(
-        made.map(one => Number(one.document.number)).toSorted((a, b) => a - b),
-        Array.from({ length: 12 }, (_, index) => index + 1),
-      )
-      t.equal(next.document.number, '1')
-      t.match(made[0]?.document, { payUntil: '2026-11-27', buyer: { inn: company.inn }, amount: 1_234_500 })
-      t.match(
-        made[0]?.document.purpose,
-        /^Оплата по счету № \d+ от 20\.11\.2026, лицевой счет .*НДС не облагается$/,
-      )
-      await cancelInvoice(records, next.id, 1, { operator: 'olga' })
-      await t.rejects(
-        cancelInvoice(records, next.id, 1, { operator: 'olga' }),
-        /no invoice .* could be cancelled/,
-      )
-      t.match((await listInvoices(records, '2026-12-01', { accountId }))[0], {
-        id: next.id,
-        state: 'cancelled',
-      })
-      await t.rejects(
-        createInvoice(records, seller, { accountId: 'x', amount: 1, at: 1 }),
-        /has no company details/,
-      )
-      await t.rejects(createInvoice(records, seller, { accountId, amount: 0, at: 1 }), /0\.01 to/)
-      await t.rejects(make('2025-11-20'), /seller\.tax says nothing of 2025-11-20/)
-    },
-  )
+    t.same(
+      made.map(one => Number(one.document.number)).toSorted((a, b) => a - b),
+      Array.from({ length: 12 }, (_, index) => index + 1),
+    )
+    t.equal(next.document.number, '1')
+    t.match(made[0]?.document, { payUntil: '2026-11-27', buyer: { inn: company.inn }, amount: 1_234_500 })
+    t.match(
+      made[0]?.document.purpose,
+      /^Оплата по счету № \d+ от 20\.11\.2026, лицевой счет .*НДС не облагается$/,
+    )
+    await cancelInvoice(records, next.id, 1, { operator: 'olga' })
+    await t.rejects(
+      cancelInvoice(records, next.id, 1, { operator: 'olga' }),
+      /no invoice .* could be cancelled/,
+    )
+    t.match((await listInvoices(records, '2026-12-01', { accountId }))[0], {
+      id: next.id,
+      state: 'cancelled',
+    })
+    await t.rejects(
+      createInvoice(records, seller, { accountId: 'x', amount: 1, at: 1 }),
+      /has no company details/,
+    )
+    await t.rejects(createInvoice(records, seller, { accountId, amount: 0, at: 1 }), /0\.01 to/)
+    await t.rejects(make('2025-11-20'), /seller\.tax says nothing of 2025-11-20/)
+  })
 
-  await t.test('the same form again makes no second invoice, and each is emailed once', async t => {
+  await t.test('sending a form twice makes one invoice, and each is emailed once', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store)
@@ -134,7 +131,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     })
 
     t.same(new Set(made.map(one => `${one.id} ${one.token} ${one.document.number}`)).size, 1)
-    t.equal(quiet.document.number, '2', 'and no number is lost')
+    t.equal(quiet.document.number, '2', 'no number is lost')
     t.match(made[0]?.token, /^[\w-]{43}$/)
     t.not(made[0]?.token, quiet.token)
     t.match(await listInvoices(records, '2026-11-20', { token: quiet.token }), [{ id: quiet.id }])
@@ -144,7 +141,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     t.equal(emails.length, 1)
   })
 
-  await t.test('what was issued is not changed and not deleted, whoever asks for it', async t => {
+  await t.test('an issued document cannot be changed or deleted, not even by SQL', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store)
@@ -162,7 +159,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
   })
 
   await t.test(
-    'a statement credits its payments once, however often and in whatever overlap it comes',
+    'a statement credits its payments once, however often it is imported and however it overlaps',
     async t => {
       const store = await open(t)
       const records = await store.records()
@@ -203,7 +200,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     },
   )
 
-  await t.test('what waits for a person is assigned or returned once', async t => {
+  await t.test('a payment that waits for a person is assigned or returned once', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store)
@@ -226,7 +223,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
   })
 
   await t.test(
-    'what was credited is taken back once, while the account has it, and may be assigned anew',
+    'a credit is reversed once, while the account has the money, and may be assigned again',
     async t => {
       const store = await open(t)
       const records = await store.records()
@@ -274,7 +271,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     t.same(await store.verify(), [])
   })
 
-  await t.test('a statement that does not add up changes nothing', async t => {
+  await t.test('a statement whose sums differ changes nothing', async t => {
     const store = await open(t)
     const records = await store.records()
     const lines = statementLines({ account: seller.bank.account, payments: [{ number: '1', amount: 100 }] })

@@ -7,9 +7,9 @@ import type { OpenStore } from './store-under-test.ts'
 const day = 86_400_000
 const noon = 20_000 * day + day / 2
 
-/** Errors by code, as every store keeps them. */
+/** The contract of error counts by code, on every store. */
 export async function errorCountsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('errors of several processes are added up by code, from a moment on', async t => {
+  await t.test('errors of several processes are summed by code, from a time on', async t => {
     const records = await (await open(t)).records()
     const one = (at: number, code: string, count: number) => ({ at, code, count })
 
@@ -32,7 +32,7 @@ export async function errorCountsContract(t: Test, open: OpenStore): Promise<voi
     ])
   })
 
-  await t.test('errors gather, and are there when the process ends', async t => {
+  await t.test('errors are buffered, and written when the process ends', async t => {
     const records = await (await open(t)).records()
     const written: number[] = []
     const counts = new ErrorCounts({

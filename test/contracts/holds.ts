@@ -4,9 +4,9 @@ import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, holdOf, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** What holds keep to on every store. */
+/** The contract of holds, on every store. */
 export async function holdsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a hold sets money aside and a release gives it back', async t => {
+  await t.test('a hold sets money aside and a release frees it', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const hold = await holdOf(store, account, 30)
@@ -34,7 +34,7 @@ export async function holdsContract(t: Test, open: OpenStore): Promise<void> {
     }
   })
 
-  await t.test('a hold of nothing is admitted on an empty account', async t => {
+  await t.test('a hold of zero is admitted on an empty account', async t => {
     const store = await open(t)
     const account = await accountWith(store, 0)
     await (
@@ -43,7 +43,7 @@ export async function holdsContract(t: Test, open: OpenStore): Promise<void> {
     await t.rejects(holdOf(store, account, 0.000001), BalanceInsufficientError)
   })
 
-  await t.test('a hold that is no amount, or of no account, is refused', async t => {
+  await t.test('a hold of an invalid amount, or of an unknown account, is refused', async t => {
     const store = await open(t)
     const account = await accountWith(store, 1)
     for (const amount of [-0.000001, NaN, Infinity, 0.0000001]) {
@@ -70,7 +70,7 @@ export async function holdsContract(t: Test, open: OpenStore): Promise<void> {
     })
   })
 
-  await t.test('the turns of one exchange are held and charged apart', async t => {
+  await t.test('the turns of one exchange have separate holds and charges', async t => {
     const store = await open(t)
     const account = await accountWith(store, 10)
     const exchangeId = newId()

@@ -8,7 +8,7 @@ import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
 const minuteMs = 60_000
 
-/** A batch that is due at once, with an id of its own unless it is given one. */
+/** A batch that is due at once, with a new id by default. */
 function batchOf(more: Partial<NewJob> = {}): NewJob {
   return {
     provider: 'openai',
@@ -38,7 +38,7 @@ async function openedJob(
   return found
 }
 
-/** What the money of jobs keeps to on every store. */
+/** The contract of the money of jobs, on every store. */
 export async function jobsContract(t: Test, open: OpenStore): Promise<void> {
   await endingsContract(t, open)
   await restartsContract(t, open)
@@ -64,7 +64,11 @@ async function endingsContract(t: Test, open: OpenStore): Promise<void> {
     })
     t.equal((await store.ledger.balance(account)).heldMicros, roubles(30))
     t.strictSame(await store.verify(), [])
-    await t.rejects(store.ledger.charge(hold, chargeOf({ input: 1 })), HoldResolvedError, 'it is the job’s')
+    await t.rejects(
+      store.ledger.charge(hold, chargeOf({ input: 1 })),
+      HoldResolvedError,
+      'the hold belongs to the job',
+    )
     await t.rejects(store.ledger.release(hold), HoldResolvedError)
     const opened = await store.ledger.findJob(job)
     const result = opened && (await store.ledger.chargeJob(opened, chargeOf({ input: 12 })))
@@ -79,7 +83,7 @@ async function endingsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('of many who see the end of a job at once, one charges it', async t => {
+  await t.test('of many processes that see the end of a job at once, one charges it', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const job = await openedJob(store, account, 50)
@@ -100,7 +104,7 @@ async function endingsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('a job that is released gives its hold back, and is never charged', async t => {
+  await t.test('a released job releases its hold, and is never charged', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const job = await openedJob(store, account, 50)
@@ -113,7 +117,7 @@ async function endingsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await again.verify(), [])
   })
 
-  await t.test('a job that is known already keeps its first hold; the second is released', async t => {
+  await t.test('a known job keeps its first hold, and the second hold is released', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const other = await accountWith(store, 100)
@@ -129,7 +133,7 @@ async function endingsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('a job beyond its hold takes what is free, and the house pays the rest', async t => {
+  await t.test('a job beyond its hold takes free money, and the house pays the rest', async t => {
     const store = await open(t)
     const account = await accountWith(store, 10)
     const job = await openedJob(store, account, 1)
@@ -145,7 +149,7 @@ async function endingsContract(t: Test, open: OpenStore): Promise<void> {
 }
 
 async function restartsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('what a job holds is held after a restart, and holds of exchanges are not', async t => {
+  await t.test("a job's hold stays after a restart, and holds of exchanges do not", async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const { key } = await store.accounts.createKey({ accountId: account, budgetMicros: roubles(40) })
@@ -171,7 +175,7 @@ async function restartsContract(t: Test, open: OpenStore): Promise<void> {
       heldMicros: roubles(30),
       availableMicros: roubles(70),
     })
-    await t.rejects(place(again, 11), KeyBudgetExceededError, "the key's budget holds it too")
+    await t.rejects(place(again, 11), KeyBudgetExceededError, "the key's budget counts it too")
     t.strictSame(await again.verify(), [])
     const found = await again.ledger.findJob(job)
     if (found === undefined) throw new Error('the job is not found')
@@ -183,7 +187,7 @@ async function restartsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await last.verify(), [])
   })
 
-  await t.test('no expiry of exchanges ends what a job holds', async t => {
+  await t.test("the expiry of holds of exchanges does not end a job's hold", async t => {
     let now = Date.parse('2026-05-05T20:00:00Z')
     const store = await open(t, { clock: { now: () => now } })
     const account = await accountWith(store, 100)
@@ -193,14 +197,14 @@ async function restartsContract(t: Test, open: OpenStore): Promise<void> {
     await (
       await holdOf(store, account, 1)
     ).durable
-    t.strictSame(await store.verify(), [], 'nor is it long overdue')
+    t.strictSame(await store.verify(), [], 'a long overdue job is no breach')
     const again = await store.restart()
     t.equal(await again.expireHolds(), 0)
     t.equal((await again.ledger.balance(account)).heldMicros, roubles(30))
     t.match(await again.ledger.chargeJob(job, chargeOf({ input: 2 })), { amountMicros: roubles(2) })
   })
 
-  await t.test('the prices that a job was submitted at are found by their versions', async t => {
+  await t.test('the prices at which a job was submitted are found by their versions', async t => {
     const store = await open(t)
     await store.ledger.recordPrices([testPrice])
     const again = await store.restart()
@@ -211,7 +215,7 @@ async function restartsContract(t: Test, open: OpenStore): Promise<void> {
 }
 
 async function pollingContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('jobs that are due are lent, and come back when the loan is over', async t => {
+  await t.test('due jobs are leased, and are due again when the lease ends', async t => {
     let now = Date.parse('2026-05-05T20:00:00Z')
     const store = await open(t, { clock: { now: () => now } })
     const account = await accountWith(store, 100)
@@ -219,7 +223,11 @@ async function pollingContract(t: Test, open: OpenStore): Promise<void> {
     const second = await openedJob(store, account, 1, { nextPollAt: now - 1 })
     await openedJob(store, account, 1, { nextPollAt: now + 5 * minuteMs })
     const lent = await store.ledger.dueJobs(1, minuteMs)
-    t.match(lent, [{ id: first.id, heldMicros: roubles(1), facts: first.facts }], 'the longest due')
+    t.match(
+      lent,
+      [{ id: first.id, heldMicros: roubles(1), facts: first.facts }],
+      'the one due longest comes first',
+    )
     const [two, none] = await Promise.all([
       store.ledger.dueJobs(10, minuteMs),
       store.ledger.dueJobs(10, minuteMs),
@@ -227,7 +235,7 @@ async function pollingContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(
       [...two, ...none].map(({ id }) => id),
       [second.id],
-      'nobody is lent one twice',
+      'no job is leased twice',
     )
     await store.ledger.postponeJob(second, now + 3 * minuteMs)
     now += minuteMs
@@ -246,7 +254,7 @@ async function pollingContract(t: Test, open: OpenStore): Promise<void> {
     )
   })
 
-  await t.test('a job that has ended is never due, nor postponed back to life', async t => {
+  await t.test('a job that has ended is never due, and cannot be postponed', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     const charged = await openedJob(store, account, 1)

@@ -26,80 +26,74 @@ async function holdBy(store: StoreUnderTest, keyId: string, amount: number, exch
   })
 }
 
-/** What changes of keys keep to on every store. */
+/** The contract of changes to keys, on every store. */
 export async function keyEditsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test(
-    'a key is as it was edited at once and after a restart, and what was not named stays',
-    async t => {
-      const store = await open(t)
-      const accountId = await accountWith(store, 1)
-      const { id, digest } = await keyOf(store, accountId)
+  await t.test("a key's changes apply at once and after a restart, and other fields stay", async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 1)
+    const { id, digest } = await keyOf(store, accountId)
 
-      const edit = { models: null, budgetMicros: roubles(5), budgetPeriod: 'month', expiresAt: 9e12 } as const
-      const edited = await store.accounts.editKey({ id, ...who, ...edit, ipAddresses: ['10.0.0.0/8'] })
+    const edit = { models: null, budgetMicros: roubles(5), budgetPeriod: 'month', expiresAt: 9e12 } as const
+    const edited = await store.accounts.editKey({ id, ...who, ...edit, ipAddresses: ['10.0.0.0/8'] })
 
-      t.match(edited, { name: 'laptop', budgetMicros: roubles(5), budgetPeriod: 'month', expiresAt: 9e12 })
-      t.equal(edited.models, undefined)
-      t.strictSame(store.keys.findByDigest(digest), edited)
-      const again = await store.restart()
-      t.strictSame(again.keys.findByDigest(digest), edited)
-      const open2 = await again.accounts.editKey({
-        id,
-        ...who,
-        budgetMicros: null,
-        expiresAt: null,
-        name: 'x',
-      })
-      t.equal(open2.budgetMicros ?? open2.budgetPeriod ?? open2.expiresAt, undefined)
-      t.match(open2, { name: 'x', ipAddresses: ['10.0.0.0/8'] })
-      const records = await again.records()
-      const logged = await records.all(records.build.selectFrom('operator_actions').selectAll())
-      t.strictSame(
-        new Set(
-          logged.map(({ action, operator, account_id: account, reason }) =>
-            [action, operator, account, reason].join('|'),
-          ),
+    t.match(edited, { name: 'laptop', budgetMicros: roubles(5), budgetPeriod: 'month', expiresAt: 9e12 })
+    t.equal(edited.models, undefined)
+    t.strictSame(store.keys.findByDigest(digest), edited)
+    const again = await store.restart()
+    t.strictSame(again.keys.findByDigest(digest), edited)
+    const open2 = await again.accounts.editKey({
+      id,
+      ...who,
+      budgetMicros: null,
+      expiresAt: null,
+      name: 'x',
+    })
+    t.equal(open2.budgetMicros ?? open2.budgetPeriod ?? open2.expiresAt, undefined)
+    t.match(open2, { name: 'x', ipAddresses: ['10.0.0.0/8'] })
+    const records = await again.records()
+    const logged = await records.all(records.build.selectFrom('operator_actions').selectAll())
+    t.strictSame(
+      new Set(
+        logged.map(({ action, operator, account_id: account, reason }) =>
+          [action, operator, account, reason].join('|'),
         ),
-        new Set([
-          `edit-key|olga|${accountId}|${id}: models all; budget 5.000000 month; expires 2255-03-14T16:00:00.000Z; addresses 10.0.0.0/8 (${who.reason})`,
-          `edit-key|olga|${accountId}|${id}: name x; no budget; no expiry (${who.reason})`,
-        ]),
-      )
-      t.strictSame(await store.verify(), [])
-    },
-  )
+      ),
+      new Set([
+        `edit-key|olga|${accountId}|${id}: models all; budget 5.000000 month; expires 2255-03-14T16:00:00.000Z; addresses 10.0.0.0/8 (${who.reason})`,
+        `edit-key|olga|${accountId}|${id}: name x; no budget; no expiry (${who.reason})`,
+      ]),
+    )
+    t.strictSame(await store.verify(), [])
+  })
 
-  await t.test(
-    'a budget that is given later counts what was spent and is held, and may be raised',
-    async t => {
-      const store = await open(t)
-      const { id } = await keyOf(store, await accountWith(store, 100))
-      await store.ledger.charge(await holdBy(store, id, 5), chargeOf({ input: 3 }))
-      const held = await holdBy(store, id, 4)
+  await t.test('a budget that is set later counts earlier spending and holds, and may be raised', async t => {
+    const store = await open(t)
+    const { id } = await keyOf(store, await accountWith(store, 100))
+    await store.ledger.charge(await holdBy(store, id, 5), chargeOf({ input: 3 }))
+    const held = await holdBy(store, id, 4)
 
-      await store.accounts.editKey({ id, ...who, budgetMicros: roubles(10) })
-      await t.rejects(holdBy(store, id, 4), { name: 'KeyBudgetExceededError' })
-      const fits = await holdBy(store, id, 3)
-      await store.ledger.release(fits)
-      await store.ledger.charge(held, chargeOf({ input: 4 }))
-      await t.rejects(holdBy(store, id, 4), { name: 'KeyBudgetExceededError' })
-      await store.ledger.release(await holdBy(store, id, 3))
+    await store.accounts.editKey({ id, ...who, budgetMicros: roubles(10) })
+    await t.rejects(holdBy(store, id, 4), { name: 'KeyBudgetExceededError' })
+    const fits = await holdBy(store, id, 3)
+    await store.ledger.release(fits)
+    await store.ledger.charge(held, chargeOf({ input: 4 }))
+    await t.rejects(holdBy(store, id, 4), { name: 'KeyBudgetExceededError' })
+    await store.ledger.release(await holdBy(store, id, 3))
 
-      await store.accounts.editKey({ id, ...who, budgetMicros: roubles(11) })
-      await store.ledger.release(await holdBy(store, id, 4))
-      await store.accounts.editKey({ id, ...who, budgetMicros: null })
-      await store.ledger.charge(await holdBy(store, id, 50), chargeOf({ input: 50 }))
-      await store.accounts.editKey({ id, ...who, budgetMicros: roubles(58) })
-      await t.rejects(holdBy(store, id, 2), { name: 'KeyBudgetExceededError' })
-      await store.ledger.release(await holdBy(store, id, 1))
-      const again = await store.restart()
-      await t.rejects(holdBy(again, id, 2), { name: 'KeyBudgetExceededError' })
-      await again.ledger.release(await holdBy(again, id, 1))
-      t.strictSame(await again.verify(), [])
-    },
-  )
+    await store.accounts.editKey({ id, ...who, budgetMicros: roubles(11) })
+    await store.ledger.release(await holdBy(store, id, 4))
+    await store.accounts.editKey({ id, ...who, budgetMicros: null })
+    await store.ledger.charge(await holdBy(store, id, 50), chargeOf({ input: 50 }))
+    await store.accounts.editKey({ id, ...who, budgetMicros: roubles(58) })
+    await t.rejects(holdBy(store, id, 2), { name: 'KeyBudgetExceededError' })
+    await store.ledger.release(await holdBy(store, id, 1))
+    const again = await store.restart()
+    await t.rejects(holdBy(again, id, 2), { name: 'KeyBudgetExceededError' })
+    await again.ledger.release(await holdBy(again, id, 1))
+    t.strictSame(await again.verify(), [])
+  })
 
-  await t.test('a first budget counts what was charged in the same moment', async t => {
+  await t.test('a first budget counts a charge of the same moment', async t => {
     const store = await open(t)
     const { id } = await keyOf(store, await accountWith(store, 100))
     const hold = await holdBy(store, id, 10)
@@ -116,7 +110,7 @@ export async function keyEditsContract(t: Test, open: OpenStore): Promise<void> 
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('a first budget gives nothing for a charge before it that the store refuses', async t => {
+  await t.test('a first budget counts nothing for an earlier charge that the store refuses', async t => {
     const store = await open(t)
     const { id } = await keyOf(store, await accountWith(store, 100))
     const exchangeId = newId()
@@ -143,30 +137,27 @@ export async function keyEditsContract(t: Test, open: OpenStore): Promise<void> 
     t.strictSame(await again.verify(), [])
   })
 
-  await t.test(
-    'an edit of nothing, of no key, of a revoked one or with a wrong limit changes nothing',
-    async t => {
-      const store = await open(t)
-      const accountId = await accountWith(store, 1)
-      const { id, digest } = await keyOf(store, accountId)
-      const { id: revoked } = await keyOf(store, accountId)
-      await store.accounts.revokeKey(revoked)
-      const before = store.keys.findByDigest(digest)
+  await t.test('an empty edit, an unknown or revoked key and an invalid limit change nothing', async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 1)
+    const { id, digest } = await keyOf(store, accountId)
+    const { id: revoked } = await keyOf(store, accountId)
+    await store.accounts.revokeKey(revoked)
+    const before = store.keys.findByDigest(digest)
 
-      const refused = (edit: object) => store.accounts.editKey({ id, ...who, ...edit })
-      await t.rejects(refused({}), { code: 'edit_empty' })
-      await t.rejects(refused({ id: 'nothing', name: 'x' }), { code: 'key_not_found' })
-      await t.rejects(refused({ id: revoked, budgetMicros: 5 }), { code: 'key_revoked' })
-      await t.rejects(refused({ budgetMicros: -1 }), { code: 'amount_invalid' })
-      await t.rejects(refused({ expiresAt: Number.NaN }), { code: 'expiry_invalid' })
+    const refused = (edit: object) => store.accounts.editKey({ id, ...who, ...edit })
+    await t.rejects(refused({}), { code: 'edit_empty' })
+    await t.rejects(refused({ id: 'nothing', name: 'x' }), { code: 'key_not_found' })
+    await t.rejects(refused({ id: revoked, budgetMicros: 5 }), { code: 'key_revoked' })
+    await t.rejects(refused({ budgetMicros: -1 }), { code: 'amount_invalid' })
+    await t.rejects(refused({ expiresAt: Number.NaN }), { code: 'expiry_invalid' })
 
-      t.strictSame(store.keys.findByDigest(digest), before)
-      const records = await store.records()
-      t.strictSame(await records.all(records.build.selectFrom('operator_actions').selectAll()), [])
-    },
-  )
+    t.strictSame(store.keys.findByDigest(digest), before)
+    const records = await store.records()
+    t.strictSame(await records.all(records.build.selectFrom('operator_actions').selectAll()), [])
+  })
 
-  await t.test('a key that is edited and revoked at once ends revoked', async t => {
+  await t.test('a key that is edited and revoked at once ends up revoked', async t => {
     const store = await open(t)
     const { id, digest } = await keyOf(store, await accountWith(store, 1))
     const edits = Array.from({ length: 10 }, (_, at) =>

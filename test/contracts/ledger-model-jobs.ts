@@ -5,7 +5,7 @@ import { command, failure, pay } from './ledger-model-state.ts'
 import type { Command, Model, Real } from './ledger-model-state.ts'
 import { chargeOf, roubles, testPrice } from './store-under-test.ts'
 
-/** Makes a hold a job's: from then on it is no exchange's. */
+/** Makes a hold a job's: from then on it belongs to no exchange. */
 export function openJob(pick: number): Command {
   const run = async (model: Model, real: Real): Promise<void> => {
     const index = pick % model.holds.length
@@ -34,7 +34,7 @@ export function openJob(pick: number): Command {
   return command(`make hold ${pick} a job's`, run, model => model.holds.length > 0)
 }
 
-/** Ends a job from several sides at once; without a cost it is released. The first of them counts. */
+/** Ends a job from several processes at once; without a cost it is released. The first of them counts. */
 export function endJob(pick: number, cost: number | undefined): Command {
   const run = async (model: Model, real: Real): Promise<void> => {
     const index = pick % model.jobs.length

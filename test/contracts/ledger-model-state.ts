@@ -16,7 +16,7 @@ export interface ModelHold {
   readonly isBudgeted: boolean
 }
 
-/** What an account may cost beyond its money: as shipped in kind, in smaller amounts. */
+/** How far an account may go below zero: the same rule as shipped, with smaller amounts. */
 export const risk = { base: 3, ofPaid: 0.5, max: 40 }
 export const riskRule: RiskRule = {
   baseMicros: roubles(risk.base),
@@ -24,30 +24,30 @@ export const riskRule: RiskRule = {
   maxMicros: roubles(risk.max),
 }
 
-/** What the account must have, by arithmetic that a child could do. Amounts are whole roubles. */
+/** What the account must have, by elementary arithmetic. Amounts are whole roubles. */
 export interface Model {
-  /** What has come in, less all that exchanges have cost. */
+  /** The money that came in, less the costs of all exchanges. */
   net: number
-  /** What of what came in counts as paid. */
+  /** The part of it that counts as paid. */
   paidIn: number
   holds: ModelHold[]
   /** What open jobs hold. */
   jobs: ModelHold[]
-  /** What was paid for each. */
+  /** The amount paid for each. */
   charges: number[]
   overrun: number
-  /** What exchanges of the key with a budget have cost. */
+  /** The cost of all exchanges of the key with a budget. */
   spent: number
 }
 
-/** The real thing: a store that many runs share, an account of its own for each. */
+/** The store under test, which many runs share, with an account of its own for each. */
 export interface Real {
   store: StoreUnderTest
   readonly account: string
   readonly budgetKey: KeyRecord
   holds: Hold[]
   readonly jobs: Job[]
-  /** Resolved already: whatever is tried with them must fail. */
+  /** Holds that are resolved: another charge or release of them must fail. */
   readonly resolved: Hold[]
 }
 
@@ -58,19 +58,19 @@ const budgeted = (model: Readonly<Model>): ModelHold[] => open(model).filter(({ 
 
 export const held = (model: Readonly<Model>): number => sum(open(model).map(({ likely }) => likely))
 export const worstHeld = (model: Readonly<Model>): number => sum(open(model).map(({ worst }) => worst))
-/** What is not held; below nothing when something is owed. */
+/** The money that is not held; negative when something is owed. */
 export const available = (model: Readonly<Model>): number => model.net - held(model)
 export const debt = (model: Readonly<Model>): number => Math.max(0, held(model) - model.net)
 export const riskLeft = (model: Readonly<Model>): number =>
   model.paidIn <= 0 ? 0 : Math.min(risk.base + risk.ofPaid * model.paidIn, risk.max)
-/** What worst cases may still come to: of the account, and of its key with a budget. */
+/** The worst cases that may still be added: of the account, and of its key with a budget. */
 export const worstLeft = (model: Readonly<Model>): number => model.net + riskLeft(model) - worstHeld(model)
 export const budgetLeft = (model: Readonly<Model>): number =>
   budgetRoubles - model.spent - sum(budgeted(model).map(({ likely }) => likely))
 export const budgetWorstLeft = (model: Readonly<Model>): number =>
   budgetRoubles - model.spent - sum(budgeted(model).map(({ worst }) => worst)) + riskLeft(model)
 
-/** Takes what an exchange has cost, as far as there is money that no other hold has set aside. */
+/** Pays the cost of an exchange, as far as there is money that no other hold has set aside. */
 export function pay(model: Model, known: ModelHold, cost: number): number {
   const paid = Math.min(cost, Math.max(model.net, held(model) + known.likely) - held(model))
   model.net -= cost
@@ -80,7 +80,7 @@ export function pay(model: Model, known: ModelHold, cost: number): number {
   return paid
 }
 
-/** Every invariant, in memory and on the disk. What is on its way to the disk may not be there yet. */
+/** Checks every invariant, in memory and on disk. Writes in progress may not be on disk yet. */
 export async function agree(model: Readonly<Model>, { store, account }: Readonly<Real>): Promise<void> {
   const expected = {
     balanceMicros: roubles(Math.max(model.net, held(model))),
@@ -98,7 +98,7 @@ export async function agree(model: Readonly<Model>, { store, account }: Readonly
   if (breaches.length > 0) throw new Error(breaches.join('; '))
 }
 
-/** Why a promise was rejected; undefined when it was fulfilled. */
+/** The reason of a rejection; undefined when the promise was fulfilled. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(
     () => undefined,
@@ -109,7 +109,7 @@ export async function failure(promise: Promise<unknown>): Promise<unknown> {
 /** A step of a run. */
 export type Command = fc.AsyncCommand<Model, Real>
 
-/** A step and its words, by which a failure is told. */
+/** A step and its description, which failures print. */
 export function command(
   words: string,
   run: (model: Model, real: Real) => Promise<void>,

@@ -31,7 +31,7 @@ import type { Command, Model, ModelHold, Real } from './ledger-model-state.ts'
 import { accountWith, chargeOf, roubles } from './store-under-test.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-/** What a step may ask for: what is likely, what comes on top at worst, and what without trust. */
+/** The sums of a step: the likely cost, what the worst case adds, and what it adds without trust. */
 interface Sums {
   readonly likely: number
   readonly more: number
@@ -43,7 +43,7 @@ const micros = (likely: number, worst: number) => ({
   worstMicros: roubles(worst),
 })
 
-/** A refusal must have its reason, and an admission none. */
+/** A refusal must have its reason, and an admission must have none. */
 async function admits(
   placed: Promise<unknown>,
   { isPoor, isBeyond }: { readonly isPoor: boolean; readonly isBeyond: boolean },
@@ -81,7 +81,7 @@ function place({ likely, more, untrusted }: Sums, isBudgeted: boolean): Command 
     })
     if (!isAdmitted) return
     const hold = await placed
-    if (hold.worstMicros !== roubles(worst)) throw new Error(`the worst that counts is ${hold.worstMicros}`)
+    if (hold.worstMicros !== roubles(worst)) throw new Error(`the worst case is ${hold.worstMicros}`)
     real.holds.push(hold)
     model.holds.push({ likely, worst, isBudgeted })
   })
@@ -111,7 +111,7 @@ function grow(pick: number, likely: number, more: number): Command {
 
 const hasHold = (model: Readonly<Model>): boolean => model.holds.length > 0
 
-/** Takes a hold out of both lists. */
+/** Removes a hold from both lists. */
 function taken(pick: number, model: Model, real: Real): { readonly hold: Hold; readonly known: ModelHold } {
   const index = pick % model.holds.length
   const [hold] = real.holds.splice(index, 1)
@@ -192,7 +192,7 @@ function debit(amount: number, source: Source, isRepeated: boolean): Command {
     if (error !== undefined) throw new Error('money could not be taken out', { cause: error })
     model.net = after.net
     model.paidIn = after.paidIn
-    // What has happened already is no second time, and needs no money.
+    // A repetition moves no money, and needs none.
     if (isRepeated) await real.store.accounts.debit(once)
   })
 }
@@ -204,7 +204,7 @@ function restart(): Command {
     if (length !== model.holds.length) throw new Error(`recovery listed ${length} holds`)
     real.holds = []
     model.holds = []
-    // Holds of a store that is closed are nobody's.
+    // Holds of a closed store belong to no store.
     real.resolved.length = 0
   })
 }
@@ -234,9 +234,9 @@ const steps = [
   { weight: 1, arbitrary: fc.constant(restart()) },
 ]
 
-/** What is on the disk at the end of a run, against what the model has. */
+/** Compares the disk at the end of a run with the model. */
 async function compareCharges(model: Readonly<Model>, { store, account, budgetKey }: Real): Promise<void> {
-  // A change that is waited for comes after everything that was not, but for releases on PostgreSQL.
+  // A write that is awaited comes after all earlier ones, except releases on PostgreSQL.
   await store.accounts.createKey({ accountId: account })
   await until(async () => (await store.reports.keyBudget(budgetKey))?.heldMicros === 0)
   const charges = await store.charges(account)
@@ -253,17 +253,17 @@ async function compareCharges(model: Readonly<Model>, { store, account, budgetKe
 
 export interface LedgerModelOptions {
   readonly runs: number
-  /** Repeats an earlier test; fast-check prints it with a failure. */
+  /** Repeats an earlier test; fast-check prints the seed with a failure. */
   readonly seed?: number | undefined
 }
 
-/** Runs on one store before it makes way for a new one: each step reads the whole of it. */
+/** How many runs use one store before a new one is opened: each step reads the whole store. */
 const runsPerStore = 20
 
 /**
  * Drives a store by random steps and compares it with arithmetic, and with its own invariants, after every
- * step. A failure prints the seed and the steps. `open` makes a new, empty store; it may be a relaxed one,
- * which is faster and has more in its memory that the disk has not.
+ * step. A failure prints the seed and the steps. `open` creates a new, empty store; it may be a relaxed one,
+ * which is faster and keeps more in memory that is not on disk yet.
  */
 export async function ledgerModel(
   t: Test,

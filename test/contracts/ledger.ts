@@ -12,7 +12,7 @@ import { spendingContract } from './spending.ts'
 import type { OpenStore } from './store-under-test.ts'
 import { usersContract } from './users.ts'
 
-/** What every store keeps to. `open` makes a new, empty one and closes it when its test ends. */
+/** The contract of every store. `open` creates a new, empty one and closes it when its test ends. */
 export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
   await holdsContract(t, open)
   await budgetsContract(t, open)

@@ -22,7 +22,7 @@ async function person(store: StoreUnderTest): Promise<Person> {
   return { id, email, accountId: own?.accountId ?? '' }
 }
 
-/** What members of accounts keep to on every store. */
+/** The contract of members of accounts, on every store. */
 export async function membersContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('an invitation makes a member of the user with its address, once', async t => {
     let now = 1_000_000
@@ -57,7 +57,7 @@ export async function membersContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('an invitation ends by itself, by its account and by its reader', async t => {
+  await t.test('an invitation expires, and both its account and its reader can end it', async t => {
     let now = 1_000_000
     const clock = { now: () => now }
     const store = await open(t, { clock })
@@ -77,7 +77,7 @@ export async function membersContract(t: Test, open: OpenStore): Promise<void> {
     t.equal((await store.users.memberships(accountant.id)).length, 1)
   })
 
-  await t.test('a membership ends at once, but never the one of the owner', async t => {
+  await t.test("a membership ends at once, but the owner's never", async t => {
     const clock = { now: () => 1_000_000 }
     const store = await open(t, { clock })
     const members = new Members({ records: await store.records(), clock })
@@ -95,7 +95,7 @@ export async function membersContract(t: Test, open: OpenStore): Promise<void> {
     t.equal((await store.users.memberships(accountant.id)).length, 1)
   })
 
-  await t.test('an account has twenty members and invitations at most', async t => {
+  await t.test('an account has at most twenty members and invitations', async t => {
     const clock = { now: () => 1_000_000 }
     const store = await open(t, { clock })
     const members = new Members({ records: await store.records(), clock })
@@ -104,10 +104,10 @@ export async function membersContract(t: Test, open: OpenStore): Promise<void> {
     for (let index = 1; index <= 19; index += 1) t.equal(await invite(index), 'invited')
 
     t.equal(await invite(20), 'full')
-    t.equal(await invite(19), 'invited', 'once more')
+    t.equal(await invite(19), 'invited', 'inviting again')
   })
 
-  await t.test('a user who is deleted loses and leaves no access', async t => {
+  await t.test('a deleted user loses all access and leaves none', async t => {
     const clock = { now: () => 1_000_000 }
     const store = await open(t, { clock })
     const members = new Members({ records: await store.records(), clock })
@@ -131,7 +131,7 @@ export async function membersContract(t: Test, open: OpenStore): Promise<void> {
     t.equal((await store.users.memberships(other.id)).length, 1)
   })
 
-  await t.test('an account is called by its company, else by its address', async t => {
+  await t.test('an account is named by its company, else by its email address', async t => {
     const clock = { now: () => 1_000_000 }
     const store = await open(t, { clock })
     const records = await store.records()

@@ -4,10 +4,10 @@ import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, testPrice } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** What provider objects and prices keep to on every store. */
+/** The contract of provider objects and prices, on every store. */
 export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
   await t.test(
-    'an object is found once it is recorded, and belongs to the first who recorded it',
+    'an object is found once it is recorded, and belongs to the first account that recorded it',
     async t => {
       const store = await open(t)
       const mine = await accountWith(store, 0)
@@ -33,7 +33,7 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     },
   )
 
-  await t.test('an object is found by any name that a provider gives it', async t => {
+  await t.test('an object is found by every name that a provider gives it', async t => {
     const store = await open(t)
     const accountId = await accountWith(store, 0)
     const places = { provider: 'openai', kind: 'file', credential: 'openai#1', exchangeId: newId() } as const
@@ -43,7 +43,7 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     }
   })
 
-  await t.test("a list has an account's objects of a kind in their order, page by page", async t => {
+  await t.test("a list has an account's objects of a kind in order, page by page", async t => {
     let now = 1_000
     const store = await open(t, { clock: { now: () => now } })
     const mine = await accountWith(store, 0)
@@ -54,7 +54,7 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
       exchangeId: newId(),
       dialect: 'openai',
     } as const
-    // Others' objects are in between, and some were made in the same millisecond.
+    // Objects of other accounts are in between, and some were made in the same millisecond.
     for (let index = 0; index < 25; index += 1) {
       now = 1_000 + Math.floor(index / 3)
       await store.ledger.recordObject({ ...made, kind: 'file', id: `file-${index}`, accountId: mine })
@@ -80,7 +80,7 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
 
     const newest = await all('newest-first', 4)
     t.equal(newest.length, 25)
-    t.equal(new Set(newest).size, 25, 'each once')
+    t.equal(new Set(newest).size, 25, 'each one once')
     t.match(newest[0], /^file-24$/)
     t.match(newest.at(-1), /^file-[0-2]$/)
     t.strictSame(await all('oldest-first', 7), newest.toReversed())
@@ -92,10 +92,10 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     })
     t.strictSame(first, { ...made, kind: 'file', id: 'file-24', accountId: mine, createdAt: 1_008 })
     const query = { accountId: mine, kind: 'item', order: 'newest-first', limit: 9 } as const
-    t.strictSame(await store.ledger.listObjects(query), [], 'a kind that is in no lists')
+    t.strictSame(await store.ledger.listObjects(query), [], 'a kind that is not listed')
   })
 
-  await t.test("what was unlisted is in no list, stays its account's, and keeps its place", async t => {
+  await t.test("an unlisted object is in no list, stays its account's, and keeps its place", async t => {
     let now = 0
     const store = await open(t, { clock: { now: () => (now += 1) } })
     const accountId = await accountWith(store, 0)
@@ -127,7 +127,7 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     t.match(await again.ledger.findObject('openai', 'file', 'b'), { accountId })
   })
 
-  await t.test('uploads have room up to the bounds, by whatever name, over a restart', async t => {
+  await t.test('uploads fit up to the limits, under any name, over a restart', async t => {
     let now = 1_000
     const store = await open(t, { clock: { now: () => now } })
     const accountId = await accountWith(store, 0)
@@ -141,20 +141,16 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     t.equal(await ledger.reserveUpload(upload('x-1', 60), limits), undefined)
     t.strictSame(await ledger.reserveUpload(upload('x-2', 41), limits), { files: 1, bytes: 60 })
     t.equal(await ledger.reserveUpload({ ...upload('x-2', 41), accountId: other }, limits), undefined)
-    t.equal(
-      await ledger.reserveUpload(upload('x-1', 60), { filesMax: 1, bytesMax: 1 }),
-      undefined,
-      'it has room',
-    )
+    t.equal(await ledger.reserveUpload(upload('x-1', 60), { filesMax: 1, bytesMax: 1 }), undefined, 'it fits')
     await ledger.keepUpload(upload('x-1', 0), file('half\ud800'))
     t.strictSame(
       await ledger.reserveUpload(upload('x-3', 41), limits),
       { files: 1, bytes: 60 },
-      'as set aside',
+      'the reservation counts',
     )
     t.equal(await ledger.reserveUpload(upload('x-3', 40), limits), undefined)
     await ledger.keepUpload(upload('x-3', 0), { ...file('file-3'), bytes: 10, until: 9_000 })
-    t.equal(await ledger.reserveUpload(upload('x-4', 30), limits), undefined, 'as told')
+    t.equal(await ledger.reserveUpload(upload('x-4', 30), limits), undefined, 'the declared size')
 
     const again = await store.restart()
 
@@ -164,7 +160,11 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     const racing = ['x-6', 'x-7', 'x-8', 'x-9'].map(id =>
       again.ledger.reserveUpload({ ...upload(id, 30), until: 20_000 }, limits),
     )
-    t.equal((await Promise.all(racing)).filter(full => full === undefined).length, 1, 'one has lapsed')
+    t.equal(
+      (await Promise.all(racing)).filter(full => full === undefined).length,
+      1,
+      'one reservation has lapsed',
+    )
     now = 9_000
     t.strictSame(await again.ledger.reserveUpload(upload('x-10', 11), limits), { files: 2, bytes: 90 })
     await again.ledger.unlistObject(file('half\ud800'))

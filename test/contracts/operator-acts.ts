@@ -26,9 +26,9 @@ async function logged(store: StoreUnderTest): Promise<readonly string[]> {
   return actions.map(({ action, reason }) => `${action}: ${reason}`).toReversed()
 }
 
-/** What an operator does is in the log when it is done, and only then, on every store. */
+/** An operator's action is in the log when it is done, and only then, on every store. */
 export async function operatorActsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a transfer is logged once with what was decided, and not when it was refused', async t => {
+  await t.test('a transfer is logged once with the decision, and not when it was refused', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store)
@@ -38,7 +38,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     ])
     const by = { operator, fileName: 'kl_to_1c.txt' }
     await importStatement(records, seller, { bytes, at: 1, isDryRun: true, by })
-    t.strictSame(await logged(store), [], 'what was only looked at')
+    t.strictSame(await logged(store), [], 'viewing is not logged')
     await importStatement(records, seller, { bytes, at: 1, isDryRun: false, by })
 
     const id = (await listTransfers(records)).find(one => one.amount_kopecks === 10_000)?.id ?? ''
@@ -65,7 +65,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.same(await store.verify(), [])
   })
 
-  await t.test('money moves once for a form, with its line in the log', async t => {
+  await t.test('a form moves money once, with its line in the log', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store)
@@ -86,12 +86,12 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
       ),
       { code: 'account_not_found' },
     )
-    t.match(await move('a', 'debit', 2), { entryId: 'debit:a', isNew: true }, 'a debit is another act')
+    t.match(await move('a', 'debit', 2), { entryId: 'debit:a', isNew: true }, 'a debit is another action')
 
     t.equal(made.filter(({ isNew }) => isNew).length, 1)
     t.strictSame(await logged(store), ['credit: 5.000000 ₽: credit 5', 'debit: 2.000000 ₽: debit 2'])
     t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(3))
-    await t.rejects(move('a', 'credit', 7), { code: 'idempotency_conflict' }, 'of another amount')
+    await t.rejects(move('a', 'credit', 7), { code: 'idempotency_conflict' }, 'another amount')
 
     await records.write([
       {
@@ -110,7 +110,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(4))
   })
 
-  await t.test('sessions are ended with their line, and nobody has none', async t => {
+  await t.test('ending sessions is logged, and no line is written where there are none', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await companyAccount(store)
@@ -123,7 +123,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.strictSame(await logged(store), ['end-sessions: чужой вход'])
   })
 
-  await t.test('a month is logged when an operator closes it, and not when the gateway does', async t => {
+  await t.test('closing a month is logged for an operator, and not for the gateway', async t => {
     const store = await open(t, { clock: { now: () => noon('2026-09-10') } })
     const records = await store.records()
     const accountId = await companyAccount(store, undefined, '2026-09-01')
@@ -147,7 +147,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     ])
   })
 
-  await t.test('a correction is logged with its request and what it changed', async t => {
+  await t.test('a correction is logged with its request and the change', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await accountWith(store, 10)
@@ -168,7 +168,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(9.5))
   })
 
-  await t.test('a key is revoked with one line, and a customer leaves none', async t => {
+  await t.test('revoking a key is logged once, and not when a customer does it', async t => {
     const store = await open(t)
     const accountId = await accountWith(store, 1)
     const [{ id }, { id: own }] = [
@@ -185,7 +185,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.ok(store.keys.findById(own)?.revokedAt)
   })
 
-  await t.test('invoices and documents are logged when an operator changes them', async t => {
+  await t.test('changes to invoices and documents by an operator are logged', async t => {
     const store = await open(t, { clock: { now: () => noon('2026-09-10') } })
     const records = await store.records()
     const accountId = await companyAccount(store, undefined, '2026-09-01', 5)
@@ -206,7 +206,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.strictSame(await logged(store), [`cancel-invoice: ${id}`, `mark-document: ${document}: sent`])
   })
 
-  await t.test('who may use the pages is logged by whoever decides it', async t => {
+  await t.test('changes to operators are logged with the operator who made them', async t => {
     const store = await open(t)
     const records = await store.records()
     const add = (email: string, role: 'owner' | 'support') =>

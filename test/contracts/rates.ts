@@ -2,9 +2,9 @@ import type { Test } from 'tap'
 import { acceptRate, changePercent, noteRate, ratesInForce, readRates } from '../../lib/prices/rate-book.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-/** Rates, on any store. */
+/** The contract of exchange rates, on every store. */
 export async function ratesContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a rate is kept once for its day, over a restart', async t => {
+  await t.test('a rate is stored once for its day, over a restart', async t => {
     const store = await open(t)
     const records = await store.records()
     const rate = { day: '2026-11-24', usdRub: '92.5034' }
@@ -19,20 +19,24 @@ export async function ratesContract(t: Test, open: OpenStore): Promise<void> {
     ])
   })
 
-  await t.test('a rate that differs by more than it may is held until somebody accepts it', async t => {
+  await t.test('a rate that differs by more than the limit is held until an operator accepts it', async t => {
     const records = await (await open(t)).records()
     const note = (day: string, usdRub: string) => noteRate(records, { day, usdRub }, '5', 1000)
     const states = async () => Object.fromEntries((await readRates(records)).map(row => [row.day, row.state]))
 
     t.equal((await note('2026-11-20', '100')).became, 'used')
-    t.match(await note('2026-11-21', '105'), { became: 'used', before: '100' }, 'exactly as much as it may')
+    t.match(await note('2026-11-21', '105'), { became: 'used', before: '100' }, 'exactly the limit')
     t.match(await note('2026-11-24', '110.250001'), { became: 'held', before: '105' })
     t.match(
       await note('2026-11-25', '99.75'),
       { became: 'used', before: '105' },
-      'beside the last that was used',
+      'compared with the last rate that was used',
     )
-    t.match(await note('2026-11-26', '94.76'), { became: 'held', before: '99.75' }, 'down as up')
+    t.match(
+      await note('2026-11-26', '94.76'),
+      { became: 'held', before: '99.75' },
+      'the limit is the same downwards',
+    )
     t.same(await states(), {
       '2026-11-20': 'used',
       '2026-11-21': 'used',
@@ -59,7 +63,7 @@ export async function ratesContract(t: Test, open: OpenStore): Promise<void> {
     t.notMatch(Object.values(await states()).join(), 'held')
   })
 
-  await t.test('of two that find a rate at once one keeps it', async t => {
+  await t.test('of two processes that find a rate at once, one stores it', async t => {
     const records = await (await open(t)).records()
 
     const notes = await Promise.all(
@@ -70,7 +74,7 @@ export async function ratesContract(t: Test, open: OpenStore): Promise<void> {
     t.equal((await readRates(records)).length, 1)
   })
 
-  await t.test('prices go by the rate in force, the one before it, and those to come', async t => {
+  await t.test('prices use the rate in force, the one before it, and future ones', async t => {
     const row = (day: string, usd_rub: string, state: 'used' | 'held' = 'used') => ({ day, usd_rub, state })
     const rows = [
       row('2026-11-25', '93'),
@@ -92,11 +96,7 @@ export async function ratesContract(t: Test, open: OpenStore): Promise<void> {
       ['92', '93'],
       'from midnight in Moscow on',
     )
-    t.same(
-      at('2026-11-01T00:00:00Z')[0],
-      { usdRub: '90' },
-      'the first that is known holds before its day too',
-    )
+    t.same(at('2026-11-01T00:00:00Z')[0], { usdRub: '90' }, 'the first known rate applies before its day too')
     t.same(ratesInForce([], 0), [])
     t.same(
       [changePercent('100', '107.25'), changePercent('100', '92.75'), changePercent('3', '3')],

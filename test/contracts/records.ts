@@ -59,9 +59,9 @@ const statesOf = async (records: Records): Promise<readonly string[]> => {
   return rows.map(({ state }) => state)
 }
 
-/** What business rows keep to on every store. */
+/** The contract of business rows, on every store. */
 export async function recordsContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a row and the money it stands for are one commit', async t => {
+  await t.test('a row and its money are one commit', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await accountWith(store, 0)
@@ -94,7 +94,7 @@ export async function recordsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('what a later step refuses undoes the earlier ones, and money with them', async t => {
+  await t.test('the refusal of a later step undoes the earlier ones, with their money', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await accountWith(store, 0)
@@ -114,7 +114,7 @@ export async function recordsContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('a row that is there already is a conflict', async t => {
+  await t.test('a row that exists already is a conflict', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await accountWith(store, 0)
@@ -124,7 +124,7 @@ export async function recordsContract(t: Test, open: OpenStore): Promise<void> {
     await t.rejects(records.write([insertPayment(records, id, accountId)]), { name: 'RecordConflictError' })
   })
 
-  await t.test('steps answer the rows that they return', async t => {
+  await t.test('steps return the rows that they select', async t => {
     const store = await open(t)
     const records = await store.records()
     const accountId = await accountWith(store, 0)
@@ -143,7 +143,7 @@ export async function recordsContract(t: Test, open: OpenStore): Promise<void> {
     )
   })
 
-  await t.test('a query that is executed by itself is a mistake that shows', async t => {
+  await t.test('a query that is executed by itself fails visibly', async t => {
     const store = await open(t)
     const records = await store.records()
 

@@ -4,7 +4,7 @@ import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, roubles } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
-/** Charges a number of tokens at a rouble each. */
+/** Charges tokens at a rouble each. */
 async function spend(
   store: StoreUnderTest,
   accountId: string,
@@ -22,9 +22,9 @@ async function spend(
   return exchangeId
 }
 
-/** What every store knows of what was spent, without reading the charges. */
+/** What every store knows of spending, without reading the charges. */
 export async function spendingContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test("what was spent is known by Moscow's day and by model, over restarts", async t => {
+  await t.test('spending is summed by day in Moscow and by model, over restarts', async t => {
     // One minute before midnight in Moscow.
     let now = Date.parse('2026-05-05T20:59:00Z')
     let store = await open(t, { clock: { now: () => now } })
@@ -53,7 +53,7 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('the latest charges come first, of one account', async t => {
+  await t.test('the latest charges of an account come first, without those of others', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
     await spend(store, await accountWith(store, 100), {})
@@ -72,7 +72,7 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
     )
   })
 
-  await t.test('keys are told with their last use and what their budgets have left', async t => {
+  await t.test('keys are listed with their last use and the rest of their budgets', async t => {
     let now = Date.parse('2026-05-05T12:00:00Z')
     const store = await open(t, { clock: { now: () => now } })
     const accountId = await accountWith(store, 100)
@@ -91,7 +91,7 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
       keyId: daily.id,
       ...bothSums(roubles(5)),
     })
-    // Written after the hold, so that it is on the disk, too.
+    // Written after the hold, which is then on disk too.
     await spend(store, accountId, { keyId: daily.id, input: 4 })
     await spend(store, accountId, { keyId: plain.id, input: 0 })
 
@@ -106,7 +106,7 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
       lastUsedAt: now,
       budget: { spentMicros: roubles(4), heldMicros: roubles(5), availableMicros: roubles(11) },
     })
-    t.strictSame(useOf(plain.id), { lastUsedAt: now, budget: undefined }, 'a charge of nothing is a use')
+    t.strictSame(useOf(plain.id), { lastUsedAt: now, budget: undefined }, 'a charge of zero is a use')
     t.match(useOf(whole.id), {
       lastUsedAt: now - 86_400_000,
       budget: { spentMicros: roubles(3), heldMicros: 0, availableMicros: roubles(17) },
@@ -119,7 +119,7 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
     t.equal((await store.reports.keyUses(accountId, { isRevoked: false, limit: 1 })).length, 1)
   })
 
-  await t.test('a key is told to its own account only', async t => {
+  await t.test('a key is shown to its own account only', async t => {
     const store = await open(t)
     const account = await accountWith(store, 0)
     const { id } = await store.accounts.createKey({ accountId: account, name: 'mine' })
@@ -129,7 +129,7 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
     t.equal(await store.reports.key(account, 'nothing'), undefined)
   })
 
-  await t.test('of many keys asked for at once, an account gets as many as its limit', async t => {
+  await t.test('of many keys that are requested at once, an account gets as many as its limit', async t => {
     const store = await open(t)
     const accountId = await accountWith(store, 0)
     const make = (): Promise<{ id: string }> => store.accounts.createKey({ accountId, activeKeysMax: 3 })
@@ -141,8 +141,8 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
     t.equal(keys.length, 3)
     for (const refusal of refusals) t.match(refusal, { code: 'key_limit' })
     await store.accounts.revokeKey(keys[0]?.id ?? '')
-    await t.resolves(make(), 'a revoked key makes room')
+    await t.resolves(make(), 'a revoked key frees a place')
     await t.rejects(make(), { code: 'key_limit' })
-    await t.resolves(store.accounts.createKey({ accountId }), 'an operator may go beyond')
+    await t.resolves(store.accounts.createKey({ accountId }), 'an operator may exceed the limit')
   })
 }

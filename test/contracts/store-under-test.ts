@@ -9,18 +9,18 @@ import type { Store } from '../../lib/stores/store.ts'
 
 /** A store under test. */
 export interface StoreUnderTest extends Store {
-  /** What the store says of itself when it is asked for breaches. */
+  /** The violations that the store itself finds. */
   verify(): Promise<readonly string[]>
   /** An account's charges, oldest first. */
   charges(accountId: string): Promise<readonly ChargeReport[]>
-  /** Ends it as a server ends, and starts it again. */
+  /** Closes it as a server does, and opens it again. */
   restart(): Promise<StoreUnderTest>
 }
 
-/** Makes a new, empty store, closed when its test ends. */
+/** Creates a new, empty store, closed when its test ends. */
 export type OpenStore = (t: Test, options?: { readonly clock?: Clock }) => Promise<StoreUnderTest>
 
-/** Reads what is stored, also once the store is closed. */
+/** Reads what is stored, even after the store is closed. */
 export function reading(open: () => Promise<Reports>): Pick<StoreUnderTest, 'verify' | 'charges'> {
   const read = async <T>(use: (reports: Reports) => Promise<T>): Promise<T> => {
     const reports = await open()
@@ -36,7 +36,7 @@ export function reading(open: () => Promise<Reports>): Pick<StoreUnderTest, 'ver
   }
 }
 
-/** One rouble for a token in, ten for a token out. */
+/** One rouble per input token, ten per output token. */
 export const testPrice = buildPrice({ model: 'm', rubPerMillion: { input: '1000000', output: '10000000' } })
 
 export const roubles = (amount: number): number => amount * 1_000_000
@@ -55,7 +55,7 @@ export function chargeOf(meters: Meters, more: Partial<ChargeRequest> = {}): Cha
   }
 }
 
-/** An account with so many roubles. */
+/** An account with this many roubles. */
 export async function accountWith(store: StoreUnderTest, amount: number): Promise<string> {
   const { id } = await store.accounts.createAccount({ email: `${newId()}@example.com` })
   if (amount > 0) {
@@ -64,7 +64,7 @@ export async function accountWith(store: StoreUnderTest, amount: number): Promis
   return id
 }
 
-/** A hold whose cost is known beforehand: it is as likely as it is the worst. */
+/** A hold whose cost is known in advance: the likely cost is the worst. */
 export function bothSums(micros: Micros): HeldSums {
   return { likelyMicros: micros, worstMicros: micros }
 }

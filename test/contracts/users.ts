@@ -27,9 +27,9 @@ const is = (column: string, value: string | number | null): RowCondition => ({ c
 
 const consent: Consent = { kind: 'offer', version: '1', language: 'ru', address: '::1', at: 5 }
 
-/** What users keep to on every store. */
+/** The contract of users, on every store. */
 export async function usersContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a user is made with an account of their own and what they agreed to', async t => {
+  await t.test('a new user has an account and the consents', async t => {
     const store = await open(t)
     const user = userRow()
 
@@ -46,7 +46,7 @@ export async function usersContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('of a user who cannot be made nothing stays', async t => {
+  await t.test('a user who cannot be created leaves nothing behind', async t => {
     const store = await open(t)
     const user = userRow()
     await store.users.createUser(user, [])
@@ -60,7 +60,7 @@ export async function usersContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.users.consents(other.id), [])
   })
 
-  await t.test('an account of the command line has a user, who owns it', async t => {
+  await t.test('an account made by the command line has a user, who owns it', async t => {
     const store = await open(t)
     const { id } = await store.accounts.createAccount({ email: 'Made@Example.com' })
 
@@ -106,7 +106,7 @@ export async function usersContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await users.delete('user_sessions', []), [], 'or deleted')
   })
 
-  await t.test('what is used up once is used up by one of many at once', async t => {
+  await t.test('of many who use up a one-time row at once, one gets it', async t => {
     const { users } = await open(t)
     const row = { id: newId(), identifier: 'link', value: 'x', expires_at: 1, created_at: 1, updated_at: 1 }
     await users.insert('user_verifications', row)
@@ -118,14 +118,14 @@ export async function usersContract(t: Test, open: OpenStore): Promise<void> {
     t.equal(taken.flat().length, 1)
   })
 
-  await t.test('names of tables and columns are known ones', async t => {
+  await t.test('only known names of tables and columns are accepted', async t => {
     const { users } = await open(t)
     await t.rejects(users.find('users', { where: [is('id = id --', 'x')] }), TypeError)
     await t.rejects(users.insert('users', { 'id) VALUES (1) --': 'x' }), TypeError)
     await t.rejects(users.find('users', { orderBy: { column: 'balance', isDescending: false } }), TypeError)
   })
 
-  await t.test("a store's secret is made once", async t => {
+  await t.test("a store's secret is created once", async t => {
     const { users } = await open(t)
     const [one, other] = await Promise.all([users.secret('a', 'first'), users.secret('a', 'second')])
 

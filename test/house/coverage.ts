@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { unreachedPlaces } from './unreached-places.ts'
 import { say } from './say.ts'
 
-// The places of money and bytes that no test reaches, by V8's counts in all tests, or in the files named after `--`.
-// `--from FOLDER` reads what a run with NODE_V8_COVERAGE=FOLDER has left there.
+// Places in the money and byte folders that no test reaches, by V8's counts in all tests or in the files after `--`.
+// `--from FOLDER` evaluates a run that was made with NODE_V8_COVERAGE=FOLDER.
 
 const root = join(import.meta.dirname, '../..')
 const money =
@@ -15,7 +15,7 @@ const bytes = 'bodies,upstream,pipeline,websocket,http,dialects,uploads'
 const allTests = globSync('test/**/*.test.ts', { cwd: root }).toSorted()
 
 function runTests(folder: string, files: readonly string[]): void {
-  // Functions that were compiled before have no counts of their blocks.
+  // Functions from the compile cache have no counts of their blocks.
   const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_V8_COVERAGE: folder }
   const stdio: StdioOptions = ['ignore', 2, 2]
   for (const settings of files.length > 0 ? ['.taprc'] : ['.taprc', '.taprc-long']) {
@@ -24,7 +24,7 @@ function runTests(folder: string, files: readonly string[]): void {
       env: { ...env, TAP_RCFILE: settings },
       stdio,
     })
-    if (status !== 0) say('Tests have failed: what they reach in the end is listed too.')
+    if (status !== 0) say('Tests have failed: code that only they reach may be listed too.')
   }
 }
 
@@ -35,7 +35,7 @@ function report(folder: string, tests: readonly string[]): void {
     const numbers = first === undefined ? '' : `:${first}${last === first ? '' : `-${last}`}`
     say(`${path}${numbers}  ${text.slice(0, 100)}`)
   }
-  for (const path of untold) say(`${path} has left no counts: what it alone reaches is listed too.`)
+  for (const path of untold) say(`${path} has left no counts: code that only it reaches is listed too.`)
   say(`${places.length} places were never reached by ${tests.length - untold.length} test files.`)
 }
 

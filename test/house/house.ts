@@ -3,8 +3,8 @@ import { readSources, type Source } from '../tidy/sources.ts'
 import { folderCycles, folderOf, ownImports } from '../tidy/folder-rules.ts'
 import { say } from './say.ts'
 
-// How the source hangs together: files and lines by folder, which folders import each other, how often, and in circles,
-// and what is long or small.
+// The structure of the source: files and lines by folder, which folders import each other, how often, and in cycles,
+// and which files and functions are long or small.
 
 const root = join(import.meta.dirname, '../..')
 const sources = readSources(root).filter(({ path }) => /^(?:bin|lib|plugins)\//.test(path))
@@ -39,7 +39,7 @@ function printFolders(): void {
 function printCycles(): void {
   for (const withTypes of [false, true]) {
     const cycles = folderCycles(sources, withTypes)
-    say(`\n${withTypes ? 'With types' : 'Without types'}: ${cycles.length} knots of folders`)
+    say(`\n${withTypes ? 'With types' : 'Without types'}: ${cycles.length} cycles of folders`)
     for (const knot of cycles) say(`  ${knot.join(', ')}`)
   }
 }
@@ -54,14 +54,14 @@ function printSizes(): void {
   const onlyOnce = sources.filter(({ path }) => importers.get(path) === 1).length
   const total = lines.reduce((sum, value) => sum + value, 0)
   say(
-    `\n${sources.length} files, ${total} lines; a file has ${median(lines)} in the middle, ${Math.max(...lines)} at most`,
+    `\n${sources.length} files, ${total} lines; the median file has ${median(lines)}, the longest ${Math.max(...lines)}`,
   )
   say(
-    `${lines.filter(count => count < 30).length} files below 30 lines, ${onlyOnce} imported by one other alone`,
+    `${lines.filter(count => count < 30).length} files below 30 lines, ${onlyOnce} imported by only one other`,
   )
   const long = functions.filter(({ lineCount }) => lineCount > 40)
   const middle = median(functions.map(({ lineCount }) => lineCount))
-  say(`${functions.length} functions; ${middle} lines in the middle, ${long.length} above 40`)
+  say(`${functions.length} functions; ${middle} lines at the median, ${long.length} above 40`)
   for (const { path, line, lineCount } of long.toSorted((a, b) => b.lineCount - a.lineCount).slice(0, 10))
     say(`  ${lineCount} lines: ${path}:${line}`)
 }

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 
-/** Writes a line of a report at once. A reader that has seen enough, such as `head`, may leave: that is no error. */
+/** Writes a line of a report at once. A reader such as `head` may leave early: that is not an error. */
 export function say(line: string): void {
   try {
     writeSync(1, `${line}\n`)

@@ -20,7 +20,7 @@ export function never(sum: Sum): string {
   'types.ts': 'export interface Types { readonly of: string }\n',
 }
 
-/** A project whose tests are the files given, and the folder of what running them leaves. */
+/** A project whose tests are these files, and the folder for the coverage of running them. */
 function project(t: Test, tests: Readonly<Record<string, string>>): { root: string; folder: string } {
   const root = t.testdir({ lib, test: tests, 'package.json': '{ "type": "module" }' })
   const folder = join(root, 'counts')
@@ -37,7 +37,7 @@ function run(folder: string, file: string): void {
 const negative = "import { half } from '../lib/sum.ts'\nhalf(-1)\n"
 const positive = "import { half } from '../lib/sum.ts'\nhalf(2)\n"
 
-await t.test('a place is one that no process has reached', t => {
+await t.test('a place is listed if no process has reached it', t => {
   const { root, folder } = project(t, { 'negative.ts': negative, 'positive.ts': positive })
 
   const { places } = unreachedPlaces({ root, folder, sources, tests: [] })
@@ -49,7 +49,7 @@ await t.test('a place is one that no process has reached', t => {
   t.end()
 })
 
-await t.test('what a process has not reached takes nothing from what another has', t => {
+await t.test('counts of one process are added to those of another', t => {
   const { root, folder } = project(t, {
     'negative.ts': negative,
     'loaded.ts': "import '../lib/sum.ts'\n",
@@ -68,7 +68,7 @@ new Worker(new URL('positive.js', import.meta.url))
   t.end()
 })
 
-await t.test('a test file that has told nothing is named', t => {
+await t.test('a test file without counts is named', t => {
   const killed = `import { execSync } from 'node:child_process'\n${negative}execSync('kill -9 ' + process.pid)\n`
   const { root, folder } = project(t, { 'killed.ts': killed, 'positive.ts': positive })
 
@@ -86,7 +86,7 @@ await t.test('a test file that has told nothing is named', t => {
   t.end()
 })
 
-await t.test('a source that has changed since is refused: its counts are of other lines', t => {
+await t.test('a source that has changed since the run is refused, as its counts belong to other lines', t => {
   const { root, folder } = project(t, { 'positive.ts': positive })
 
   writeFileSync(join(root, 'lib/sum.ts'), `// First.\n${lib['sum.ts']}`)

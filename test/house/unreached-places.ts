@@ -13,40 +13,40 @@ interface Script {
   readonly functions: readonly { readonly ranges: readonly Range[] }[]
 }
 
-/** A source of which processes have told what they reached. */
+/** A source, with what processes have reached of it. */
 interface Source {
   readonly path: string
   readonly text: string
   readonly reached: Uint8Array
 }
 
-/** A run of lines, from 1, that was never reached; none where the file was never loaded. */
+/** A range of lines, from 1, that was never reached; no lines where the file was never loaded. */
 interface Place {
   readonly path: string
   readonly lines?: readonly [first: number, last: number]
-  /** How its first line begins. */
+  /** The beginning of its first line. */
   readonly text: string
 }
 
 interface Unreached {
   readonly places: readonly Place[]
-  /** Test files that no process has told of: it was killed, or never loaded them. What they reach is not known. */
+  /** Test files that no process reported: it was killed, or never loaded them. What they reach is not known. */
   readonly untold: readonly string[]
 }
 
 interface Search {
-  /** The folder that paths are told from. */
+  /** The folder that paths are relative to. */
   readonly root: string
-  /** What Node has left of each process and thread that has ended by itself: NODE_V8_COVERAGE. */
+  /** Where Node has written the coverage of each process and thread that ended by itself: NODE_V8_COVERAGE. */
   readonly folder: string
-  /** The sources that are looked at, as a glob. */
+  /** The sources to evaluate, as a glob. */
   readonly sources: string
   readonly tests: readonly string[]
 }
 
 /**
  * The places that no process has reached, by V8's counts.
- * @throws {Error} where a source was another text when it ran: V8 counts by offsets into it
+ * @throws {Error} where a source had another text when it ran: V8 counts by offsets into it
  */
 export function unreachedPlaces({ root, folder, sources, tests }: Search): Unreached {
   const watched = new Map<string, Source>()
@@ -69,11 +69,11 @@ export function unreachedPlaces({ root, folder, sources, tests }: Search): Unrea
   }
 }
 
-/** Marks what a process has reached: a block within a function says more than the function. */
+/** Marks what a process has reached: the count of a block overrides that of its function. */
 function markReached({ path, text, reached }: Source, { url, functions }: Script): void {
   const ranges = functions.flatMap(({ ranges }) => ranges)
   const end = ranges.reduce((most, { endOffset }) => Math.max(most, endOffset), 0)
-  // Node puts blanks in place of types, and names the file behind them.
+  // Node replaces types by blanks, and appends the name of the file.
   if (end !== text.length && end !== text.length + `\n\n//# sourceURL=${url}`.length)
     throw new Error(`${path} has another text than the one that ran. Run the tests again.`)
   const own = new Uint8Array(text.length).fill(1)
@@ -81,7 +81,7 @@ function markReached({ path, text, reached }: Source, { url, functions }: Script
   for (const [offset, isReached] of own.entries()) if (isReached === 1) reached[offset] = 1
 }
 
-/** Lines where something that does work was not reached. Types, comments and brackets do none. */
+/** Lines where code that does something was not reached. Types, comments and brackets do nothing. */
 function gapsOf({ path, text, reached }: Source): readonly Place[] {
   const gaps: Place[] = []
   let offset = 0
@@ -98,7 +98,7 @@ function gapsOf({ path, text, reached }: Source): readonly Place[] {
   return gaps
 }
 
-/** Files of types alone are never loaded. */
+/** Files that contain only types are never loaded. */
 function wholeOf({ path, text }: Source): readonly Place[] {
   const isWork = /^export (?:async )?(?:function|class|const)/m.test(text)
   return isWork ? [{ path, text: 'was never loaded' }] : []

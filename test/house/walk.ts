@@ -15,8 +15,8 @@ import { createLog } from '../../lib/observability/log.ts'
 import { plugins } from '../../plugins/index.ts'
 import { say } from './say.ts'
 
-// Which files and functions one streamed chat runs through, from its first byte to its log line, by V8's coverage of the
-// main thread. A chat before it has done what is done once. `--functions` lists them.
+// Lists the files and functions that one streamed chat runs through, from its first byte to its log line, by V8's
+// coverage of the main thread. An earlier chat does what happens only once. `--functions` lists the functions.
 
 const root = join(import.meta.dirname, '../..') + sep
 
@@ -95,7 +95,7 @@ for (const { url, functions } of result) {
   const path = fileURLToPath(url)
   if (!path.startsWith(root) || !/^(?:lib|plugins|bin)\b/.test(path.slice(root.length))) continue
   const called = functions.filter(({ ranges: [range] }) => {
-    // What begins with the file is the module itself, as long as V8 keeps it.
+    // A function at offset 0 is the module itself, as long as V8 keeps it.
     return range !== undefined && range.startOffset > 0 && range.count > 0
   })
   if (called.length > 0)
