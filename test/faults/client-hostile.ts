@@ -10,12 +10,12 @@ import { compareOthers } from './others-latency.ts'
 import { openForReading } from '../../lib/stores/sqlite/sqlite-database.ts'
 
 const delayMsMax = 20
-/** A machine that is busy with other things has a bad round now and then; a gateway that blocks has only such. */
+/** A busy machine has a slow round now and then; a gateway that blocks has only slow ones. */
 const roundsMax = 6
 
 interface Measured {
   readonly report: HostileReport
-  /** The 99th percentile of how long this thread, the gateway's, did not get round to its events. */
+  /** The 99th percentile of the delay of this thread's event loop, which is the gateway's. */
   readonly delayMs: number
   readonly areOthersServed: boolean
 }
@@ -38,7 +38,7 @@ async function measure(context: FaultContext, order: HostileOrder): Promise<Meas
   return { report, delayMs: delay.percentile(99) / 1e6, areOthersServed }
 }
 
-/** What the hostile client got and, where nothing else runs, how the event loop fared in the best of some rounds. */
+/** The responses to the hostile client and, where nothing else runs, the event loop's delay in the best round. */
 async function endure(context: FaultContext, kind: HostileOrder['kind'], count: number): Promise<string> {
   context.upstream.answer = ({ body }) =>
     body.length > 10_000
@@ -64,11 +64,11 @@ async function endure(context: FaultContext, kind: HostileOrder['kind'], count: 
   return seen.join('; ')
 }
 
-/** Everything that can be asked of a prepared statement. */
+/** All ways to execute a prepared statement. */
 const asking = ['run', 'get', 'all', 'iterate'] as const
 
 /**
- * Counts what this process asks of SQLite databases, and what it sends to its threads, one of which writes the
+ * Counts the calls of this process to SQLite databases, and its messages to its threads, one of which writes the
  * store, until `stop` is called.
  */
 function countStoreCalls(storeFile: string): {
@@ -93,10 +93,10 @@ function countStoreCalls(storeFile: string): {
   return { count: () => count, stop: () => undo.splice(0).forEach(step => step()) }
 }
 
-/** Keys that nobody has, from a thread of its own, while the gateway's calls to its store are counted. */
+/** Invalid keys, sent by a thread of its own, while the gateway's calls to its store are counted. */
 async function floodUncounted(context: FaultContext, count: number): Promise<string> {
   context.upstream.answer = () => plainAnswer(200, json, openai.document)
-  // A gateway of its own: what others left to be written is not counted.
+  // A gateway of its own: what other cases left to be written is not counted.
   const gateway = await context.startGateway({ config: callConfig(context.upstream.origin) })
   await ask(context, openai, { gateway })
   const first = await context.nextEnd(gateway)
@@ -112,13 +112,13 @@ async function floodUncounted(context: FaultContext, count: number): Promise<str
   const isCounted = calls.count() > asked
   calls.stop()
   await context.skipEnds(count, gateway)
-  // Now and then it is asked for what is due, whoever comes.
+  // Now and then it is polled for due work, whatever requests arrive.
   const asking = asked < count / 20 ? 'for none of them' : `${asked} TIMES`
   const statuses = [...new Set(report.map(([, status]) => status))].join(', ')
   return `${statuses}; the store is asked ${asking}; ${isCounted ? 'and for a known key it is' : 'NOR FOR A KNOWN KEY'}; ${first}; ${await context.nextEnd(gateway)}`
 }
 
-/** How long others wait while keys that nobody has come as fast as they are refused. */
+/** How long other clients wait while invalid keys arrive as fast as they are refused. */
 function floodBesideOthers(context: FaultContext, count: number): Promise<string> {
   context.upstream.answer = () => plainAnswer(200, json, openai.document)
   const { url, key } = context.gateway
@@ -141,7 +141,7 @@ function floodBesideOthers(context: FaultContext, count: number): Promise<string
 export const clientHostile: readonly Fault[] = [
   {
     number: 32,
-    title: 'bodies that are too large, too deep, too many keys, or say a thing twice',
+    title: 'bodies that are too large or too deep, or have too many keys or duplicate ones',
     expected:
       '10,000 arrays in one another 400, 1,000,000 open arrays 400, 10,000 objects in one another 400, the model twice 400, the model twice, once escaped 400, an image of 20 MB 400, half of a string 400, a number of a million digits 400, 1,000,000 keys 400, 100 GB announced 413, without end 413; others are served; event loop p99 at most 20 ms',
     setting: { sections: { limits: { bodyBytesMax: '32MB' } } },
@@ -149,7 +149,7 @@ export const clientHostile: readonly Fault[] = [
   },
   {
     number: 33,
-    title: 'prompts that a tokenizer takes long for, answered without usage',
+    title: 'prompts that take a tokenizer long, with responses without usage',
     expected: '200; others are served; event loop p99 at most 20 ms',
     run: context => endure(context, 'texts', 1),
   },
@@ -161,14 +161,14 @@ export const clientHostile: readonly Fault[] = [
   },
   {
     number: 36,
-    title: '2,000 requests with invalid keys: what the store is asked',
+    title: '2,000 requests with invalid keys: calls to the store',
     expected:
       '401; the store is asked for none of them; and for a known key it is; completed; 0.046000 provider; completed; 0.046000 provider',
     run: context => floodUncounted(context, 2000),
   },
   {
     number: 36,
-    title: 'others beside a flood of invalid keys',
+    title: 'other clients during a flood of invalid keys',
     expected: "others' p99 at most 5 times as long",
     isSlow: true,
     timeoutMs: 180_000,

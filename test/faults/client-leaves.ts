@@ -14,10 +14,10 @@ interface Stage {
   readonly client: RawClient
 }
 
-/** Brings an exchange to the point at which its client leaves. Answers what is to be done after that. */
+/** Brings an exchange to the point at which its client leaves. Returns what to do after that. */
 type Phase = (stage: Stage) => Promise<(() => void) | undefined>
 
-/** Sends the head and so many bytes of the body; fewer than none cuts into the head. */
+/** Sends the head and this many bytes of the body; a negative number cuts the head. */
 function sendUntil(bodyBytes: number): Phase {
   return async ({ context, call, isStreaming, client }) => {
     const request = requestBytes(context, call, { isStreaming })
@@ -29,7 +29,7 @@ function sendUntil(bodyBytes: number): Phase {
 
 const jsonHead = headLines(200, [...json, 'transfer-encoding', 'chunked'])
 
-/** The provider sends so much of the answer, and waits until it is told to go on, or is stopped. */
+/** The provider sends this part of the response, and waits until it may continue, or is stopped. */
 function answerUntil(bytesOf: (call: DialectCall, isStreaming: boolean) => Buffer): Phase {
   return async ({ context, call, isStreaming, client }) => {
     let goOn: () => void = () => undefined
@@ -55,11 +55,11 @@ function answerUntil(bytesOf: (call: DialectCall, isStreaming: boolean) => Buffe
   }
 }
 
-/** The store does not take the hold, so the answer waits. */
+/** The store does not accept the hold, so the response waits. */
 const waitForHold: Phase = async ({ context, call, isStreaming, client }) => {
   const database = openForWriting(context.gateway.storeFile)
   database.exec('BEGIN IMMEDIATE')
-  // All of it at once: what comes later is not read while the answer waits.
+  // All of it at once: what arrives later is not read while the response waits.
   const events = Buffer.from(call.events.join(''))
   const whole: RawAnswer = isStreaming
     ? { pieces: [Buffer.concat([streamHead, ...chunked([events])])] }
@@ -109,26 +109,26 @@ const leavings: readonly Leaving[] = [
     expected: 'aborted; 0.046000 provider',
   },
   {
-    title: 'before the first byte of the answer',
+    title: 'before the first byte of the response',
     phase: answerUntil(() => Buffer.alloc(0)),
     policy: 'abort',
     expected: 'the provider was stopped; aborted; estimated ambiguous reasoning_estimated',
   },
   {
-    title: 'before the first byte of the answer, read on',
+    title: 'before the first byte of the response, which is read on',
     phase: answerUntil(() => Buffer.alloc(0)),
     policy: 'drain',
     expected: 'read on; aborted; 0.046000 drained',
   },
   {
-    title: 'in the middle of the answer',
+    title: 'in the middle of the response',
     phase: answerUntil(middle),
     policy: 'abort',
     expected:
       'openai stream, google stream: the provider was stopped; aborted; estimated answer_unreadable reasoning_estimated / openai, anthropic, google: the provider was stopped; aborted; estimated reasoning_estimated / anthropic stream: the provider was stopped; aborted; estimated usage_partial reasoning_estimated',
   },
   {
-    title: 'in the middle of the answer, read on',
+    title: 'in the middle of the response, which is read on',
     phase: answerUntil(middle),
     policy: 'drain',
     expected: 'read on; aborted; 0.046000 drained',
@@ -137,7 +137,7 @@ const leavings: readonly Leaving[] = [
     title: 'between the last event and the end',
     phase: answerUntil(all),
     policy: 'abort',
-    // A document has no last event: only its end says that it is whole.
+    // A document has no last event: only its end shows that it is whole.
     expected:
       'openai stream, anthropic stream, google stream: the provider was stopped; completed; 0.046000 provider / openai, anthropic, google: the provider was stopped; aborted; 0.046000 provider',
   },

@@ -15,14 +15,14 @@ interface Request {
   readonly method?: string
 }
 
-/** The bytes of a request on a connection that stays. */
+/** The bytes of a request on a connection that stays open. */
 function bytesOf(context: FaultContext, request: Request): string {
   const { lines, content = body, target = openai.path(false), method = 'POST' } = request
   const head = [`${method} ${target} HTTP/1.1`, `authorization: Bearer ${context.gateway.key}`, ...lines]
   return `${head.join('\r\n')}\r\n\r\n${content}`
 }
 
-/** Sends each with a good request behind it, which must not be read as one; what came of all. */
+/** Sends each with a valid request after it, which must not be read as one; returns the results. */
 async function refuseAll(
   context: FaultContext,
   requests: Readonly<Record<string, Request>>,
@@ -67,10 +67,10 @@ async function pipeline(context: FaultContext): Promise<string> {
   return `${answers.length} answers${isInOrder ? ' in order' : ''}${areWhole ? ', whole' : ''}; sent ${context.upstream.requests.length}; charged ${ids.size} of ${charges.length}`
 }
 
-/** Sends a body of 20 MB and reads only then; the status, or 0 for a reset. */
+/** Sends a body of 20 MB and starts to read only then; returns the status, or 0 for a reset. */
 async function sendWhole(context: FaultContext, isAnnounced: boolean): Promise<number> {
   const client = await connectRaw(context.t, context.gateway.url)
-  // Until the limit it is good JSON, or it would be refused for what it is.
+  // Up to the limit it is valid JSON, as it would otherwise be refused for its content.
   const content = `{"a":"${'a'.repeat(20_000_000)}"}`
   const framing = isAnnounced ? `content-length: ${content.length}` : 'transfer-encoding: chunked'
   const framed = isAnnounced ? content : `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`
@@ -123,7 +123,7 @@ const bodiless = ['DELETE', 'OPTIONS', 'GET', 'HEAD']
 export const clientRequests: readonly Fault[] = [
   {
     number: 29,
-    title: '50 requests in a row, good and bad, before the first answer',
+    title: '50 pipelined requests, valid and invalid',
     expected: '50 answers in order, whole; sent 20; charged 20 of 20',
     run: pipeline,
   },
@@ -163,13 +163,13 @@ export const clientRequests: readonly Fault[] = [
   },
   {
     number: 31,
-    title: `framings that can be read in two ways: ${Object.keys(framings).join(', ')}`,
+    title: `ambiguous framings: ${Object.keys(framings).join(', ')}`,
     expected: '400 with a reason; sent 0; charged 0',
     run: context => refuseAll(context, framings),
   },
   {
     number: 31,
-    title: `targets that can be read in two ways: ${targets.join(' ')}`,
+    title: `ambiguous targets: ${targets.join(' ')}`,
     expected: '400 with a reason; sent 0; charged 0',
     run: context =>
       refuseAll(
@@ -182,7 +182,7 @@ export const clientRequests: readonly Fault[] = [
   {
     number: 32,
     title:
-      'bodies of 20 MB where 1 MB is allowed, sent to their end before the answer is read, announced or not',
+      'bodies of 20 MB where 1 MB is allowed, sent to their end before the response is read, declared or not',
     expected: '413, 413, 413, 413, 413, 413; sent 0; next one served',
     setting: { sections: { limits: { bodyBytesMax: '1MB' } } },
     async run(context) {
@@ -195,7 +195,7 @@ export const clientRequests: readonly Fault[] = [
   },
   {
     number: 34,
-    title: 'headers: 16 KB and more, 2,000 of them, letters that are no ASCII in a name',
+    title: 'headers: 16 KB and more, 2,000 of them, a name that is not ASCII',
     expected: 'long, many: 431 with a reason / letters: 400 with a reason; sent 0; charged 0',
     run: context =>
       refuseAll(context, {

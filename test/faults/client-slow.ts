@@ -9,7 +9,7 @@ import { json, openai, requestBytes, serves, streamHead } from './observe.ts'
 import { compareOthers } from './others-latency.ts'
 
 const mebibyte = 1_048_576
-/** Of both sides: this process is the provider and the client, too. */
+/** For both sides: this process is also the provider and the client. */
 const keptBytesMax = 2 * mebibyte
 const event = Buffer.from(`data: {"choices":[{"delta":{"content":"${'a'.repeat(65_000)}"}}]}\n\n`)
 
@@ -24,7 +24,7 @@ async function readSlowly(context: FaultContext, clientCount: number, eventCount
   const digest = expected.digest('hex')
   const pieces = [streamHead, ...chunked(events)]
   context.upstream.answer = () => ({ pieces, then: 'end' })
-  // What the gateway compiles for the first of them is no answer that it keeps.
+  // What the gateway compiles for the first one is not memory of a response.
   const first = await connectRaw(context.t, context.gateway.url)
   first.socket.write(requestBytes(context, openai, { isStreaming: true }))
   await first.ended
@@ -79,7 +79,7 @@ async function statusesOf(clients: readonly RawClient[]): Promise<string> {
   return [...statuses].join(', ')
 }
 
-/** How long others wait while so many clients send a byte now and then. */
+/** How long other clients wait while this many clients send a byte now and then. */
 async function sendSlowlyBesideOthers(context: FaultContext, count: number): Promise<string> {
   context.upstream.answer = () => plainAnswer(200, json, openai.document)
   const request = requestBytes(context, openai)
@@ -89,7 +89,7 @@ async function sendSlowlyBesideOthers(context: FaultContext, count: number): Pro
     const clients: RawClient[] = []
     for (let n = 0; n < count; n += 1) {
       const client = await connectRaw(context.t, context.gateway.url)
-      // Blanks may follow in the value of a header, and in JSON.
+      // More blanks may follow in the value of a header, and in JSON.
       client.socket.write(n % 2 === 0 ? `${head.slice(0, -2)}x-slow: a` : `${head}{`)
       clients.push(client)
     }
@@ -112,14 +112,14 @@ async function sendSlowlyBesideOthers(context: FaultContext, count: number): Pro
 export const clientSlow: readonly Fault[] = [
   {
     number: 27,
-    title: 'a client stops reading 32 MB, the provider ends, the client reads on',
+    title: 'a client stops reading 32 MB, the provider ends, the client continues',
     expected:
       'the provider waits; less than 2 MB kept for each; 1 whole, bytes equal; completed; 0.046000 provider',
     run: context => readSlowly(context, 1, Math.ceil((32 * mebibyte) / event.length)),
   },
   {
     number: 27,
-    title: '15 clients stop reading 48 MB each, and read on one after another',
+    title: '15 clients stop reading 48 MB each, and continue one after another',
     expected:
       'the provider waits; less than 2 MB kept for each; 15 whole, bytes equal; completed; 0.046000 provider',
     isSlow: true,
@@ -135,7 +135,7 @@ export const clientSlow: readonly Fault[] = [
   },
   {
     number: 28,
-    title: 'others beside 1,000 clients that send a byte now and then',
+    title: 'other clients beside 1,000 clients that send a byte now and then',
     expected: "others' p99 at most 5 times as long; 408",
     isSlow: true,
     timeoutMs: 180_000,

@@ -11,12 +11,12 @@ import { requestStream } from './served.ts'
 import { answerForever } from './upstream-endless.ts'
 
 const mebibyte = 1_048_576
-/** What a reader who stands still may cost: the kernel's buffers are not in it. */
+/** The memory that a stalled reader may cost, without the kernel's buffers. */
 const keptBytesMax = mebibyte
 const warmUpCount = 4
 const event = Buffer.from(`data: {"choices":[{"delta":{"content":"${'a'.repeat(65_000)}"}}]}\n\n`)
 
-/** Bytes that have left the provider, once no more do for a while. */
+/** The bytes that have left the provider, once no more leave for a while. */
 export async function stalledAt({ openSockets }: RawUpstream): Promise<number> {
   let sent = -1
   let since = performance.now()
@@ -35,7 +35,7 @@ const rssBytes = ({ child }: ServedProcess): number =>
 
 interface Readers {
   readonly count: number
-  /** How many of them read on to the end; the others leave. */
+  /** How many of them continue to the end; the others leave. */
   readonly readingOn: number
   readonly megabytes: number
 }
@@ -58,7 +58,7 @@ async function standStill(context: FaultContext, readers: Readers): Promise<stri
   upstream.answer = () => ({
     pieces: [streamHead, ...chunked([...Array<Buffer>(eventCount).fill(event), ...last])],
   })
-  // The first have the gateway load and compile what it needs.
+  // The first ones make the gateway load and compile what it needs.
   for (let count = 0; count < warmUpCount; count += 1) await readOn(await requestStream(context, served))
   const before = rssBytes(served)
   const clients: RawClient[] = []
@@ -66,7 +66,7 @@ async function standStill(context: FaultContext, readers: Readers): Promise<stri
     const client = await requestStream(context, served)
     await until(() => client.socket.bytesRead > 0)
     client.socket.pause()
-    // A machine that is busy with other things may be too slow for a moment: such a request was turned away.
+    // A machine that is busy with other things may be too slow for a moment: such a request was refused.
     if (client.received().toString('latin1', 0, 12) === 'HTTP/1.1 200') clients.push(client)
     else client.socket.destroy()
   }
@@ -87,11 +87,11 @@ async function standStill(context: FaultContext, readers: Readers): Promise<stri
   return `the provider ${isPaused ? 'waits' : 'DOES NOT WAIT'}; ${kept} kept for each; ${equalCount} whole, bytes equal; ${ends.join(', ')}; ${(await served.breaches()).length} breaches`
 }
 
-/** The digest of the answer's body. */
+/** The digest of the response's body. */
 async function readOn(client: RawClient): Promise<string | undefined> {
   client.socket.resume()
   let size = -1
-  // To join what came is dear, so it is done when nothing more comes.
+  // Joining the chunks is expensive, so it is done when no more arrive.
   await until(() => {
     const now = client.socket.bytesRead
     const isStill = now === size
@@ -103,7 +103,7 @@ async function readOn(client: RawClient): Promise<string | undefined> {
   return answer?.isWhole === true ? createHash('sha256').update(answer.body).digest('hex') : undefined
 }
 
-/** A client takes nothing of its answer for longer than it may. */
+/** A client reads nothing of its response for longer than allowed. */
 function stall(context: FaultContext): Promise<string> {
   return eachDialect(async call => {
     answerForever(context, call)
@@ -121,7 +121,7 @@ function stall(context: FaultContext): Promise<string> {
 export const clientStalls: readonly Fault[] = [
   {
     number: 27,
-    title: 'a client takes nothing of its answer for stallMs',
+    title: 'a client reads nothing of its response for stallMs',
     expected:
       'openai, google: reset; aborted; estimated drain_limited; the provider is stopped / anthropic: reset; aborted; estimated usage_partial drain_limited; the provider is stopped',
     setting: { sections: { limits: { stallMs: 300 } } },
@@ -129,7 +129,7 @@ export const clientStalls: readonly Fault[] = [
   },
   {
     number: 27,
-    title: '200 clients stop reading 50 MB each; 5 read on, the others leave',
+    title: '200 clients stop reading 50 MB each; 5 continue, the others leave',
     expected:
       'the provider waits; less than 1 MB kept for each; 5 whole, bytes equal; 195 aborted estimated, 9 completed provider; 0 breaches',
     isSlow: true,

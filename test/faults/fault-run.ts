@@ -14,10 +14,10 @@ import type { WatchedProcess } from './watched-process.ts'
 import type { Test } from 'tap'
 import { exchangeEnds } from '../fixtures/exchange-ends.ts'
 
-/** How long a case may take, and how long its traces may stay. */
+/** How long a case may take, and how long its traces may remain. */
 const caseMs = 60_000
 const settleMs = 5_000
-/** Beyond what the first cases made it: the gateways of a hundred settings, caches, and compiled code. */
+/** Above the memory after the first cases: the gateways of a hundred settings, caches, and compiled code. */
 const memoryGrowthBytesMax = 96 * 1_048_576
 
 interface Pair {
@@ -31,11 +31,11 @@ export interface FaultResult {
   readonly durationMs: number
 }
 
-/** What was opened for one case, closed again at its end in reverse order. */
+/** What a case has opened; closed at its end in reverse order. */
 class Scope {
   readonly #steps: (() => unknown)[] = []
 
-  /** The fixtures want a test, and ask nothing of it but what is here. */
+  /** The fixtures expect a test, and use only what is here. */
   get asTest(): Test {
     return this as unknown as Test
   }
@@ -55,10 +55,10 @@ class Scope {
   }
 }
 
-/** Of an estimate for which the thread that counts tokens had no time: others on the machine may have taken it. */
+/** Of an estimate made when the thread that counts tokens had no time: the machine may be busy. */
 export const roughFlag = 'estimate_rough'
 
-/** Tells how exchanges ended, one after another: `refused upstream_failed; 0.000000 provider ambiguous`. */
+/** Reports how exchanges ended, one after another: `refused upstream_failed; 0.000000 provider ambiguous`. */
 class EndReader {
   readonly #counts = new Map<TestGateway, number>()
   readonly #flagIgnored: string | undefined
@@ -82,19 +82,19 @@ class EndReader {
     this.#counts.set(gateway, total)
   }
 
-  /** The charge of an exchange: `0.046000 provider`, `estimated`, `nothing owed`; flags behind it. */
+  /** The charge of an exchange: `0.046000 provider`, `estimated`, `nothing owed`; followed by its flags. */
   async #paidFor(gateway: TestGateway, requestId: string): Promise<string> {
     const charge = await gateway.chargeOf(requestId)
     if (charge === undefined) return 'nothing owed'
     const { usageSource, amount, flags } = charge
-    // How good an estimate is stands elsewhere; here it counts that there is one, and that it costs something.
+    // Other tests check how good an estimate is; here there must be one, and it must cost something.
     const isEstimate = usageSource === 'estimated' && Number(amount) > 0
     const told = flags.filter(flag => flag !== this.#flagIgnored)
     return [isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...told].join(' ')
   }
 }
 
-/** Runs cases one after another before whole gateways, and sees to it that none leaves anything behind. */
+/** Runs cases one after another on whole gateways, and checks that none leaves anything behind. */
 export class FaultRun {
   readonly #isAlone: boolean
   readonly #scope = new Scope()
@@ -139,7 +139,7 @@ export class FaultRun {
       ...(await this.#tracesInUse(scope)),
       ...(await Promise.all(processes.map(watched => watched.traces()))).flat(),
     ]
-    // Processes are looked at when their clients are gone, and gone before what is left here is counted.
+    // Processes are checked when their clients are gone, and end before this process is checked.
     await processScope.close()
     traces.push(...(await tracesOfSockets(socketCount)), ...(await this.#tracesOfMemory()))
     if (traces.length > 0) seen += `; BUT ${[...new Set(traces)].join(', ')}`
@@ -164,12 +164,12 @@ export class FaultRun {
     return pair
   }
 
-  /** Both sides: what clients and the gateway opened is closed, and what is kept for later is idle. */
+  /** Both sides: connections of clients and the gateway are closed, and pooled ones are idle. */
   async #tracesInUse(scope: Scope): Promise<string[]> {
     const traces: string[] = []
     const upstreams = [...this.#pairs.values()].map(({ upstream }) => upstream)
     await scope.close()
-    // An idle connection of the gateway's pool does not keep the process alive, so only one in use counts.
+    // An idle connection of the gateway's pool does not keep the process alive, so only connections in use count.
     const isIdle = (): boolean =>
       process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length <=
       upstreams.reduce((sum, { openSockets }) => sum + openSockets.size, 0)
@@ -212,14 +212,14 @@ function reset(pair: Pair): void {
   for (const socket of pair.upstream.openSockets) socket.destroy()
 }
 
-/** What the upstream has seen, and what it was to answer, can be large, and is the case's own. */
+/** The upstream's requests and responses can be large, and belong to the case. */
 function forget({ upstream }: Pair): void {
   upstream.requests.length = 0
   upstream.received.length = 0
   upstream.answer = () => plainAnswer(200, [], '{}')
 }
 
-/** What no case may leave behind in a gateway. */
+/** What a case may not leave behind in a gateway. */
 async function tracesOf(gateway: TestGateway): Promise<string[]> {
   const traces: string[] = []
   const isFree = async (): Promise<boolean> => (await gateway.balance()).heldMicros === 0

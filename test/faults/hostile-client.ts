@@ -2,7 +2,7 @@ import { request as httpRequest, Agent } from 'node:http'
 import { connect } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 
-// Sends what is named in a thread of its own, so that making it does not count as the gateway's delay.
+// Sends the bodies of an order from a thread of its own, so that making them does not count as the gateway's delay.
 
 export interface HostileOrder {
   readonly url: string
@@ -11,7 +11,7 @@ export interface HostileOrder {
   readonly count: number
 }
 
-/** The status of each answer, by the name of what was sent. */
+/** The status of each response, by the name of the request. */
 export type HostileReport = readonly (readonly [name: string, status: number])[]
 
 const head = '{"model":"test-model","max_tokens":100,"messages":[{"role":"user","content":'
@@ -30,7 +30,7 @@ const bodies = (): Readonly<Record<string, string>> => ({
   '1,000,000 keys': `{${many(1_000_000, n => `"k${n}":1,`)}"model":"test-model"`,
 })
 
-/** Prompts on which a tokenizer takes long, in requests whose answer tells no usage. */
+/** Prompts that take a tokenizer long, in requests whose response has no usage. */
 const texts = (): Readonly<Record<string, string>> => {
   const ask = (text: string): string => `${head}${JSON.stringify(text)}}]}`
   return {
@@ -51,7 +51,7 @@ async function post({ url }: HostileOrder, key: string, body: string): Promise<n
       agent,
       headers: { authorization: `Bearer ${key}`, 'content-length': Buffer.byteLength(body) },
     })
-    request.on('error', () => resolve(0)) // Nothing came back.
+    request.on('error', () => resolve(0)) // There was no response.
     request.on('response', response => {
       response.resume()
       response.on('close', () => resolve(response.statusCode ?? 0))
@@ -60,19 +60,19 @@ async function post({ url }: HostileOrder, key: string, body: string): Promise<n
   })
 }
 
-/** Sends without end, and stops when it is answered. */
+/** Sends endlessly, and stops when a response arrives. */
 async function postEndlessly(order: HostileOrder, framing: string): Promise<number> {
   const { hostname, port } = new URL(order.url)
   return await new Promise(resolve => {
     const socket = connect({ host: hostname, port: Number(port) })
-    // Until the limit it is good JSON, or it would be refused for what it is.
+    // Up to the limit it is valid JSON, as it would otherwise be refused for its content.
     const beginning = framing.startsWith('transfer') ? '6\r\n{"a":"\r\n' : '{"a":"'
     const piece = Buffer.from(`10000\r\n${'a'.repeat(65_536)}\r\n`)
     const write = (): void => {
       while (!socket.destroyed && socket.write(piece));
     }
     socket.on('drain', write)
-    socket.on('error', () => undefined) // What came before it counts.
+    socket.on('error', () => undefined) // What was received before counts.
     let received = ''
     socket.on('data', chunk => {
       received += chunk.toString('latin1')

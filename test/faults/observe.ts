@@ -24,7 +24,7 @@ export interface Asked {
   readonly gateway?: TestGateway
 }
 
-/** The bytes of a request that closes its connection when it is answered. */
+/** The bytes of a request that closes its connection after the response. */
 export function requestBytes(context: FaultContext, call: DialectCall, asked: Asked = {}): string {
   const { isStreaming = false, lines = '', method = 'POST', gateway = context.gateway } = asked
   const { path = call.path(isStreaming), body = call.body(isStreaming) } = asked
@@ -36,15 +36,15 @@ export function requestBytes(context: FaultContext, call: DialectCall, asked: As
   )
 }
 
-/** What a client is left with. */
+/** What a client has received. */
 export interface Received {
   readonly end: 'end' | 'reset'
   readonly answers: readonly ParsedAnswer[]
-  /** The last answer: the final one, where interim ones come first. */
+  /** The last response: the final one, where interim ones come first. */
   readonly answer: ParsedAnswer | undefined
 }
 
-/** Asks on a connection of its own, and collects what comes until it is closed. */
+/** Sends a request on a connection of its own, and collects what arrives until it is closed. */
 export async function ask(context: FaultContext, call: DialectCall, asked: Asked = {}): Promise<Received> {
   const { gateway = context.gateway } = asked
   const client = await connectRaw(context.t, gateway.url)
@@ -68,7 +68,7 @@ export function sentence({ answer, end }: Received, call: DialectCall, sent: Buf
   return `${status} cut${end === 'end' ? ' CLEANLY' : ''}, ${isEqual ? 'bytes equal so far' : 'OTHER BYTES'}${notice}`
 }
 
-/** Does the same in every dialect: one sentence when all come to the same. */
+/** Does the same in every dialect: one sentence when all results are the same. */
 export async function eachDialect(run: (call: DialectCall) => Promise<string>): Promise<string> {
   const found: string[] = []
   for (const call of dialectCalls) found.push(await run(call))
@@ -78,7 +78,7 @@ export async function eachDialect(run: (call: DialectCall) => Promise<string>): 
   )
 }
 
-/** What was found under these names; said once when it is everywhere the same. */
+/** The results under these names; printed once when all are the same. */
 export function alike(names: readonly string[], found: readonly string[]): string {
   const sentences = [...new Set(found)]
   if (sentences.length === 1) return sentences[0] ?? ''
@@ -86,12 +86,12 @@ export function alike(names: readonly string[], found: readonly string[]): strin
   return sentences.map(one => `${saying(one)}: ${one}`).join(' / ')
 }
 
-/** A whole stream of a dialect, an event a chunk. */
+/** A whole stream of a dialect, one event per chunk. */
 export function streamAnswer(call: DialectCall): RawAnswer {
   return { pieces: [streamHead, ...chunked(call.events.map(event => Buffer.from(event)))] }
 }
 
-/** A proper request is answered and paid; said only when it is not. */
+/** Checks that a valid request is served and charged; reports details only when it is not. */
 export async function serves(context: FaultContext, call: DialectCall = openai): Promise<string> {
   const { upstream } = context
   upstream.answer = () => streamAnswer(call)

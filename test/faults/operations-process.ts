@@ -67,13 +67,13 @@ async function terminateTwice(context: FaultContext): Promise<string> {
   const tookMs = Math.round(performance.now() - began)
   const ends = await Promise.all(streams.map(stream => stream.ended))
   const resets = ends.filter(end => end === 'reset').length
-  // Others on the machine may leave no time to count what some of the streams delivered before the end.
+  // On a busy machine there may be no time to count what some of the streams delivered before the end.
   const ledger = await ledgerOf(served, context.isAlone ? undefined : roughFlag)
   const [tookMsMax, inTime] = context.isAlone ? [4000, ' within 4 s'] : [10_000, '']
   return `${resets} reset${tookMs < tookMsMax ? inTime : ` after ${tookMs} ms`}; exit ${exitCode}; ${ledger}`
 }
 
-/** A failure inside: what its request gets, what the others do, and what becomes of the process. */
+/** An internal failure: the response to its request, the other requests, and the fate of the process. */
 async function failInside(context: FaultContext, fault: string): Promise<string> {
   const served = await serve(context, { isFaulty: true })
   const stream = await openStream(context, served)
@@ -103,7 +103,7 @@ async function runOutOfDescriptors(context: FaultContext): Promise<string> {
   let closedCount = 0
   const sockets: Socket[] = Array.from({ length: 300 }, () => {
     const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => undefined) // Its close says it.
+    socket.on('error', () => undefined) // The close reports it.
     socket.on('close', () => (closedCount += 1))
     context.t.teardown(() => socket.destroy())
     return socket
@@ -184,7 +184,7 @@ export const operationsProcess: readonly Fault[] = [
   },
   {
     number: 55,
-    title: 'the event loop stands still for 2 s, longer than any timeout',
+    title: 'the event loop is blocked for 2 s, longer than any timeout',
     expected: `200; 11 ${paid}; next one 200`,
     run: standStill,
   },
@@ -202,20 +202,20 @@ export const operationsProcess: readonly Fault[] = [
   },
   {
     number: 56,
-    title: 'an exception that nobody catches',
+    title: 'an uncaught exception',
     expected: `200; the stream is whole; exit 1; 2 ${paid}`,
     run: context => failInside(context, 'uncaught'),
   },
   {
     number: 56,
-    title: 'a rejection that nobody handles',
+    title: 'an unhandled rejection',
     expected: `200; the stream is whole; exit 1; 2 ${paid}`,
     isSlow: true,
     run: context => failInside(context, 'unhandled'),
   },
   {
     number: 57,
-    title: 'nobody reads the log',
+    title: 'the log is not read',
     isSlow: true,
     expected: `the counter rises; 200; exit 0; 10 ${paid}`,
     run: block,

@@ -10,7 +10,7 @@ import { askServed, beginStreams, endStreams, ledgerOf, openStream } from './ser
 const comment = chunked([Buffer.from(': still there\n\n')])[0] ?? ''
 const rssBytesMax = 1024 ** 3
 
-/** A stream takes two descriptors of the gateway, and an idle connection one; some are for all else. */
+/** A stream takes two descriptors of the gateway, and an idle connection one; some are left for the rest. */
 const fitting = Math.min(10_000, Math.floor((descriptorsMax() - 500) / 75) * 25)
 
 /** How many descriptors this process and its children may have. */
@@ -22,7 +22,7 @@ function descriptorsMax(): number {
   return soft === 'unlimited' ? 65_536 : soft
 }
 
-/** Idle connections, and streams in which a comment comes now and then, all at once. */
+/** Idle connections, and streams with a comment now and then, all at once. */
 async function keepOpen(context: FaultContext, idleCount: number, streamCount: number): Promise<string> {
   beginStreams(context)
   const provider = { limits: { connectionsMax: streamCount + 10 } }

@@ -20,7 +20,7 @@ import { askServed, beginStreams, endStreams, ledgerOf, openStream } from './ser
 
 const anchors = `a: &a [1, 1]\n${Array.from({ length: 30 }, (_, n) => `b${n}: &${'b'.repeat(n + 2)} [*${n === 0 ? 'a' : 'b'.repeat(n + 1)}, *${n === 0 ? 'a' : 'b'.repeat(n + 1)}]`).join('\n')}\n`
 
-/** What stands in the file when it is read again. */
+/** The content of the file when it is read again. */
 const badConfigs: Readonly<Record<string, (good: string) => string | undefined>> = {
   'no YAML': good => `${good}\n  : [`,
   'a key twice': good => `${good}\nstore: sqlite:other.db\n`,
@@ -71,7 +71,7 @@ async function removeModel(context: FaultContext): Promise<string> {
   return `new ones ${status}; the stream is whole; ${await ledgerOf(served)}`
 }
 
-/** New connections meet the certificate that is there now, old ones go on. */
+/** New connections get the current certificate, old ones continue. */
 async function rotate(context: FaultContext): Promise<string> {
   trustTestAuthority()
   const pem = (name: string): string =>
@@ -123,9 +123,9 @@ async function loseCounter(context: FaultContext): Promise<string> {
   }
   const before = await askNow()
   for (const worker of workers.slice(writerCount)) await worker.terminate()
-  // Counted roughly, or by the next thread where this took long enough for one to be started.
+  // Counted roughly, or by the next thread if this took long enough for it to start.
   const after = (await askNow()).replace(' estimate_rough', '')
-  // It is not started again at once.
+  // It is not restarted at once.
   await delay(1200)
   return alike(['before', 'after', 'later'], [before, after, await askNow()])
 }
@@ -141,7 +141,7 @@ async function loseWriter(context: FaultContext): Promise<string> {
   await delay(100)
   const next = await askServed(served).then(
     ({ status }) => (status === 503 ? 'not served' : String(status)),
-    () => 'not served', // The process may have stopped listening by now.
+    () => 'not served', // The process may no longer be listening.
   )
   endStreams(context)
   const end = await stream.ended
@@ -151,7 +151,7 @@ async function loseWriter(context: FaultContext): Promise<string> {
   return `next one ${next}; the stream ends with a ${end}; exit ${exitCode}; started again ${status}; ${await ledgerOf(served)}`
 }
 
-/** The system's time is set while a stream runs; `between` is what happens in the meantime. */
+/** The system's time is set while a stream runs, in these steps with a pause between them. */
 async function setTime(context: FaultContext, steps: readonly number[], pauseMs: number): Promise<string> {
   let offsetMs = 0
   const clock: Clock = { now: () => systemClock.now() + offsetMs }
@@ -187,7 +187,7 @@ export const operations: readonly Fault[] = [
   },
   {
     number: 50,
-    title: 'SIGHUP takes away a model that is in use',
+    title: 'SIGHUP removes a model that is in use',
     expected: 'new ones 404; the stream is whole; 1 completed 0.046000 provider',
     run: removeModel,
   },
@@ -199,7 +199,7 @@ export const operations: readonly Fault[] = [
   },
   {
     number: 52,
-    title: 'the clock is set by +1 h and stays so for longer than holds are swept',
+    title: 'the clock is set by +1 h and stays so until holds would expire',
     expected: '200 whole, bytes equal; completed; 0.046000 provider; 2 ids of 2; no hold expired',
     isSlow: true,
     timeoutMs: 90_000,
@@ -221,7 +221,7 @@ export const operations: readonly Fault[] = [
   },
   {
     number: 61,
-    title: 'the certificate of a provider is replaced by one that has expired, and by a good one',
+    title: 'the certificate of a provider is replaced by one that has expired, and then by a valid one',
     expected:
       'at first, on the old connection, renewed: 200 whole, bytes equal; completed; 0.046000 provider / on a new one: 502 in its dialect; refused upstream_unreachable; nothing owed',
     run: rotate,

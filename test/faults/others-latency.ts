@@ -2,11 +2,11 @@ import type { FaultContext } from './fault.ts'
 import { ask, openai } from './observe.ts'
 
 const askedCount = 60
-/** Beside a hostile load others may take so many times as long; a machine has bad rounds, so the best one counts. */
+/** Under a hostile load other clients may take this many times as long; the best of several rounds counts. */
 const ratioMax = 5
 const roundsMax = 5
 
-/** The 99th percentile of how long others wait for their answers, asked one after another. */
+/** The 99th percentile of how long other clients wait for their responses, requested one after another. */
 async function othersP99(context: FaultContext, isOver: () => boolean): Promise<number> {
   const timesMs: number[] = []
   while (timesMs.length < askedCount && !isOver()) {
@@ -19,15 +19,15 @@ async function othersP99(context: FaultContext, isOver: () => boolean): Promise<
   return timesMs.toSorted((a, b) => a - b)[Math.floor(timesMs.length * 0.99)] ?? Number.POSITIVE_INFINITY
 }
 
-/** A load that lasts until it is told to end. */
+/** A load that lasts until it is ended. */
 export interface Load {
   readonly isOver: () => boolean
   readonly end: () => Promise<void>
 }
 
-/** What others wait under a load, compared with what they wait without it, in turns on the same machine. */
+/** Compares the latency of other clients under a load with that without it, in turns on the same machine. */
 export async function compareOthers(context: FaultContext, begin: () => Promise<Load>): Promise<string> {
-  await othersP99(context, () => false) // Code that is called for the first time is slow.
+  await othersP99(context, () => false) // The first calls of code are slow.
   let best = Number.POSITIVE_INFINITY
   for (let round = 0; round < roundsMax && best > ratioMax; round += 1) {
     const calmMs = await othersP99(context, () => false)

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { allFaults } from './all-faults.ts'
 import { FaultRun } from './fault-run.ts'
 
-// `npm run test:faults -- 16 17` runs these numbers only, `-- --fast` leaves out what takes long.
+// `npm run test:faults -- 16 17` runs only these numbers, `-- --fast` leaves out slow cases.
 
 const words = process.argv.slice(2)
 const numbers = words.map(Number).filter(Number.isInteger)

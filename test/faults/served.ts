@@ -8,7 +8,7 @@ import { json, openai, streamHead } from './observe.ts'
 
 const pieces = chunked(openai.events.map(event => Buffer.from(event)))
 
-/** The provider begins streams and ends them when told to; documents it answers at once. */
+/** The provider begins streams and ends them on request; it sends documents at once. */
 export function beginStreams({ upstream }: FaultContext): void {
   upstream.answer = ({ body }) =>
     body.includes('"stream":true')
@@ -16,12 +16,12 @@ export function beginStreams({ upstream }: FaultContext): void {
       : plainAnswer(200, json, openai.document)
 }
 
-/** Sends what is left of every stream that has begun. */
+/** Sends the rest of every stream that has begun. */
 export function endStreams({ upstream }: FaultContext): void {
   for (const socket of upstream.openSockets) socket.write(Buffer.concat(pieces.slice(2)))
 }
 
-/** Asks for a stream, and waits for nothing. */
+/** Requests a stream, and waits for nothing. */
 export async function requestStream(context: FaultContext, served: ServedProcess): Promise<RawClient> {
   const body = openai.body(true)
   const client = await connectRaw(context.t, served.url)
@@ -49,8 +49,8 @@ export async function askServed(
 }
 
 /**
- * What stands in the ledger of a process: how many charges of which kind; said otherwise when it is not in order.
- * @param flagIgnored tells no kinds apart
+ * The charges in the ledger of a process by kind; reports its violations when it is not in order.
+ * @param flagIgnored a flag that does not distinguish kinds
  */
 export async function ledgerOf(served: ServedProcess, flagIgnored?: string): Promise<string> {
   await until(async () => (await served.heldMicros()) === 0)

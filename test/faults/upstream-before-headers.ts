@@ -9,7 +9,7 @@ import { alike, ask, eachDialect, sentence, serves } from './observe.ts'
 
 const ambiguous = '0.000000 provider ambiguous'
 
-/** A port of this machine on which nobody listens. */
+/** A port of this machine on which nothing listens. */
 async function closedPort(): Promise<number> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -20,7 +20,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-/** Asks a gateway of its own that is before this origin. */
+/** Sends a request through a gateway of its own in front of this origin. */
 async function askBefore(context: FaultContext, origin: string, withinMs: number): Promise<string> {
   const gateway = await context.startGateway({
     config: callConfig(origin, { timeouts: { connectMs: 500 } }),
@@ -33,7 +33,7 @@ async function askBefore(context: FaultContext, origin: string, withinMs: number
   })
 }
 
-/** The provider answers each request like this; the client's answer, the end and how often it was sent. */
+/** The provider responds like this to each request; returns the client's response, the outcome and the attempts. */
 async function askFailing(context: FaultContext, answer: () => RawAnswer): Promise<string> {
   return await eachDialect(async call => {
     const before = context.upstream.requests.length
@@ -54,18 +54,18 @@ export const upstreamBeforeHeaders: readonly Fault[] = [
     number: 2,
     title: 'a name that does not resolve',
     expected: '502 in its dialect in time; refused upstream_unreachable; nothing owed',
-    // A label of more than 63 letters is refused by the resolver itself, so nothing leaves this machine.
+    // The resolver itself refuses a label of more than 63 letters, so nothing leaves this machine.
     run: context => askBefore(context, `https://${'a'.repeat(70)}.example`, 1000),
   },
   {
     number: 3,
-    title: 'packets are dropped: no connection comes about',
+    title: 'packets are dropped: no connection is established',
     expected: '504 in its dialect in time; refused upstream_timeout; nothing owed',
     run: async context => await askBefore(context, await startBlackHole(context.t), 3000),
   },
   {
     number: 4,
-    title: 'certificates that are expired, of another host, self-signed',
+    title: 'certificates that are expired, of another host, or self-signed',
     expected:
       '502 in its dialect in time; refused upstream_unreachable; nothing owed; no request and no key received',
     async run(context) {
@@ -83,7 +83,7 @@ export const upstreamBeforeHeaders: readonly Fault[] = [
   },
   {
     number: 5,
-    title: 'accepts and never answers',
+    title: 'accepts and never responds',
     expected: `504 in its dialect; refused upstream_timeout; ${ambiguous}; sent 1 time; no connection left`,
     setting: { provider: { timeouts: { firstByteMs: 200 } } },
     async run(context) {
@@ -93,7 +93,7 @@ export const upstreamBeforeHeaders: readonly Fault[] = [
   },
   {
     number: 6,
-    title: 'resets when it has the request',
+    title: 'resets when it has received the request',
     expected: `502 in its dialect; refused upstream_failed; ${ambiguous}; sent 1 time; next one served`,
     async run(context) {
       const seen = await askFailing(context, () => ({ pieces: [], then: 'reset' }))
@@ -102,7 +102,7 @@ export const upstreamBeforeHeaders: readonly Fault[] = [
   },
   {
     number: 6,
-    title: 'closes when it has the request',
+    title: 'closes when it has received the request',
     expected: `502 in its dialect; refused upstream_failed; ${ambiguous}; sent 1 time; next one served`,
     async run(context) {
       const seen = await askFailing(context, () => ({ pieces: [], then: 'end' }))

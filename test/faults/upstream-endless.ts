@@ -5,10 +5,10 @@ import { until, type TestGateway } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { ask, eachDialect, openai, requestBytes, sentence, streamHead } from './observe.ts'
 
-/** An event with some text that a provider sends again and again. */
+/** An event with some text that a provider sends repeatedly. */
 const textOf = (call: DialectCall): string => call.events[call.eventsUntilText - 1] as string
 
-/** The provider answers by a stream that does not end, as fast as it is read. */
+/** The provider responds with an endless stream, as fast as it is read. */
 export function answerForever({ upstream }: FaultContext, call: DialectCall): void {
   const before = call.events.slice(0, call.eventsUntilText - 1).map(event => Buffer.from(event))
   const framed = Buffer.concat(chunked([Buffer.from(textOf(call).repeat(20))]).slice(0, 1))
@@ -23,7 +23,7 @@ export function answerForever({ upstream }: FaultContext, call: DialectCall): vo
   }
 }
 
-/** Whether a body is what the provider sends, up to some point, and what stands behind that. */
+/** Whether a body is what the provider sends, up to some point, and what follows that. */
 function restOf(call: DialectCall, body: string): { readonly isEqual: boolean; readonly rest: string } {
   const opening = call.events.slice(0, call.eventsUntilText - 1).join('')
   const text = textOf(call)
@@ -34,7 +34,7 @@ function restOf(call: DialectCall, body: string): { readonly isEqual: boolean; r
   return text.startsWith(rest) ? { isEqual: isOpened, rest: '' } : { isEqual: isOpened, rest }
 }
 
-/** How the client is told that the money is spent. */
+/** How the client is informed that the money is spent. */
 const spentNotices = {
   openai: /^data: \{"error":\{.*"code":"insufficient_quota".*\}\n\n$/,
   anthropic: /^event: error\ndata: \{.*"type":"billing_error".*\}\n\n$/,
@@ -56,7 +56,7 @@ async function askUntilCut(
   return `${answer?.status} ${cut}, ${isEqual ? 'bytes equal so far' : 'OTHER BYTES'}, ${told}; ${await context.nextEnd(gateway)}; the provider is stopped`
 }
 
-/** The account has money for some thousand tokens, and the provider does not keep to the request's limit. */
+/** The account has money for some thousand tokens, and the provider ignores the request's limit. */
 async function spendAll(context: FaultContext, call: DialectCall): Promise<string> {
   const gateway = await context.startGateway({ config: callConfig(context.upstream.origin), rub: 5 })
   const seen = await askUntilCut(context, call, spentNotices[call.name], gateway)
@@ -82,7 +82,7 @@ async function askForever(context: FaultContext): Promise<string> {
 
 const stopped = 'the provider is stopped'
 
-/** Anthropic has told a part of its usage by then. */
+/** Anthropic has reported a part of its usage by then. */
 const cut = (rest: string): string => {
   const seen = '200 cut, bytes equal so far, error event; broken; estimated'
   return `openai, google: ${seen}${rest} / anthropic: ${seen} usage_partial${rest}`
@@ -91,13 +91,13 @@ const cut = (rest: string): string => {
 export const upstreamEndless: readonly Fault[] = [
   {
     number: 25,
-    title: 'a stream that does not end, until its client leaves',
+    title: 'an endless stream, until its client leaves',
     expected: `all bytes equal; aborted; estimated drain_limited; ${stopped}`,
     run: askForever,
   },
   {
     number: 25,
-    title: 'a stream that does not end, until all the money of the account is spent',
+    title: 'an endless stream, until all the money of the account is spent',
     expected: cut(
       ` balance_exhausted overrun; ${stopped}; 5.000000 paid, 0 left; next one 402 in its dialect`,
     ),
@@ -105,14 +105,14 @@ export const upstreamEndless: readonly Fault[] = [
   },
   {
     number: 25,
-    title: 'a stream that does not end, until answerMs',
+    title: 'an endless stream, until answerMs',
     expected: cut(`; ${stopped}`),
     setting: { sections: { limits: { answerMs: 300 } }, rub: 1_000_000 },
     run: context => eachDialect(call => askUntilCut(context, call, call.errorEvent)),
   },
   {
     number: 25,
-    title: 'a stream that does not end, until answerBytesMax',
+    title: 'an endless stream, until answerBytesMax',
     expected: cut(`; ${stopped}`),
     setting: { sections: { limits: { answerBytesMax: '3MB' } }, rub: 1_000_000 },
     run: context => eachDialect(call => askUntilCut(context, call, call.errorEvent)),

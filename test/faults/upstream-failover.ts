@@ -8,7 +8,7 @@ import { alike, ask, json, openai, sentence } from './observe.ts'
 
 const busy = '{"error":{"message":"Busy","type":"server_error","code":null}}'
 
-/** Two providers of one model; the second answers well. Asks as often as there are names. */
+/** Two providers of one model; the second responds well. Sends one request for each name. */
 async function askTwo(
   context: FaultContext,
   first: string,
@@ -42,7 +42,7 @@ async function askTwo(
   return alike(names, found)
 }
 
-/** Asks before a first provider that answers with these statuses in turn. */
+/** Sends requests to a first provider that responds with these statuses in turn. */
 async function refuse(
   context: FaultContext,
   statuses: readonly number[],

@@ -18,10 +18,10 @@ import {
 interface Broken {
   readonly pieces: readonly Buffer[]
   readonly then: 'reset' | 'end' | 'keep'
-  /** The bytes of the body that the client is to have. */
+  /** The bytes of the body that the client must receive. */
   readonly body: Buffer
   readonly isStreaming: boolean
-  /** What is sent when the client has all of the body. */
+  /** Sent when the client has all of the body. */
   readonly last?: Buffer
 }
 
@@ -30,7 +30,7 @@ async function askBroken(context: FaultContext, call: DialectCall, broken: Broke
   const { pieces, then, body, isStreaming, last } = broken
   const client = await connectRaw(context.t, context.gateway.url)
   const hasAll = (): boolean => (parseAnswers(client.received())[0]?.body.length ?? 0) >= body.length
-  // A client has the head of a stream at once, that of a document with the first bytes of it.
+  // A client gets the head of a stream at once, and that of a document with its first bytes.
   const isBegun = (): boolean => body.length > 0 || !isStreaming || parseAnswers(client.received()).length > 0
   context.upstream.answer = (): RawAnswer => ({
     pieces,
@@ -93,7 +93,7 @@ const streamCuts: readonly Fault[] = (['reset', 'end'] as const).flatMap(then =>
 const lengths: readonly Fault[] = [
   {
     number: 17,
-    title: 'a chunk size that is none, in a stream',
+    title: 'an invalid chunk size in a stream',
     expected: cutSentences['after the first event with text'] ?? '',
     run: context =>
       eachDialect(call => {
@@ -131,7 +131,7 @@ const lengths: readonly Fault[] = [
   },
 ]
 
-/** Sends an event, then comments for a while, then whatever comes after. */
+/** Sends an event, then comments for a while, then the rest. */
 async function* stream(first: string, comments: number, pauseMs: number): AsyncGenerator<string> {
   yield first
   for (let count = 0; count < comments; count += 1) {
@@ -157,7 +157,7 @@ const stalls: readonly Fault[] = [
   },
   {
     number: 18,
-    title: 'nothing but comments for longer than the silence that is allowed',
+    title: 'only comments for longer than the allowed silence',
     expected: '200 whole, bytes equal; completed; 0.046000 provider',
     isSlow: true,
     setting: { provider: { timeouts: { silenceMs: 1500 } } },
@@ -228,7 +228,7 @@ const framings: readonly Fault[] = [
   },
   {
     number: 19,
-    title: 'line ends of all three kinds, a mark of byte order, data over several lines',
+    title: 'line ends of all three kinds, a byte order mark, data over several lines',
     expected: asPaid,
     run: context =>
       eachDialect(async call => {

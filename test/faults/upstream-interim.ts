@@ -7,7 +7,7 @@ import { until } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { alike, ask, eachDialect, json, openai, requestBytes, sentence, serves } from './observe.ts'
 
-/** An upstream that answers 413 when it has a part of the body, and then reads on or closes. */
+/** An upstream that responds 413 when it has a part of the body, and then reads on or closes. */
 async function startImpatient(context: FaultContext, then: 'read' | 'close'): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
@@ -90,7 +90,7 @@ export const upstreamInterim: readonly Fault[] = [
   },
   {
     number: 9,
-    title: '102 and 103 before the answer',
+    title: '102 and 103 before the response',
     expected: '200 whole, bytes equal; completed; 0.046000 provider',
     run: context =>
       eachDialect(async call => {
@@ -142,7 +142,7 @@ export const upstreamInterim: readonly Fault[] = [
   },
   {
     number: 12,
-    title: `answers that are not HTTP: ${Object.keys(malformed).join(', ')}`,
+    title: `responses that are not HTTP: ${Object.keys(malformed).join(', ')}`,
     expected:
       '502 in its dialect; refused upstream_failed; 0.000000 provider ambiguous; sent 1 time; next one served on another connection',
     async run(context) {
@@ -160,7 +160,7 @@ export const upstreamInterim: readonly Fault[] = [
   },
   {
     number: 13,
-    title: 'a second answer that nobody asked for, at once and later on an idle connection',
+    title: 'an unexpected second response, at once and later on an idle connection',
     expected: 'ten others got their own answers; completed; 0.046000 provider',
     async run(context) {
       const forged = plainAnswer(200, json, '{"forged":true}').pieces
@@ -196,7 +196,7 @@ export const upstreamInterim: readonly Fault[] = [
   },
 ]
 
-/** Connections are closed some hundred microseconds after an answer, just when the next request may come. */
+/** Connections are closed some hundred microseconds after a response, just when the next request may come. */
 async function reuseRace(context: FaultContext, count: number): Promise<string> {
   const upstream = await startRawUpstream(context.t, () => {
     const delayMs = Math.random() * 3

@@ -19,7 +19,7 @@ interface Provider {
   requestCount: number
 }
 
-/** A provider of that name at an address of this machine. */
+/** A provider with that name at an address of this machine. */
 async function startProvider(context: FaultContext, address: string, port = 0): Promise<Provider> {
   trustTestAuthority()
   const server = createServer({ cert: pem('good.pem'), key: pem('good.key') })
@@ -38,20 +38,20 @@ async function startProvider(context: FaultContext, address: string, port = 0): 
   return provider
 }
 
-/** A DNS server that knows a few names, and answers all others with NXDOMAIN. */
+/** A DNS server that knows a few names, and responds NXDOMAIN for all others. */
 interface DnsServer {
   /** `127.0.0.1:PORT` */
   readonly address: string
   /** IPv4 addresses by name; may be changed at any time. */
   readonly names: Map<string, string>
-  /** Names that were asked for, in order. */
+  /** The requested names, in order. */
   readonly asked: string[]
 }
 
 const typeA = 1
 const classIn = 1
 const nxDomain = 3
-/** Seconds for which an answer may be kept. */
+/** The time to live of an answer in seconds. */
 const ttl = 1
 
 async function startDnsServer(t: Test): Promise<DnsServer> {
@@ -64,7 +64,7 @@ async function startDnsServer(t: Test): Promise<DnsServer> {
     const address = names.get(name)
     const answer = address !== undefined && type === typeA ? recordOf(address) : undefined
     const head = Buffer.from(query.subarray(0, 12))
-    // An answer, to a question that wants recursion and gets it.
+    // An answer to a question that requests recursion and gets it.
     head.writeUInt16BE(0x81_80 | (address === undefined ? nxDomain : 0), 2)
     head.writeUInt16BE(answer === undefined ? 0 : 1, 6)
     head.writeUInt32BE(0, 8)
@@ -83,7 +83,7 @@ async function startDnsServer(t: Test): Promise<DnsServer> {
 interface Question {
   readonly name: string
   readonly type: number
-  /** Where it ends in the message. */
+  /** Its end in the message. */
   readonly end: number
 }
 
@@ -94,11 +94,11 @@ function readQuestion(query: Buffer): Question {
     labels.push(query.toString('latin1', at + 1, at + 1 + length))
     at += length + 1
   }
-  // Resolvers may ask in any case, and see whether it comes back.
+  // Resolvers may ask in any case, and check that it is repeated.
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** The record of the name in the question, which stands at byte 12. */
+/** The record of the name in the question, which is at byte 12. */
 function recordOf(address: string): Buffer {
   const record = Buffer.alloc(16)
   record.writeUInt16BE(0xc0_0c, 0)
@@ -110,7 +110,7 @@ function recordOf(address: string): Buffer {
   return record
 }
 
-/** A gateway that asks a DNS server of this machine. */
+/** A gateway that uses a DNS server of this machine. */
 async function startNamed(context: FaultContext, port: number) {
   const dns = await startDnsServer(context.t)
   const config = callConfig(`https://${providerHost}:${port}`, {}, { dns: { servers: [dns.address] } })
@@ -122,7 +122,7 @@ async function startNamed(context: FaultContext, port: number) {
   return { dns, askNow }
 }
 
-/** Names are asked for anew until an answer that is older than it may be is forgotten. */
+/** Sends requests until an expired answer is no longer cached. */
 async function untilSeen(askNow: () => Promise<string>, isSeen: () => boolean): Promise<string> {
   const found = new Set<string>()
   for (let turn = 0; turn < 100 && !isSeen(); turn += 1) {
@@ -151,7 +151,7 @@ async function move(context: FaultContext): Promise<string> {
   dns.names.set(providerHost, '127.0.0.2')
   const during = await askNow()
   const drains = old.requestCount === 2 && fresh.requestCount === 0 ? 'goes on' : 'IS LEFT'
-  // The address is taken away: it accepts nothing more, and closes what is idle.
+  // The address is taken out of service: it accepts no more connections, and closes idle ones.
   old.server.close()
   old.server.closeAllConnections()
   const after = await untilSeen(askNow, () => fresh.requestCount > 0)
@@ -163,13 +163,13 @@ const served = '200 whole, bytes equal; completed; 0.046000 provider'
 export const upstreamNames: readonly Fault[] = [
   {
     number: 2,
-    title: 'NXDOMAIN, and then the name is there',
+    title: 'NXDOMAIN, and then the name exists',
     expected: `unknown: 502 in its dialect; refused upstream_unreachable; nothing owed, asked; known: ${served}`,
     run: appear,
   },
   {
     number: 61,
-    title: 'the name of a provider leads to another address, and the old one is taken away',
+    title: "a provider's name changes to another address, and the old one is taken out of service",
     expected: `at first: ${served}; the open connection goes on: ${served}; then at the new address: ${served}`,
     run: move,
   },

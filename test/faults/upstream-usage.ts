@@ -10,7 +10,7 @@ const usage = (value: string): string => chunk(`"choices":[],"usage":${value}`)
 const done = 'data: [DONE]\n\n'
 const good = usage('{"prompt_tokens":12,"completion_tokens":34,"total_tokens":46}')
 
-/** What stands in a stream, and what is then charged. */
+/** The content of a stream, and the charge for it. */
 const oddStreams: Readonly<Record<string, readonly [stream: string, paid: string]>> = {
   'invalid JSON in one event': [
     `${text}data: {"choices":[{\n\n${good}${done}`,
@@ -60,7 +60,7 @@ const odd: readonly Fault[] = Object.entries(oddStreams).map(([name, [stream, pa
   },
 }))
 
-/** An encoded document; the client's bytes and what is charged. */
+/** An encoded document; returns the client's bytes and the charge. */
 async function askEncoded(context: FaultContext, encoding: string, bytes: Buffer): Promise<string> {
   context.upstream.answer = () => plainAnswer(200, [...json, 'content-encoding', encoding], bytes)
   const received = await ask(context, openai)
@@ -87,7 +87,7 @@ const encodings: readonly Fault[] = [
   },
   {
     number: 21,
-    title: 'an encoding that nobody knows, and a thousand of them',
+    title: 'an unknown encoding, and a thousand of them',
     expected: '200 whole, bytes equal; completed; estimated usage_unreadable reasoning_estimated',
     async run(context) {
       const one = await askEncoded(context, 'xz', Buffer.from('whatever it is'))
@@ -101,7 +101,7 @@ const encodings: readonly Fault[] = [
   },
   {
     number: 21,
-    title: 'gzip that is cut short',
+    title: 'truncated gzip',
     expected:
       '200 whole, bytes equal; completed; estimated answer_unreadable usage_unreadable reasoning_estimated',
     run: context => askEncoded(context, 'gzip', gzipSync(openai.document).subarray(0, 40)),
@@ -144,20 +144,20 @@ function zerosInGzip(gibibytes: number): Buffer {
 const oddAnswers: readonly Fault[] = [
   {
     number: 22,
-    title: 'trailers behind the last chunk, for a client that reads them',
+    title: 'trailers after the last chunk, for a client that reads them',
     expected:
       '200 whole, bytes equal; completed; 0.046000 provider; trailers: X-Checksum: abc, server-timing: a;dur=1; not among the headers',
     run: context => askTrailers(context, 'te: trailers\r\n'),
   },
   {
     number: 22,
-    title: 'trailers behind the last chunk, for a client that does not read them',
+    title: 'trailers after the last chunk, for a client that does not read them',
     expected: '200 whole, bytes equal; completed; 0.046000 provider; trailers: none; not among the headers',
     run: context => askTrailers(context, 'te: gzip\r\n'),
   },
   {
     number: 23,
-    title: 'a success of HTML',
+    title: 'status 200 with HTML',
     expected: '200 whole, bytes equal; completed; estimated usage_missing',
     run: context =>
       eachDialect(async call => {
@@ -168,7 +168,7 @@ const oddAnswers: readonly Fault[] = [
   },
   {
     number: 23,
-    title: 'a success without a body: empty, and 204',
+    title: 'success without a body: empty, and 204',
     expected: 'whole, bytes equal; completed; 0.000000 provider usage_missing',
     run: context =>
       eachDialect(async call => {
@@ -194,21 +194,21 @@ const oddAnswers: readonly Fault[] = [
   },
   {
     number: 24,
-    title: 'an error event at the beginning of a stream of status 200',
+    title: 'an error event at the start of a stream with status 200',
     expected: '200 whole, bytes equal; completed; 0.000000 provider provider_error',
     run: context => eachDialect(call => askErrorEvent(context, call, 0)),
   },
   {
     number: 24,
-    title: 'an error event in a stream of status 200, after some text',
-    // Anthropic has told a usage by then, and the last one told is what counts.
+    title: 'an error event in a stream with status 200, after some text',
+    // Anthropic has reported a usage by then, and the last one reported counts.
     expected:
       'openai, google: 200 whole, bytes equal; completed; estimated usage_missing / anthropic: 200 whole, bytes equal; completed; 0.013000 provider usage_partial',
     run: context => eachDialect(call => askErrorEvent(context, call, call.eventsUntilText)),
   },
 ]
 
-/** Of what stands there, how to keep it, a cookie and the provider's account have no business in a trailer. */
+/** Caching, a cookie and the provider's account do not belong in a trailer; a checksum and timing may be in one. */
 const trailers =
   'X-Checksum: abc\r\ncache-control: no-store\r\nset-cookie: a=b\r\nopenai-organization: o\r\nserver-timing: a;dur=1\r\n'
 

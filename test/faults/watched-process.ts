@@ -5,16 +5,16 @@ import type { Test } from 'tap'
 import { serveProcess, type ServedProcess, type ServeOptions } from '../fixtures/serve-process.ts'
 import { until } from '../fixtures/until.ts'
 
-/** Beyond what it had when it was started: compiled code, caches, what the store keeps. */
+/** Above its memory after the start: compiled code, caches, what the store keeps. */
 const memoryGrowthBytesMax = 64 * 1_048_576
-/** Connections on which this process asks for metrics, which it keeps for some seconds. */
+/** Connections on which this process requests metrics, which the gateway keeps for some seconds. */
 const ownSocketsMax = 2
 const settleMs = 5_000
 
-/** A gateway as a process of its own, which must be left as it was found. */
+/** A gateway in a process of its own, which must be left as it was found. */
 export interface WatchedProcess {
   readonly served: ServedProcess
-  /** What a case has left behind in it; empty when nothing. */
+  /** What a case has left behind in it; empty for nothing. */
   traces(): Promise<string[]>
 }
 
