@@ -4,8 +4,8 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// With a key that is limited to a priced model, the attacker has another model do the work: it is billed to the operator
-// at that model's price.
+// With a key that is limited to a priced model, an attacker has another model do the work: its provider bills the
+// operator at that model's price.
 
 const answer = {
   id: 'msg_1',
@@ -53,7 +53,7 @@ const attacks: readonly (readonly [name: string, path: string, body: object])[] 
   ['the second fallback', '/v1/messages', { fallbacks: [{ model: 'small' }, { model: 'large' }] }],
   ["fallbacks of the provider's choice", '/v1/messages', { fallbacks: 'default' }],
   [
-    'an advisor that is added on the way',
+    'an advisor that is added in a message',
     '/v1/messages',
     inBlock({ type: 'tool_addition', tool: { type: 'tool_definition', definition: advisor } }),
   ],
@@ -70,24 +70,24 @@ const attacks: readonly (readonly [name: string, path: string, body: object])[] 
   ],
   ["a model of OpenRouter's plugins", '/v1/chat/completions', { plugins: [{ id: 'x', model: 'large' }] }],
   ['several of them', '/v1/chat/completions', { plugins: [{ id: 'fusion', analysis_models: ['large'] }] }],
-  ['one that judges', '/v1/chat/completions', { plugins: [{ id: 'fusion', judge: { model: 'large' } }] }],
+  ['a model that judges', '/v1/chat/completions', { plugins: [{ id: 'fusion', judge: { model: 'large' } }] }],
   [
     "a parameter of OpenRouter's tools",
     '/v1/chat/completions',
     { tools: [{ type: 'openrouter:advisor', parameters: { model: 'large' } }] },
   ],
-  ["another one of its price's", '/v1/chat/completions', { models: ['small', 'large'] }],
-  ['one that moderates', '/v1/chat/completions', { moderation: { model: 'large' } }],
+  ['a model beside its own', '/v1/chat/completions', { models: ['small', 'large'] }],
+  ['a model that moderates', '/v1/chat/completions', { moderation: { model: 'large' } }],
   ['a preset, which names models', '/v1/chat/completions', { preset: 'mine' }],
   ['a model that draws', '/v1/responses', { tools: [{ type: 'image_generation', model: 'large' }] }],
-  ['the one that draws unless told', '/v1/responses', { tools: [{ type: 'image_generation' }] }],
+  ['the default model that draws', '/v1/responses', { tools: [{ type: 'image_generation' }] }],
   [
     'an author of drawings',
     '/v1/responses',
     { tools: [{ type: 'image_generation', model: 'small', svg: { model: 'large' } }] },
   ],
   [
-    'a tool that comes with the input',
+    'a tool that is in the input',
     '/v1/responses',
     { input: [{ type: 'additional_tools', tools: [{ type: 'image_generation', model: 'large' }] }] },
   ],
@@ -97,9 +97,9 @@ const attacks: readonly (readonly [name: string, path: string, body: object])[] 
     '/v1beta/models/small:generateContent',
     { generationConfig: { routingConfig: { manualMode: { modelName: 'large' } } } },
   ],
-  ["another than the path's", '/v1beta/models/small:generateContent', { model: 'models/large' }],
+  ["a model other than the path's", '/v1beta/models/small:generateContent', { model: 'models/large' }],
   [
-    "another than the path's in one of several",
+    "a model other than the path's in one of several",
     '/v1beta/models/small:batchEmbedContents',
     { model: 'models/small', requests: [{ model: 'models/large', content: {} }] },
   ],
@@ -114,14 +114,14 @@ for (const [name, path, body] of attacks) {
   })
 }
 
-await t.test('a key that may use it pays for it at its own price, and has it held for', async t => {
+await t.test('a key that may use it is charged at its price, and its hold covers it', async t => {
   const { status, requestId } = await ask('/v1/messages', { tools: [advisor] }, freeKey)
   t.equal(status, 200)
-  // 10 in and 10 out at 1, 10 in at 1 and 1000 out at 1000 roubles a million.
+  // 10 in and 10 out at 1, 10 in at 1 and 1000 out at 1000 roubles per million.
   t.match(await gateway.chargeOf(requestId), { amount: '1.000030', flags: [] })
 })
 
-await t.test("what a tool reads is nobody's model", async t => {
+await t.test("a model name in a tool's input is not read as a model", async t => {
   const schema = { type: 'object', properties: { model: { type: 'string' } }, default: { model: 'large' } }
   for (const [path, body] of [
     ['/v1/messages', { tools: [{ name: 'f', input_schema: schema }], metadata: { model: 'large' } }],

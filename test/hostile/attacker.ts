@@ -3,13 +3,13 @@ import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 
-// Attacks in a thread of its own, so that making them does not count as the gateway's delay, until it is ended.
+// Attacks from a thread of its own, so that making them does not count as the gateway's delay, until it is terminated.
 
 export interface AttackOrder {
   readonly attack: keyof typeof attacks
   readonly url: string
   readonly key: string
-  /** How many do it at once. */
+  /** How many clients attack at once. */
   readonly clients: number
 }
 
@@ -17,11 +17,11 @@ const { attack, url, key, clients } = workerData as AttackOrder
 const { hostname, port } = new URL(url)
 let sent = 0
 
-// Of this thread, on Linux. Two cores have the gateway, the others and their provider to serve as well, and none is left for
-// an attacker alone: on theirs it makes way.
+// The priority of this thread, on Linux. Two cores also serve the gateway, the other clients and their provider, and
+// the attacker has no core of its own: it yields to them.
 setPriority(19)
 
-/** Writes the bytes again and again, as fast as they are taken, on one connection after another. */
+/** Writes the bytes repeatedly, as fast as they are accepted, on one connection after another. */
 function pour(bytes: Buffer, hello?: { readonly head: string; readonly until: string }): void {
   const socket: Socket = connect({ host: hostname, port: Number(port) })
   const write = (): void => {
@@ -37,7 +37,7 @@ function pour(bytes: Buffer, hello?: { readonly head: string; readonly until: st
     write()
     socket.on('drain', write)
   })
-  socket.on('error', () => undefined) // It is closed next.
+  socket.on('error', () => undefined) // The close follows.
   socket.on('close', () => setTimeout(() => pour(bytes, hello), 50))
   if (hello !== undefined) socket.write(hello.head)
   else {

@@ -5,8 +5,8 @@ import { sellerSection } from '../fixtures/companies.ts'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 import { connectRaw } from '../fixtures/raw-client.ts'
 
-// Forms for operators as no browser sends them: what is long is read for whoever may send it alone, what is odd is
-// refused, and nothing is done twice or by another's right.
+// Forms for operators as no browser sends them: long ones are read only for operators who may send them, odd ones are
+// refused, and nothing is done twice or with another user's permission.
 
 const area = await startOperatorArea(t, { seller: sellerSection })
 const { email, browser: customer } = await area.signUp()
@@ -22,11 +22,11 @@ interface Sent {
   readonly type?: string
   readonly path?: string
   readonly by?: AccountBrowser
-  /** What the head says, where it is not the body's. */
+  /** The declared length, where it is not the body's. */
   readonly length?: number
 }
 
-/** The status line and the head of what comes back. */
+/** The status line and the head of the response. */
 async function post(
   body: string | Buffer,
   { type = urlencoded, path = `${page}/credit`, by = owner, length }: Sent = {},
@@ -57,7 +57,7 @@ async function balance(): Promise<unknown> {
   return (JSON.parse(stdout) as { balance: string }).balance
 }
 
-await t.test('nobody makes the process read a long form who may not send it', async t => {
+await t.test('a long form is not read for users who may not send it', async t => {
   const visitor = area.browser()
   for (const [who, by, status] of [
     ['a visitor', visitor, 303],
@@ -65,7 +65,7 @@ await t.test('nobody makes the process read a long form who may not send it', as
     ['an operator who moves no money', support, 403],
   ] as const) {
     for (const type of [urlencoded, multipart]) {
-      // 30 MB are announced, and not sent: whoever waits for them would parse them, too.
+      // 30 MB are declared, and not sent: a server that waits for them would also parse them.
       const head = await post('a=b&', { path: '/transfers/import', by, type, length: 30_000_000 })
       t.match(head, `HTTP/1.1 ${status} `, `${who}, ${type}`)
       t.match(head, /\r\nconnection: close/i)
@@ -73,12 +73,12 @@ await t.test('nobody makes the process read a long form who may not send it', as
   }
 })
 
-await t.test('a form that is odd moves no money', async t => {
+await t.test('an odd form moves no money', async t => {
   const csrf = await owner.token(page)
   const supports = await support.token(page)
   const customers = await customer.token('/settings')
   const rows: readonly (readonly [name: string, body: string | Buffer, status: number, type?: string])[] = [
-    ['no amount but an array', `csrf=${csrf}&rub[]=1&reason=r`, 422],
+    ['an array instead of an amount', `csrf=${csrf}&rub[]=1&reason=r`, 422],
     ['a member of a prototype', `csrf=${csrf}&__proto__=1&__proto__[rub]=1&constructor.rub=1&reason=r`, 422],
     ['a token of another session', `csrf=${supports}&rub=1&reason=r`, 403],
     ['a token of the other area', `csrf=${customers}&rub=1&reason=r`, 403],
@@ -104,18 +104,18 @@ await t.test('a form that is odd moves no money', async t => {
     ['an amount of 60,000 digits', `csrf=${csrf}&rub=${'9'.repeat(60_000)}&reason=r`, 422],
     ['an amount of 14,000 groups', `csrf=${csrf}&rub=1${',000'.repeat(14_000)}&reason=r`, 422],
     ['a power of ten', `csrf=${csrf}&rub=1e3&reason=r`, 422],
-    ['less than nothing', `csrf=${csrf}&rub=-1&reason=r`, 422],
+    ['a negative amount', `csrf=${csrf}&rub=-1&reason=r`, 422],
     ['digits of full width', `csrf=${csrf}&rub=%EF%BC%91&reason=r`, 422],
     ['a reason with a zero byte', `csrf=${csrf}&rub=1&reason=a%00b`, 422],
-    ['a reason that turns the direction', `csrf=${csrf}&rub=1&reason=a%E2%80%AEb`, 422],
-    ['more than a form has', `csrf=${csrf}&rub=1&reason=r&x=${'x'.repeat(70_000)}`, 413],
+    ['a reason that reverses the text direction', `csrf=${csrf}&rub=1&reason=a%E2%80%AEb`, 422],
+    ['more than the limit of a form', `csrf=${csrf}&rub=1&reason=r&x=${'x'.repeat(70_000)}`, 413],
   ]
   for (const [name, body, status, type = urlencoded] of rows)
     t.match(await post(body, { type }), `HTTP/1.1 ${status} `, name)
   t.equal(await balance(), '0.000000')
 })
 
-await t.test('no word of an operator or of a file is more than a cell and a line', async t => {
+await t.test('texts of operators and files stay within one cell and one line', async t => {
   const csrf = await owner.token(page)
   for (const path of ['note', 'block', 'unblock', 'end-sessions']) {
     for (const typed of ['a%00b', 'a%E2%80%AEb']) {

@@ -4,8 +4,8 @@ import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { somebodyAt } from '../fixtures/somebody-at.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// The body is read here as JSON in UTF-8. A provider that goes by another label, or reads the bytes in another way, finds
-// another model in it, or another account's file.
+// The gateway reads the body as JSON in UTF-8. A provider that believes another label, or decodes the bytes otherwise,
+// finds another model in it, or another account's file.
 
 const upstream = await startRawUpstream(t, () =>
   plainAnswer(200, ['content-type', 'application/json'], '{"id":"x"}'),
@@ -68,7 +68,7 @@ const labels = [
 ]
 
 for (const path of paths) {
-  await t.test(`${path} takes JSON in UTF-8 and nothing else`, async t => {
+  await t.test(`${path} accepts JSON in UTF-8 and nothing else`, async t => {
     const body = JSON.stringify({ model: path.includes(':') ? undefined : 'm' })
     for (const label of labels) {
       const { status } = await ask(path, ['content-type', label], body)
@@ -78,7 +78,7 @@ for (const path of paths) {
   })
 }
 
-await t.test('bytes that are not UTF-8 are refused, wherever they stand', async t => {
+await t.test('bytes that are not UTF-8 are refused, wherever they are', async t => {
   const around = (bytes: readonly number[]): Buffer[] => [
     Buffer.concat([
       Buffer.from('{"model":"m","messages":[],"mod'),
@@ -110,7 +110,7 @@ await t.test('bytes that are not UTF-8 are refused, wherever they stand', async 
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('a form is in UTF-8, and nothing in it says otherwise', async t => {
+await t.test('a form is in UTF-8, and labels of another charset are refused', async t => {
   const part = (disposition: string, value: string): string => `--b\r\n${disposition}\r\n\r\n${value}\r\n`
   const field = (name: string, value: string, more = ''): string =>
     part(`Content-Disposition: form-data; name="${name}"${more}`, value)
@@ -125,7 +125,7 @@ await t.test('a form is in UTF-8, and nothing in it says otherwise', async t => 
       [`${plain}; charset=utf-7`, form(field('+AG0-odel', 'dear'))],
       [`${plain}; charset=utf-16`, form()],
       [`${plain}; charset*=utf-8''utf-16`, form()],
-      // What looks for `boundary=` without reading quotes finds another one.
+      // A parser that looks for `boundary=` without reading quotes finds another one.
       ['multipart/form-data; x="; boundary=c"; boundary=b', form()],
       [plain, form(field('prompt', 'Hi', '\r\nContent-Type: text/plain; charset=utf-16'))],
       [plain, form(field('_charset_', 'utf-7'))],
@@ -147,7 +147,7 @@ await t.test('a form is in UTF-8, and nothing in it says otherwise', async t => 
   upstream.requests.length = 0
 })
 
-await t.test('what is JSON in UTF-8 passes, however it says so', async t => {
+await t.test('JSON in UTF-8 passes, however it is labelled', async t => {
   const text = JSON.stringify({
     model: 'm',
     messages: [{ role: 'user', content: 'äöü €uro 𝄞'.repeat(20_000) }],
@@ -167,7 +167,7 @@ await t.test('what is JSON in UTF-8 passes, however it says so', async t => {
   t.equal((await ask('/v1/chat/completions', [], text)).status, 200, 'no label')
 })
 
-await t.test('a provider is asked only for codings in which usage can be read', async t => {
+await t.test('providers are requested to use only codings in which usage can be read', async t => {
   for (const [asked, sent] of [
     ['gzip, deflate, br, zstd', 'gzip, deflate, br, zstd'],
     ['gzip;q=1.0, *;q=0.5', 'gzip;q=1.0'],

@@ -5,8 +5,8 @@ import { callConfig } from '../fixtures/dialect-call.ts'
 import { connectRaw, parseAnswers, sendRaw } from '../fixtures/raw-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 
-// What two servers could read in two ways is refused by every listener there is, and nothing behind it is read: whoever
-// shares a connection of a server in front with others could have them get its responses, or answer for them.
+// Every listener refuses what two servers could read in two ways, and reads nothing after it: a client that shares a
+// connection of a proxy in front with others could otherwise receive their responses, or respond to them.
 
 const json = ['content-type', 'application/json']
 const upstream = await startRawUpstream(t, () => plainAnswer(200, json, '{}'))
@@ -16,7 +16,7 @@ const { test: gateway, url: accountArea } = await startAccountArea(t, {
   operatorArea: { listen: { host: '127.0.0.1', port: 0 } },
 })
 
-/** Each listener, a path on it that is served, and what a form or a body goes to. */
+/** Each listener, a path on it that is served, and a target for forms or bodies. */
 const listeners = [
   { name: 'API', url: gateway.url, path: '/v1/models', form: '/v1/chat/completions' },
   { name: 'account area', url: accountArea, path: '/sign-in', form: '/sign-in' },
@@ -29,7 +29,7 @@ const listeners = [
   { name: 'admin', url: gateway.gateway.adminUrl ?? '', path: '/healthz', form: '/healthz' },
 ] as const
 
-/** Requests by their first line and headers, `$` for the path; nothing of them is served. */
+/** Requests by their first line and headers, `$` for the path; none of them is served. */
 const doubtful: Readonly<Record<string, readonly [line: string, ...headers: string[]]>> = {
   RTSP: ['GET $ RTSP/1.0', 'host: a'],
   'RTSP with a body': ['POST $ RTSP/1.0', 'host: a', 'content-length: 0'],
@@ -41,21 +41,21 @@ const doubtful: Readonly<Record<string, readonly [line: string, ...headers: stri
   'HTTP/0.9 as it was': ['GET $'],
   'the preface of HTTP/2': ['PRI * HTTP/2.0'],
   'two blanks before the target': ['GET  $ HTTP/1.1', 'host: a'],
-  'two blanks behind the target': ['GET $  HTTP/1.1', 'host: a'],
+  'two blanks after the target': ['GET $  HTTP/1.1', 'host: a'],
   'many blanks': ['GET      $      HTTP/1.1', 'host: a'],
-  'two blanks behind an empty line': ['\r\n\r\nGET  $ HTTP/1.1', 'host: a'],
+  'two blanks after an empty line': ['\r\n\r\nGET  $ HTTP/1.1', 'host: a'],
   'two blanks in HTTP/1.0': ['GET  $ HTTP/1.0', 'host: a'],
   'a tab': ['GET\t$ HTTP/1.1', 'host: a'],
   'a blank before the method': [' GET $ HTTP/1.1', 'host: a'],
-  'a blank behind the version': ['GET $ HTTP/1.1 ', 'host: a'],
+  'a blank after the version': ['GET $ HTTP/1.1 ', 'host: a'],
   'a target with a blank': ['GET $ x HTTP/1.1', 'host: a'],
-  'a method in small letters': ['get $ HTTP/1.1', 'host: a'],
+  'a method in lower case': ['get $ HTTP/1.1', 'host: a'],
   'an unknown method': ['FETCH $ HTTP/1.1', 'host: a'],
   'two Hosts': ['GET $ HTTP/1.1', 'host: a', 'host: b'],
   'two equal Hosts': ['GET $ HTTP/1.1', 'host: a', 'Host: a'],
   'two Hosts in HTTP/1.0': ['GET $ HTTP/1.0', 'host: a', 'host: b'],
   'no Host': ['GET $ HTTP/1.1'],
-  'a Host that is none': ['GET $ HTTP/1.1', 'host: a/b'],
+  'an invalid Host': ['GET $ HTTP/1.1', 'host: a/b'],
   'a Host with a user': ['GET $ HTTP/1.1', 'host: a@b'],
   'two lengths': ['POST $ HTTP/1.1', 'host: a', 'content-length: 0', 'content-length: 0'],
   'a length and a coding': ['POST $ HTTP/1.1', 'host: a', 'content-length: 0', 'transfer-encoding: chunked'],
@@ -70,8 +70,8 @@ const doubtful: Readonly<Record<string, readonly [line: string, ...headers: stri
   'a bare line feed': ['GET $ HTTP/1.1\nhost: a'],
   'a body of GET': ['GET $ HTTP/1.1', 'host: a', 'content-length: 3'],
   'a chunked body of GET': ['GET $ HTTP/1.1', 'host: a', 'transfer-encoding: chunked'],
-  'a header that is longer than all may be': ['GET $ HTTP/1.1', 'host: a', `x: ${'a'.repeat(17_000)}`],
-  'more headers than node:http tells of': [
+  'a header that is longer than the limit of all': ['GET $ HTTP/1.1', 'host: a', `x: ${'a'.repeat(17_000)}`],
+  'more headers than node:http reports': [
     'GET $ HTTP/1.1',
     'host: a',
     ...Array.from({ length: 1200 }, () => 'a: b'),
@@ -84,19 +84,19 @@ const refusals: ReadonlySet<number> = new Set([400, 405, 417, 431])
 for (const { name, url, path, form } of listeners) {
   const good = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.key}\r\n\r\n`
 
-  await t.test(`${name}: ${Object.keys(doubtful).length} doubtful requests are refused`, async t => {
+  await t.test(`${name}: ${Object.keys(doubtful).length} ambiguous requests are refused`, async t => {
     for (const [attack, [line, ...headers]] of Object.entries(doubtful)) {
       const head = [line.replace('$', line.startsWith('POST') ? form : path), ...headers].join('\r\n')
       const { bytes, end } = await sendRaw(t, url, Buffer.from(`${head}\r\n\r\n${good}`, 'latin1'))
       const statuses = parseAnswers(bytes).map(({ status }) => status)
       t.ok(refusals.has(statuses[0] ?? 0), `${attack}: ${statuses[0]}`)
-      t.equal(statuses.length, 1, `${attack}: nothing behind it is answered`)
+      t.equal(statuses.length, 1, `${attack}: nothing after it gets a response`)
       t.equal(end, 'end', `${attack}: the connection is closed`)
     }
     t.equal(upstream.requests.length, 0)
   })
 
-  await t.test(`${name}: a doubtful line is seen behind good requests of the same segment`, async t => {
+  await t.test(`${name}: an ambiguous line is refused after valid requests of the same segment`, async t => {
     for (const line of [`GET  ${path} HTTP/1.1`, `GET ${path} RTSP/1.0`]) {
       for (const count of [1, 2, 40]) {
         const client = await connectRaw(t, url)
@@ -108,7 +108,7 @@ for (const { name, url, path, form } of listeners) {
     }
   })
 
-  await t.test(`${name}: what is plain is served, in however many segments it comes`, async t => {
+  await t.test(`${name}: a plain request is served, in however many segments it arrives`, async t => {
     for (const pieces of [
       [good],
       [`\r\n${good}`],
@@ -138,7 +138,7 @@ for (const { name, url, path, form } of listeners) {
     }
   })
 
-  await t.test(`${name}: behind an upgrade that is ignored nothing is read`, async t => {
+  await t.test(`${name}: nothing is read after an upgrade that is ignored`, async t => {
     for (const upgrade of ['h2c', 'websocket', 'TLS/1.0']) {
       const head = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.key}\r\n`
       const { bytes, end } = await sendRaw(
@@ -151,7 +151,7 @@ for (const { name, url, path, form } of listeners) {
     }
   })
 
-  await t.test(`${name}: a broken next request does not replace the response of the one before`, async t => {
+  await t.test(`${name}: an invalid next request does not replace the response before it`, async t => {
     const { bytes } = await sendRaw(t, url, `${good}GARBAGE\r\n\r\n`)
     t.same(
       parseAnswers(bytes).map(({ status }) => status),
@@ -161,7 +161,7 @@ for (const { name, url, path, form } of listeners) {
 }
 
 for (const { name, url } of listeners.slice(1, 3)) {
-  await t.test(`${name}: what no page answers is a refusal that nobody keeps or reads as a page`, async t => {
+  await t.test(`${name}: a refusal without a page is not cached and not sniffed as HTML`, async t => {
     const refusals = [
       [405, 'TRACE /sign-in HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'],
       [405, 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n'],
@@ -179,7 +179,7 @@ for (const { name, url } of listeners.slice(1, 3)) {
   })
 }
 
-await t.test('a WebSocket behind a pending request is refused, and ends nobody else', async t => {
+await t.test('a WebSocket after a pending request is refused, and ends no other request', async t => {
   const { bytes, end } = await sendRaw(
     t,
     gateway.url,
@@ -193,7 +193,7 @@ await t.test('a WebSocket behind a pending request is refused, and ends nobody e
   t.equal(end, 'end')
 })
 
-await t.test('a refused WebSocket tells what is wrong with its first line', async t => {
+await t.test('a refused WebSocket reports what is wrong with its first line', async t => {
   const { bytes } = await sendRaw(
     t,
     gateway.url,

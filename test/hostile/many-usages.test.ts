@@ -6,11 +6,11 @@ import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { serveProcess } from '../fixtures/serve-process.ts'
 
-// A response that says what was used a million times, in a document, in one event or in many: nothing of it is kept, and
-// others are served meanwhile.
+// A response that reports its usage a million times, in a document, in one event or in many: the gateway keeps none of
+// it, and serves other clients meanwhile.
 
 const isFull = (process.env['HOSTILE'] ?? '') !== ''
-/** As the table of stalls has it; among other tests these have the cores, too. */
+/** As in the table of stalls; in the usual runs other tests use the cores too. */
 const silentMsMax = isFull ? 250 : 1000
 const p99MsMax = isFull ? 50 : 500
 const ratioMax = 8
@@ -48,11 +48,11 @@ function rowsOf({ name, document, events }: DialectCall): readonly Row[] {
 
 const [openaiCall] = dialectCalls as readonly [DialectCall]
 
-/** The others of a machine that runs other tests need not wait for each dialect. */
+/** In the usual runs one dialect is enough. */
 const calls = isFull ? dialectCalls : dialectCalls.slice(0, 1)
 for (const [call, row] of calls.flatMap(call => rowsOf(call).map(row => [call, row] as const))) {
   const { isStreaming, body } = row
-  await t.test(`${row.name} of a million usages passes, and others are served beside it`, async t => {
+  await t.test(`${row.name} of a million usages passes, and other clients are served meanwhile`, async t => {
     // The others ask in OpenAI's format, whichever the hostile provider answers in.
     const usual = plainAnswer(200, ['content-type', 'application/json'], openaiCall.document)
     upstream.answer = () => usual
@@ -83,11 +83,11 @@ for (const [call, row] of calls.flatMap(call => rowsOf(call).map(row => [call, r
       t.ok(response.body.equals(body), 'the same bytes')
       t.ok(beside.silentMs <= silentBound, `silent for ${beside.silentMs.toFixed(0)} ms`)
       t.ok(beside.p99Ms <= p99Bound, `others' p99 ${beside.p99Ms.toFixed(0)} ms`)
-      t.equal(beside.failures, 0, 'others are served')
+      t.equal(beside.failures, 0, 'other clients are served')
       const charges = (await gateway.charges()).slice(before)
-      t.ok(charges.length > beside.count, 'each was charged')
+      t.ok(charges.length > beside.count, 'each response was charged')
       const amounts = new Set(charges.map(({ amount }) => amount))
-      t.equal(amounts.size, 1, 'by the last usage')
+      t.equal(amounts.size, 1, 'the charge is by the last usage')
       return
     }
   })

@@ -10,8 +10,8 @@ import { somebodyAt } from '../fixtures/somebody-at.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 import { mutated, Random, type RequestParts } from './request-mutations.ts'
 
-// Requests that were changed in a few places go to the real listener. What a provider of another make parsed must be what
-// was understood here: as many requests, the model that is charged, nothing that only one of the two has seen.
+// Requests with a few random changes are sent to the real listener. A provider's other parser must find what the
+// gateway found: as many requests, the model that is charged, and nothing that only one of the two has seen.
 
 const isFull = process.env['HOSTILE'] === 'full'
 const requestCount = isFull ? 30_000 : 1500
@@ -94,12 +94,12 @@ const bases: readonly RequestParts[] = [
   base('/v1/audio/transcriptions', `${form}--b--\r\n`, 'multipart/form-data; boundary=b'),
 ]
 
-/** Everything that comes back on a connection of its own. What waits for more of the request is left. */
+/** Everything received on a connection of its own. A gateway that waits for more of the request is left. */
 async function exchange(bytes: Buffer): Promise<readonly ParsedAnswer[]> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(gateway.url).port) })
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  socket.on('error', () => undefined) // A reset is an end like others here.
+  socket.on('error', () => undefined) // A reset is one way to end here.
   const timer = setTimeout(() => socket.destroy(), patienceMs)
   socket.write(bytes)
   await once(socket, 'close')
@@ -107,7 +107,7 @@ async function exchange(bytes: Buffer): Promise<readonly ParsedAnswer[]> {
   return parseAnswers(Buffer.concat(chunks))
 }
 
-/** The models that readers of different makes find: the last of a name, and any that is spelled in another case. */
+/** The models that different parsers find: the last of a name, and any that is spelled in another case. */
 function modelsIn({ url, body, encoding, contentType }: Seen): readonly unknown[] {
   const inPath = /\/models\/([^/:?]+):/.exec(url)?.[1]
   const decode = { gzip: gunzipSync, 'x-gzip': gunzipSync, deflate: inflateSync, br: brotliDecompressSync }[
@@ -122,7 +122,7 @@ function modelsIn({ url, body, encoding, contentType }: Seen): readonly unknown[
   }
   const text = plain.toString('utf8')
   const parsed = JSON.parse(text) as Record<string, unknown>
-  // Another parser, which keeps what stands there twice.
+  // A parser that keeps duplicates.
   const { contents } = parseDocument(text, { uniqueKeys: false, schema: 'json', logLevel: 'silent' })
   const pairs = isMap(contents) ? contents.items : []
   const twice = pairs
@@ -133,7 +133,7 @@ function modelsIn({ url, body, encoding, contentType }: Seen): readonly unknown[
 }
 
 await t.test(
-  `what ${requestCount} mutated requests come to is what was understood`,
+  `the provider finds in ${requestCount} mutated requests what the gateway found`,
   { timeout: 580_000 },
   async t => {
     const random = new Random(seed)
@@ -156,10 +156,10 @@ await t.test(
     t.comment(
       `seed ${seed}: ${seen.length} of ${requestCount} reached the provider; ${JSON.stringify([...statuses])}`,
     )
-    t.ok(seen.length > requestCount / 20, 'some are understood')
+    t.ok(seen.length > requestCount / 20, 'some reach the provider')
     t.ok((statuses.get(400) ?? 0) > requestCount / 5, 'many are refused')
     t.equal(statuses.get(500), undefined)
-    t.equal(new Set(indexOf.values()).size, indexOf.size, 'each response is of one request')
+    t.equal(new Set(indexOf.values()).size, indexOf.size, 'each response belongs to one request')
     const charges = new Map((await gateway.charges()).map(charge => [charge.requestId, charge]))
     let compared = 0
     for (const [id, index] of indexOf) {
@@ -176,7 +176,7 @@ await t.test(
     }
     t.comment(`${compared} charges compared with what the provider parsed`)
     t.ok(compared > requestCount / 25)
-    // Who leaves before the response leaves its request behind: it is charged or listed by its own row.
+    // A client that leaves before the response leaves a request behind, which is charged or listed in its own row.
     t.ok(seen.length - indexOf.size <= requestCount / 50, `${seen.length - indexOf.size} without a response`)
     t.same(await gateway.breaches(), [])
   },

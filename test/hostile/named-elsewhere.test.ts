@@ -8,8 +8,8 @@ import { answerResponses, startSessionGateway } from '../fixtures/session-gatewa
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 import { until } from '../fixtures/until.ts'
 
-// What providers keep for the operator's account and give to whoever names it: machines in which agents have worked,
-// connectors that hold passwords, collections of texts, voices, conversations that go on behind a query.
+// Objects that providers store for the operator's account and show to everyone who names them: machines in which agents
+// have worked, connectors that hold passwords, collections of texts, voices, conversations continued by a query.
 
 const created = {
   id: 'v1_a',
@@ -82,7 +82,7 @@ await t.test('no query names an object', async t => {
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('what everybody may use, and one’s own, is forwarded', async t => {
+await t.test("shared objects and the account's own are forwarded", async t => {
   for (const [path, body] of [
     ['/v1beta/interactions', { agent: model, input: 'Hi', environment: 'remote' }],
     ['/v1beta/interactions', { agent: model, input: 'Hi', environment: { type: 'remote', sources: [] } }],
@@ -97,7 +97,7 @@ await t.test('what everybody may use, and one’s own, is forwarded', async t =>
   }
 })
 
-await t.test('a session does not go on with the conversation of another', async t => {
+await t.test('a session does not continue the conversation of another account', async t => {
   const { realtimeUrl, key, upstream } = await startSessionGateway(t, answerResponses)
   for (const query of [
     'conversation_id=conv_theirs',
@@ -115,7 +115,7 @@ await t.test('a session does not go on with the conversation of another', async 
   t.equal(upstream.sessions.length, 0)
 })
 
-await t.test('an item of a session names no file of others, in whatever shape', async t => {
+await t.test('an item of a session names no file of another account, in any shape', async t => {
   const { realtimeUrl, key, upstream } = await startSessionGateway(t, answerResponses)
   const client = await openSession(t, realtimeUrl, { key })
   const items = [

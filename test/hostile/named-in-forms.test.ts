@@ -5,8 +5,8 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// Forms name the same things as JSON does, in fields of the same names: another's file is read, a model that the key
-// may not use does the work. The fields are made from the list by which JSON is read.
+// Forms name the same objects as JSON does, in fields of the same names: another account's file is read, a model that
+// the key may not use does the work. The fields are made from the list by which JSON is read.
 
 const upstream = await startRawUpstream(t, () =>
   plainAnswer(200, ['content-type', 'application/json'], '{"text":"hi"}'),
@@ -62,7 +62,7 @@ const paths = [
 const keys = Object.keys(namingMembers).map(key => key.replace('*', key.startsWith('*_') ? 'some' : 'some_'))
 
 for (const path of paths) {
-  await t.test(`${path}: what a field names must be the own`, async t => {
+  await t.test(`${path}: objects in fields must be the account's own`, async t => {
     let count = 0
     for (const key of keys) {
       for (const field of spellings(key)) {
@@ -79,7 +79,7 @@ for (const path of paths) {
   })
 }
 
-await t.test('a field that says a name twice is refused', async t => {
+await t.test('a field that contains a name twice is refused', async t => {
   const { status } = await ask(paths[0] as string, [
     { name: 'extra', value: '{"file_id":"own","File_Id":"theirs"}' },
   ])
@@ -87,7 +87,7 @@ await t.test('a field that says a name twice is refused', async t => {
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('what names nothing passes', async t => {
+await t.test('fields without names of objects pass', async t => {
   for (const field of [
     { name: 'language', value: 'en' },
     { name: 'timestamp_granularities[]', value: 'word' },
@@ -101,7 +101,7 @@ await t.test('what names nothing passes', async t => {
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a field is named as every parser reads its name', async t => {
+await t.test("a field's name is read as every parser reads it", async t => {
   for (const behind of ['\ufeff', '\u00a0', '\u2028', 'x', '"', '; name="other"']) {
     const body = `--b\r\nContent-Disposition: form-data; name="model"${behind}\r\n\r\nmain-model\r\n--b--\r\n`
     const { status } = await send(`${gateway.url}/v1/audio/transcriptions`, {
@@ -112,7 +112,7 @@ await t.test('a field is named as every parser reads its name', async t => {
   }
 })
 
-await t.test('a model under another spelling is none: the provider would take its own', async t => {
+await t.test('a model in another spelling counts as missing: the provider would use its default', async t => {
   for (const name of ['Model', 'MODEL', 'model[]', 'model[0]']) {
     const form = `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nmain-model\r\n--b--\r\n`
     const { status } = await send(`${gateway.url}/v1/images/edits`, {

@@ -4,7 +4,7 @@ import { openSession } from '../fixtures/session-client.ts'
 import { answerResponses, startSessionGateway } from '../fixtures/session-gateway.ts'
 import { until } from '../fixtures/until.ts'
 
-// Messages of sessions name the same things as bodies do, made from the same list.
+// Messages of sessions name the same objects as bodies do; the messages are made from the same list.
 
 const keys = Object.keys(namingMembers).map(key => key.replace('*', key.startsWith('*_') ? 'some' : 'some_'))
 
@@ -22,7 +22,7 @@ const places: readonly ((named: object) => object)[] = [
   named => ({ type: 'anything.else', somewhere: [{ deep: named }] }),
 ]
 
-await t.test('a Realtime event that names what is not the own, or no model here, is refused', async t => {
+await t.test('a Realtime event that names a foreign object, or an unknown model, is refused', async t => {
   const gateway = await startSessionGateway(t, answerResponses)
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
   let count = 0
@@ -53,7 +53,7 @@ await t.test('a Realtime event that names what is not the own, or no model here,
   client.socket.close()
 })
 
-await t.test('a setup of Gemini Live that names what is not the own does not begin', async t => {
+await t.test("a setup of Gemini Live that names another account's object does not begin", async t => {
   const gateway = await startSessionGateway(t, ({ socket }) => {
     socket.once('message', () => socket.send('{"setupComplete":{}}'))
   })

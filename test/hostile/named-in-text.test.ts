@@ -5,7 +5,7 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// Qwen reads a file where a message's text names it. Whoever writes another's id there would have it read out.
+// Qwen reads a file that a message's text names. A client that writes another account's id there would get its content.
 
 const completion = JSON.stringify({
   id: 'c-1',
@@ -70,7 +70,7 @@ async function ask(path: string, body: string): Promise<ClientAnswer> {
 const user = { role: 'user', content: 'What does it say?' }
 const inSystem = (model: string, content: unknown): string =>
   JSON.stringify({ model, messages: [{ role: 'system', content }, user] })
-/** Every letter as an escape, as no honest client has it. */
+/** Every letter as an escape, as no honest client writes it. */
 const escaped = (text: string): string =>
   text.replaceAll(/[^"]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -99,7 +99,7 @@ function bodiesOf(model: string, text: string): readonly string[] {
 }
 
 for (const model of ['qwen-long', 'qwen-doc-turbo', 'either']) {
-  await t.test(`${model}: nobody else's file is read out of a text`, async t => {
+  await t.test(`${model}: a file of another account is not read for a text`, async t => {
     for (const text of texts) {
       for (const body of bodiesOf(model, text)) {
         const answer = await ask('/v1/chat/completions', body)
@@ -109,11 +109,11 @@ for (const model of ['qwen-long', 'qwen-doc-turbo', 'either']) {
       const response = await ask('/v1/responses', JSON.stringify({ model, instructions: text, input: 'Hi' }))
       t.equal(response.status, 404, `${text}: ${response.body.toString()}`)
     }
-    t.equal(upstream.requests.length, 0, 'the provider was not asked')
+    t.equal(upstream.requests.length, 0, 'the provider received no request')
   })
 }
 
-await t.test('one’s own file is read, at the provider that has it, and paid for', async t => {
+await t.test("the account's own file is read, at the provider that has it, and charged", async t => {
   for (const [model, name] of [
     ['qwen-long', 'qwen'],
     ['qwen-doc-turbo', 'beijing'],
@@ -128,7 +128,7 @@ await t.test('one’s own file is read, at the provider that has it, and paid fo
   t.match(await gateway.charges(), [{ model: 'qwen-long' }, { model: 'qwen-doc-turbo' }])
 })
 
-await t.test('what it reads is held for as the window of the model', async t => {
+await t.test('the hold for a file in a text covers the whole window of the model', async t => {
   const poor = await gateway.accounts.createAccount({ email: 'poor@example.org' })
   await gateway.accounts.credit({ accountId: poor.id, amountMicros: 1_000_000_000, reason: 'test' })
   const { key } = await gateway.accounts.createKey({ accountId: poor.id })
@@ -148,10 +148,14 @@ await t.test('what it reads is held for as the window of the model', async t => 
     return status
   }
   t.equal(await statusOf('Hello'), 200)
-  t.equal(await statusOf('fileid://file-fe-poor'), 402, 'ten thousand roubles are more than it has')
+  t.equal(
+    await statusOf('fileid://file-fe-poor'),
+    402,
+    'the hold of ten thousand roubles exceeds the balance',
+  )
 })
 
-await t.test('elsewhere a text is a text', async t => {
+await t.test("in other models' requests a text is only a text", async t => {
   for (const text of texts) {
     for (const body of bodiesOf('other', text)) {
       const before = upstream.requests.length
@@ -162,7 +166,7 @@ await t.test('elsewhere a text is a text', async t => {
   }
 })
 
-await t.test('a line of a batch reads nobody else’s file either', async t => {
+await t.test("a line of a batch does not read another account's file either", async t => {
   const upload = async (provider: string, model: string, text: string): Promise<string> => {
     const body = JSON.parse(inSystem(model, text)) as object
     const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body })
@@ -200,7 +204,7 @@ await t.test('a line of a batch reads nobody else’s file either', async t => {
     t.equal(answer.status, status, `${provider}, ${text}: ${answer.body.toString()}`)
     if (status === 200) held.set(provider, (await worst()) - before)
   }
-  t.ok((held.get('qwen') ?? 0) > 10_000_000_000, 'where it is read, the window is held for')
-  t.ok((held.get('elsewhere') ?? Infinity) < 10_000_000, 'elsewhere, the text alone')
+  t.ok((held.get('qwen') ?? 0) > 10_000_000_000, 'the hold covers the window where the file is read')
+  t.ok((held.get('elsewhere') ?? Infinity) < 10_000_000, 'and only the text elsewhere')
   t.same(await gateway.breaches(), [])
 })

@@ -7,8 +7,8 @@ import { modelRequests, type ModelRequest } from '../fixtures/object-places.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// A request may name models beside the one that answers: tools, advisors, fallbacks, transcripts. Whatever names one
-// is made from the interests by which bodies are read, so that a new place cannot be forgotten here.
+// A request may name models beside its own: tools, advisors, fallbacks, transcripts. The requests are made from the
+// interests by which bodies are read, so that a new place cannot be forgotten here.
 
 const providers = ['openai', 'anthropic', 'google']
 const priced = {
@@ -16,7 +16,7 @@ const priced = {
   rubPerMillion: { input: '1', output: '1', imageOutput: '1' },
   rubPerUnit: Object.fromEntries(unitMeters.map(meter => [meter, '1'])),
 }
-/** Stores of files are priced by these, which no request names. */
+/** Vector stores are priced by these models, which no request names. */
 const storeModels = ['text-embedding-3-large', 'gemini-embedding-2']
 const upstream = await startRawUpstream(t, () =>
   plainAnswer(200, ['content-type', 'application/json'], '{"id":"x_1"}'),
@@ -49,7 +49,7 @@ function ask(request: ModelRequest, isGoogle: boolean): Promise<ClientAnswer> {
 }
 
 const isFull = process.env['HOSTILE'] === 'full'
-/** All of them where there is time, else some of each operation. */
+/** All of them in a full run, else some of each operation. */
 const step = isFull ? 1 : 9
 let count = 0
 let asked = 0
@@ -69,7 +69,7 @@ for (const dialect of Object.values(dialects)) {
         const request = requests[index] as ModelRequest
         for (const one of [request, unknown[index] as ModelRequest]) {
           const { status, body } = await ask(one, isGoogle)
-          // A second model of another price is refused as such, and a model that is not the path's too.
+          // A second model of another price is refused as such, and so is a model other than the path's.
           if (![400, 403, 404, 501].includes(status) || !body.includes('odel'))
             t.fail(`${request.title}: ${status} ${body.toString()}`)
         }
@@ -86,13 +86,13 @@ for (const dialect of Object.values(dialects)) {
   }
 }
 
-await t.test('the matrix is as large as what is read', t => {
+await t.test('the matrix is as large as the interests', t => {
   t.comment(`${count} places in which bodies name models, ${asked} of them asked for`)
   t.ok(count > 150, String(count))
-  t.ok(upstream.requests.length > 50, 'requests that name their own model only are forwarded')
+  t.ok(upstream.requests.length > 50, 'requests that name only their own model are forwarded')
   t.end()
 })
 
-await t.test('the ledger adds up', async t => {
+await t.test('the ledger is in order', async t => {
   t.same(await gateway.breaches(), [])
 })

@@ -11,14 +11,14 @@ import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/r
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 import { freePort } from '../fixtures/free-port.ts'
 
-// The gateway behind the nginx that docs/operating.md writes down: a provider gives orders to nginx, and clients send what
-// nginx and the gateway could read in two ways. `NGINX` names the program where it is not in the path.
+// The gateway behind the nginx of docs/operating.md: a provider sends headers that nginx obeys, and clients send
+// requests that nginx and the gateway could read in two ways. `NGINX` names the program where it is not in the path.
 
 const program = process.env['NGINX'] ?? 'nginx'
 const hasNginx = spawnSync(program, ['-v']).status === 0
 const [openai] = dialectCalls
 
-/** The page's config, with ports of this test, without TLS, and with a file inside that nobody may have. */
+/** The page's config, with ports of this test, without TLS, and with a file inside that no client may read. */
 function configOf(folder: string, port: number, gatewayUrl: string): string {
   const page = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8')
   const [, block = ''] = /```nginx\n(.*?)```/s.exec(page) ?? []
@@ -80,7 +80,7 @@ await t.test(
       )
     })
 
-    await t.test('a response that comes behind informational ones is whole', async t => {
+    await t.test('a response after informational ones is whole', async t => {
       const early = [headLines(102, []), headLines(103, ['link', '</a>; rel=preload'])]
       upstream.answer = () => ({ pieces: [...early, ...plain().pieces] })
       const { status, body } = await ask()
@@ -89,7 +89,7 @@ await t.test(
       upstream.answer = () => plain()
     })
 
-    await t.test('a provider has nginx serve none of its files', async t => {
+    await t.test('a provider cannot make nginx serve its files', async t => {
       for (const order of ['x-accel-redirect', 'X-Accel-Redirect', 'x-sendfile']) {
         upstream.answer = () => plain([order, '/internal/file'])
         const { body } = await ask()
@@ -98,7 +98,7 @@ await t.test(
       upstream.answer = () => plain()
     })
 
-    await t.test('a stream comes as it is written', async t => {
+    await t.test('a stream arrives as it is written', async t => {
       const pieces = [
         headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
         ...chunked(call.events.map(event => Buffer.from(event))),
@@ -111,7 +111,7 @@ await t.test(
       upstream.answer = () => plain()
     })
 
-    await t.test('what two servers could read in two ways is one request or none', async t => {
+    await t.test('an ambiguous request is one request or none', async t => {
       const body = call.body(false)
       const hidden = `POST ${call.path(false)} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       for (const framing of [
@@ -133,7 +133,7 @@ await t.test(
       }
     })
 
-    await t.test('requests one behind another are answered each, and charged once', async t => {
+    await t.test('pipelined requests each get a response, and are charged once', async t => {
       const charged = (await gateway.charges()).length
       const body = call.body(false)
       const one = `POST ${call.path(false)} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.key}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`

@@ -5,8 +5,8 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// A provider that fetches an address does it with the operator's credential where the address is one of its own, or of a
-// place that its cloud keeps. Whoever writes another's file there would have it read out.
+// A provider fetches an address with the operator's credential if it is one of its own, or of storage in its cloud. A
+// client that writes another account's file there would get its content.
 
 const completion = JSON.stringify({
   id: 'c-1',
@@ -150,7 +150,7 @@ for (const [path, body] of rows) {
         t.equal(answer.status, 404)
       }
     }
-    t.equal(upstream.requests.length, before, 'the provider was not asked')
+    t.equal(upstream.requests.length, before, 'the provider received no request')
   })
 }
 
@@ -237,7 +237,7 @@ for (const [path, body] of named) {
   })
 }
 
-await t.test('an image that is sent back whole has no id of another', async t => {
+await t.test('an image that is sent back whole contains no id of another account', async t => {
   const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
   const database = new Database(gateway.storeFile)
   const insert = database.prepare(
@@ -264,7 +264,7 @@ await t.test('an image that is sent back whole has no id of another', async t =>
   t.equal(upstream.requests.length, before + 2)
 })
 
-await t.test('no name of a file goes on behind the name of one’s own', async t => {
+await t.test("a file's name does not continue after the name of the account's own file", async t => {
   const before = upstream.requests.length
   for (const fileUri of [
     'files/theirs',
@@ -285,7 +285,7 @@ await t.test('no name of a file goes on behind the name of one’s own', async t
   t.equal(upstream.requests.length, before)
 })
 
-await t.test('addresses of others, texts and data are forwarded', async t => {
+await t.test('addresses of other sites, texts and data are forwarded', async t => {
   const free: readonly (readonly [path: string, body: object])[] = [
     [
       '/v1/chat/completions',

@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 
-/** Numbers that are the same in every run of a seed (mulberry32). */
+/** Numbers that are the same in every run with a seed (mulberry32). */
 export class Random {
   #state: number
 
@@ -26,7 +26,7 @@ export interface RequestParts {
   line: string
   headers: string[]
   body: Buffer
-  /** How the body is framed; the length is told in a header unless a mutation takes it away. */
+  /** How the body is framed; a header has the length unless a mutation removes it. */
   framing: 'length' | 'chunked' | 'none'
 }
 
@@ -38,7 +38,7 @@ function onText(change: (text: string, random: Random) => string): Mutation {
   }
 }
 
-/** Puts a text somewhere into another one. */
+/** Inserts a text at a random place of another one. */
 function inserted(text: string, what: string, random: Random): string {
   const at = random.next(text.length + 1)
   return text.slice(0, at) + what + text.slice(at)
@@ -105,7 +105,7 @@ const members = [
   '"n":2',
 ]
 
-/** What is done to requests: framing, names, spellings, encodings, bytes. */
+/** The changes to requests: framing, names, spellings, encodings, bytes. */
 const mutations: readonly Mutation[] = [
   (parts, random) =>
     parts.headers.splice(random.next(parts.headers.length + 1), 0, random.of(framingHeaders)),

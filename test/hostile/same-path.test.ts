@@ -3,8 +3,8 @@ import { call } from '../fixtures/job-kinds.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// A path that is free at one provider is paid work at another: Mistral's conversations answer, and its moderations are
-// billed by their tokens. Nobody may have them with the operator's credential for nothing.
+// A path that is free at one provider is billed at another: Mistral's conversations respond, and its moderations are
+// billed by tokens. No client may use them with the operator's credential for free.
 
 const answer = JSON.stringify({
   id: 'conv_1',
@@ -37,7 +37,7 @@ const gateway = await startTestGateway(t, {
 
 for (const kind of kinds) {
   await t.test(
-    `${kind}: what is free at OpenAI is ${kind === 'openai' ? 'forwarded' : 'refused'}`,
+    `${kind}: a path that is free at OpenAI is ${kind === 'openai' ? 'forwarded' : 'refused'}`,
     async t => {
       const bodies: Readonly<Record<string, object>> = {
         conversations: { model: `of-${kind}`, inputs: 'Hello', stream: false },
@@ -57,7 +57,7 @@ for (const kind of kinds) {
   )
 }
 
-await t.test("a conversation is gone on with where it is its account's, and nowhere else", async t => {
+await t.test('a conversation continues only at the provider where its account began it', async t => {
   const sent = upstream.requests.length
   for (const kind of kinds.slice(1)) {
     for (const path of ['conversations/conv_1', 'conversations/conv_1/items']) {

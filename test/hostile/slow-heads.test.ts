@@ -5,11 +5,11 @@ import { startAccountArea } from '../fixtures/account-area.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { until } from '../fixtures/until.ts'
 
-// Whoever begins requests and ends none takes places of others, so a head has little time, also when all places are taken.
+// A client that begins requests and ends none takes places of others, so a head has little time even when all are full.
 
-/** What the pages take at once. */
+/** The most connections of the pages. */
 const connectionsMax = 2000
-/** A head's ten seconds, the second between looks at them, and some for a busy machine. */
+/** A head's ten seconds, the second between checks, and some for a busy machine. */
 const freeMsMax = 30_000
 
 t.jobs = 2
@@ -26,22 +26,22 @@ const pages = [
 function open(url: string, bytes: string): Socket {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
-  socket.on('error', () => undefined) // The close that follows is what counts.
+  socket.on('error', () => undefined) // The close that follows counts.
   socket.resume()
   socket.write(bytes)
   return socket
 }
 
-// All at once: each waits for most of its time.
+// All at once: each mostly waits.
 const tests = pages.map(({ name, url }) =>
-  t.test(`${name}: heads that do not end keep nobody out for longer than they may take`, async t => {
+  t.test(`${name}: heads that do not end take places only for their time limit`, async t => {
     const began = performance.now()
     const slow = Array.from({ length: connectionsMax }, () =>
       open(url, 'GET /sign-in HTTP/1.1\r\nhost: a\r\nx-slow: '),
     )
     t.teardown(() => slow.forEach(socket => socket.destroy()))
     await until(() => slow.every(socket => !socket.connecting))
-    // They go on, a byte at a time, which ends no head.
+    // They continue, a byte at a time, which ends no head.
     const dripping = setInterval(() => slow.forEach(socket => socket.writable && socket.write('a')), 1000)
     t.teardown(() => clearInterval(dripping))
 
@@ -59,7 +59,7 @@ const tests = pages.map(({ name, url }) =>
     await until(() => slow.every(socket => socket.closed))
     t.ok(
       slow.every(socket => socket.closed),
-      'every one of them is ended',
+      'all of them are closed',
     )
   }),
 )

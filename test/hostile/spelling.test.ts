@@ -12,8 +12,8 @@ import { xaiVideoRows } from '../../lib/dialects/openai/xai-videos.ts'
 import { scanMultipart } from '../fixtures/scan-multipart.ts'
 import { factsOf } from '../lib/dialects/read-answer.ts'
 
-// Members whose value makes a request cheaper, in a spelling that the provider passes over: it takes what it takes when
-// nothing is said, which costs more. So whatever decides a price is spelled as it is documented, or refused.
+// Members whose value makes a request less expensive, in a spelling that the provider ignores: it then uses its
+// default, which costs more. So a member that decides a price is spelled as documented, or the request is refused.
 
 const [createVideo] = openaiVideoRows.map(({ operation }) => operation)
 const xaiVideo = xaiVideoRows.find(({ path }) => path === '/videos/generations')?.operation
@@ -46,14 +46,14 @@ const rows: readonly (readonly [
   ["xAI's video", xaiVideo, { model: 'm', prompt: 'a sea' }, 'resolution', '1p'],
 ]
 
-/** Other spellings of a name: they are found, and are no name that a provider documents. */
+/** Other spellings of a name that the gateway finds, and that no provider documents. */
 const spellings = [
   (name: string) => name.toUpperCase(),
   (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1),
 ]
 
 for (const [name, operation, body, member, value] of rows) {
-  t.test(`${name}: ${member} is spelled so, or the request is refused`, t => {
+  t.test(`${name}: ${member} is spelled as documented, or the request is refused`, t => {
     t.doesNotThrow(() => factsOf(operation, { ...body, [member]: value }))
     for (const spelled of spellings.map(spelling => spelling(member))) {
       t.throws(() => factsOf(operation, { ...body, [spelled]: value }), { code: 'body_invalid' }, spelled)
@@ -62,7 +62,7 @@ for (const [name, operation, body, member, value] of rows) {
   })
 }
 
-/** What decides a price, in a member that is found, and is no name that a provider documents. */
+/** Members that decide a price, inside a member that the gateway finds, and that no provider documents. */
 const parents: readonly (readonly [Operation, object, object])[] = [
   [predict, { parameters: { sampleCount: 1 } }, { Parameters: { sampleCount: 1 } }],
   [predict, { parameters: { sampleImageSize: '1K' } }, { PARAMETERS: { sampleImageSize: '1K' } }],
@@ -98,7 +98,7 @@ for (const [operation, member, value] of [
   [createVideo, 'seconds', '1'],
   [createVideo, 'size', '1x1'],
 ] as const) {
-  t.test(`a form of ${operation.name}: ${member} is spelled so, or the request is refused`, t => {
+  t.test(`a form of ${operation.name}: ${member} is spelled as documented, or the request is refused`, t => {
     t.doesNotThrow(() => form(operation, member, value))
     for (const spelled of spellings.map(spelling => spelling(member))) {
       t.throws(() => form(operation, spelled, value), { code: 'body_invalid' }, spelled)

@@ -10,8 +10,8 @@ import { startSessionUpstream } from '../fixtures/session-upstream.ts'
 import { until } from '../fixtures/until.ts'
 import type { AttackOrder } from './attacker.ts'
 
-// Whoever stalls the others: a customer without money, or a stranger. What is measured is what another customer waits,
-// and how long /healthz is silent, beside the attack and without it.
+// Attackers that could stall other clients: a customer without money, or a stranger. The test measures how long another
+// customer waits, and how long /healthz does not respond, with the attack and without it.
 
 t.setTimeout(550_000)
 // `full`, or the name of one row.
@@ -19,12 +19,12 @@ const wanted = process.env['HOSTILE'] ?? ''
 const isFull = wanted !== ''
 const durationMs = isFull ? 4000 : 1500
 const clients = 8
-/** Of what others may wait at most beside an attack, on a core of its own. */
+/** The longest wait of other clients during an attack, on a core of their own. */
 const p99MsMax = 50
 const silentMsMax = 250
 /** A machine that is busy with other things is slow without an attack, too. */
 const ratioMax = 8
-/** It has bad moments now and then; a gateway that stalls has only such. */
+/** It has slow moments now and then; a gateway that stalls has only slow ones. */
 const roundsMax = 4
 
 const json = ['content-type', 'application/json']
@@ -103,17 +103,17 @@ const pages: readonly AttackOrder['attack'][] = [
 const idle = await measureOthers(gateway, durationMs)
 t.comment(`alone: p99 ${idle.p99Ms.toFixed(1)} ms of ${idle.count}, /healthz ${idle.silentMs.toFixed(0)} ms`)
 
-/** What takes the longest to make good is always run; the rest where there is time. */
+/** The rows that took the longest to fix are always run; the rest in a full run. */
 const chosen = isFull
   ? [...api, ...pages].filter(attack => wanted === 'full' || attack === wanted)
   : (['pings', 'balances'] as const)
 for (const attack of chosen) {
-  await t.test(`${attack}: others are served, and /healthz is not silent`, { timeout: 120_000 }, async t => {
+  await t.test(`${attack}: others are served, and /healthz responds`, { timeout: 120_000 }, async t => {
     const url = pages.includes(attack) ? String(area) : gateway.url
     const key = attack === 'charges' ? richKey : evilKey
     for (let round = 1; ; round += 1) {
       const beside = await besideAttack(gateway, { attack, url, key, clients }, durationMs)
-      // Otherwise the attacker, the gateway and the others share two cores with other tests.
+      // Otherwise the attacker, the gateway and the other clients share two cores with other tests.
       const p99Bound = Math.max(isFull ? p99MsMax : 10 * p99MsMax, idle.p99Ms * ratioMax)
       const silentBound = Math.max(isFull ? silentMsMax : 4 * silentMsMax, idle.silentMs * ratioMax)
       t.comment(
@@ -125,13 +125,13 @@ for (const attack of chosen) {
       await until(async () => (await measureOthers(gateway, 100)).silentMs < silentMsMax)
       t.ok(beside.p99Ms <= p99Bound, `others' p99 ${beside.p99Ms.toFixed(1)} ms`)
       t.ok(beside.silentMs <= silentBound, `/healthz silent for ${beside.silentMs.toFixed(0)} ms`)
-      t.equal(beside.failures, 0, 'others are served')
+      t.equal(beside.failures, 0, 'other clients are served')
       return
     }
   })
 }
 
-await t.test('only the others paid, and the ledger is in order', async t => {
+await t.test('only the other clients paid, and the ledger is in order', async t => {
   t.match(await gateway.charges(), [{ model: 'others' }])
   t.same(await gateway.breaches(), [])
 })

@@ -3,8 +3,8 @@ import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
-// Anthropic keeps a conversation under the id of its last message. Who names another's reads it, and who goes on from a
-// long one pays for a short one.
+// Anthropic stores a conversation under the id of its last message. A client that names another account's id reads it,
+// and one that continues a long conversation pays for a short one.
 
 const usage = { input_tokens: 150_000, cache_read_input_tokens: 40_000, output_tokens: 10_000 }
 const contextTokens = 200_000
@@ -81,7 +81,7 @@ const goOn = { thread: { type: 'continue', previous_message_id: 'msg_1' } }
 
 for (const isStreaming of [false, true]) {
   await t.test(
-    `a thread belongs to its account${isStreaming ? ', also when it was streamed' : ''}`,
+    `a thread belongs to its account${isStreaming ? ', even if it was streamed' : ''}`,
     async t => {
       const { upstream, gateway, otherKey, ask, quote } = await start(t)
       const begin = { thread: { type: 'create' }, ...(isStreaming && { stream: true }) }
@@ -95,7 +95,7 @@ for (const isStreaming of [false, true]) {
         t.match(body.toString(), /"type":"not_found_error"/)
       }
       const counted = await ask(goOn, otherKey, '/v1/messages/count_tokens')
-      t.equal(counted.status, 404, 'not even to be counted')
+      t.equal(counted.status, 404, 'not even for counting')
       const batched = {
         requests: [{ custom_id: '1', params: { model: 'some-model', max_tokens: 1, ...goOn } }],
       }
@@ -104,10 +104,7 @@ for (const isStreaming of [false, true]) {
 
       const plain = await quote({})
       const held = await quote(goOn)
-      t.ok(
-        held - plain >= (contextTokens * 100) / 1e6,
-        `${held} is held, ${plain} without what it goes on from`,
-      )
+      t.ok(held - plain >= (contextTokens * 100) / 1e6, `${held} is held, ${plain} without the conversation`)
       for (let turn = 0; turn < 6; turn += 1) t.equal((await ask(goOn)).status, 200)
       const credentials = new Set(
         upstream.requests.map(({ headers }) => headers[headers.indexOf('x-api-key') + 1]),
@@ -118,14 +115,14 @@ for (const isStreaming of [false, true]) {
   )
 }
 
-await t.test('a message that nobody asked to keep is no object', async t => {
+await t.test('a message that was not to be stored is no object', async t => {
   const { upstream, ask } = await start(t)
   t.equal((await ask({})).status, 200)
   t.equal((await ask(goOn)).status, 404)
   t.equal(
     (await ask({ diagnostics: { previous_message_id: 'msg_1' } })).status,
     200,
-    'a comparison is no thread',
+    'a comparison is not a thread',
   )
   t.equal(upstream.requests.length, 2)
 })

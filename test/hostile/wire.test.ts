@@ -6,7 +6,7 @@ import { plainAnswer, startRawUpstream, type RawAnswer } from '../fixtures/raw-u
 import { somebodyAt } from '../fixtures/somebody-at.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
-// What two servers could read in two ways, and headers by which a provider would give orders to what stands in front.
+// Requests that two servers could read in two ways, and headers by which a provider could control a server in front.
 
 let answer: () => RawAnswer | Promise<RawAnswer> = () => plainAnswer(200, json, document)
 const json = ['content-type', 'application/json']
@@ -35,7 +35,7 @@ function head(extra: readonly string[] = [], path = '/v1/chat/completions', leng
   ].join('\r\n')
 }
 
-await t.test('bytes behind an upgrade that is ignored are never a request', async t => {
+await t.test('bytes after an upgrade that is ignored are never a request', async t => {
   const hidden = `${head()}${body}`
   for (const upgrade of ['h2c', 'websocket', 'TLS/1.0', 'foo']) {
     const before = upstream.requests.length
@@ -61,7 +61,7 @@ await t.test('after an upgrade that is ignored the connection closes', async t =
   t.equal(first?.status, 200)
 })
 
-await t.test('headers that give orders to a server in front do not pass from providers', async t => {
+await t.test('headers that control a server in front are not passed on from providers', async t => {
   const orders = [
     ['x-accel-redirect', '/internal/secret'],
     ['X-Accel-Buffering', 'yes'],
@@ -82,7 +82,7 @@ await t.test('headers that give orders to a server in front do not pass from pro
     ['set-cookie', 'a=b'],
     ['clear-site-data', '"*"'],
     ['alt-svc', 'h3=":443"'],
-    // A cache in front would keep one customer's response for others.
+    // A cache in front would store one customer's response for others.
     ['cdn-cache-control', 'max-age=600'],
     ['Cloudflare-CDN-Cache-Control', 'max-age=600'],
     ['surrogate-control', 'max-age=600'],
@@ -109,7 +109,7 @@ await t.test('headers that give orders to a server in front do not pass from pro
   answer = () => plainAnswer(200, json, document)
 })
 
-await t.test('headers that a provider could take for a path or a key do not pass to it', async t => {
+await t.test('headers that a provider could read as a path or a key are not passed to it', async t => {
   const tricks = [
     ['X-Original-URL', '/v1/organization/api_keys'],
     ['X-Rewrite-URL', '/v1/organization/api_keys'],
@@ -118,7 +118,7 @@ await t.test('headers that a provider could take for a path or a key do not pass
     ['X_Forwarded_For', '1.1.1.1'],
     ['openai_organization', 'org-theirs'],
     ['content_length', '0'],
-    // Google would send an answer in base64, in which no usage is found.
+    // Google would send a response in base64, in which no usage is found.
     ['X-Goog-Encode-Response-If-Executable', 'base64'],
     ['X-DashScope-WorkSpace', 'llm-theirs'],
   ] as const
@@ -135,7 +135,7 @@ await t.test('headers that a provider could take for a path or a key do not pass
   t.ok(names.includes('x-stainless-lang'))
 })
 
-await t.test('repeating the idempotency key of another customer repeats nothing of theirs', async t => {
+await t.test('the idempotency key of another customer repeats none of their responses', async t => {
   const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
   await gateway.accounts.credit({ accountId: other.id, amountMicros: 1_000_000_000, reason: 'test' })
   const { key: otherKey } = await gateway.accounts.createKey({ accountId: other.id })
@@ -153,12 +153,12 @@ await t.test('repeating the idempotency key of another customer repeats nothing 
     const first = await seenBy(gateway.key, name)
 
     t.match(first, /^[\w-]{43}$/, name)
-    t.equal(await seenBy(gateway.key, name), first, 'a repetition of one’s own is one')
+    t.equal(await seenBy(gateway.key, name), first, 'its own repetition gets the same response')
     t.not(await seenBy(otherKey, name), first)
   }
 })
 
-await t.test('paths that servers read in two ways are refused', async t => {
+await t.test('ambiguous paths are refused', async t => {
   const before = upstream.requests.length
   for (const path of [
     '/v1/..;/organization',
@@ -176,7 +176,7 @@ await t.test('paths that servers read in two ways are refused', async t => {
   t.equal(upstream.requests.length, before)
 })
 
-await t.test('a broken next request does not replace the response of the one before it', async t => {
+await t.test('an invalid next request does not replace the response of the one before it', async t => {
   const spent = (await gateway.charges()).length
   for (const broken of [
     'GARBAGE\r\n\r\n',

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { EmptyRoot, root, somebody, type RootUser } from '../fixtures/empty-root.ts'
 
-// The README's two commands with the npm of each Node, as root and not, in a root without Python, make, compiler and
-// headers, and the lines of the first screen. INSTALL_FOLDER keeps the Nodes and npm's cache; a word after the command
-// (`node22`, `root`) runs only what has it in its name.
+// The README's two commands with the npm of each Node, as root and as a user, in a root without Python, make, compiler
+// and headers, and the lines of the first screen. INSTALL_FOLDER keeps the Nodes and npm's cache; words after the call
+// (`node22`, `root`) select the runs that have them in their names.
 const folder = process.env['INSTALL_FOLDER'] ?? mkdtempSync(join(tmpdir(), 'install-'))
 const only = process.argv.slice(2)
 const checkout = join(import.meta.dirname, '../..')
@@ -19,10 +19,10 @@ const nodes = [
   { name: 'node26', node: '26.10.0', npm: '11.21.2' },
 ]
 
-/** Few words of warning: what npm and the deprecations of others say may fill no screen. */
+/** The most lines of warnings: those of npm and of other packages' deprecations may not fill a screen. */
 const noiseLinesMax = 12
 
-/** Installs a Node and its npm outside, as a machine has them before anything is done on it. */
+/** Installs a Node and its npm outside, as a machine has them beforehand. */
 function toolsOf({ name, node, npm }: (typeof nodes)[number]): string {
   const home = join(folder, name)
   if (existsSync(join(home, 'node_modules/npm'))) return join(home, 'node_modules')
@@ -37,7 +37,7 @@ function toolsOf({ name, node, npm }: (typeof nodes)[number]): string {
   return join(home, 'node_modules')
 }
 
-/** The files that git has, as a clone would. */
+/** The files that are in git, as a clone has them. */
 function clone(to: string): void {
   const files = spawnSync('git', ['ls-files', '-z'], { cwd: checkout, encoding: 'utf8' }).stdout
   const done = spawnSync('sh', ['-c', `tar -C "${checkout}" --null -T - -cf - | tar -C "${to}" -xf -`], {
@@ -50,7 +50,7 @@ function emptyRootWith(tools: string, user: RootUser): { readonly box: EmptyRoot
   const box = new EmptyRoot()
   box.copy(join(tools, 'node/bin/node'), '/opt/node/bin/node')
   box.libraries(join(tools, 'node/bin/node'))
-  // libatomic, which Node 26 loads and those before it do not: the README says so.
+  // libatomic, which Node 26 loads and earlier ones do not: the README says so.
   box.libraries(process.execPath)
   box.copy(join(tools, 'npm'), '/opt/node/lib/npm')
   for (const name of ['npm', 'npx']) {
@@ -67,7 +67,7 @@ function emptyRootWith(tools: string, user: RootUser): { readonly box: EmptyRoot
   return { box, path: '/opt/node/bin:/usr/bin:/bin' }
 }
 
-/** What a newcomer does with the first screen: starts, pastes each line, reads the pages, ends it. */
+/** A newcomer's first screen: starts the gateway, pastes each line, reads the pages, ends it. */
 const firstScreen = `cd ~/gateway && npm start > ~/out 2> ~/screen & 
 for _ in $(seq 1 600); do grep -q '^Read on' ~/screen && break; sleep 0.1; done
 grep '^ *curl' ~/screen > ~/lines
@@ -85,13 +85,13 @@ async function tryInstall(t: Test, tools: string, user: RootUser): Promise<void>
   const missing = await box.run('command -v sh python3 python make cc gcc g++; ls /usr/include', user, {
     path,
   })
-  t.equal(missing.stdout, '/bin/sh\n', 'there is nothing to compile with')
+  t.equal(missing.stdout, '/bin/sh\n', 'there is no compiler')
 
   const began = performance.now()
   const installed = await box.run('cd ~/gateway && npm ci', user, { path, network: true })
-  t.equal(installed.code, 0, `npm ci ends well, in ${Math.round((performance.now() - began) / 1000)} s`)
+  t.equal(installed.code, 0, `npm ci succeeds, in ${Math.round((performance.now() - began) / 1000)} s`)
   const lines = `${installed.stdout}${installed.stderr}`.split('\n').filter(line => line.trim() !== '')
-  t.ok(lines.length <= noiseLinesMax, `${lines.length} lines are said`)
+  t.ok(lines.length <= noiseLinesMax, `${lines.length} lines are printed`)
   if (!t.passing()) t.comment(lines.slice(-40).join('\n'))
 
   const { stdout, stderr } = await box.run(firstScreen, user, { path })
@@ -101,9 +101,9 @@ async function tryInstall(t: Test, tools: string, user: RootUser): Promise<void>
       Object.keys(JSON.parse(text) as object).find(key => /choices|content|candidates/.test(key)),
     ),
     ['choices', 'content', 'candidates'],
-    'each line of the screen is answered',
+    'each line of the screen gets a response',
   )
-  t.match(stdout, /account area 200\nmetrics [1-9]/, 'so are the account area and the metrics')
+  t.match(stdout, /account area 200\nmetrics [1-9]/, 'so do the account area and the metrics')
   t.match(stderr, /sign in as \S+ with the password \S+/)
   if (!t.passing()) t.comment(`${stdout}\n${stderr}`)
 }
@@ -116,6 +116,6 @@ const all = nodes.flatMap(node =>
 )
 const chosen = all.filter(({ title }) => only.every(word => title.includes(word)))
 if (chosen.length === 0)
-  throw new Error(`None has ${only.join(' and ')} in it: ${all.map(one => one.title).join('; ')}.`)
+  throw new Error(`No run has ${only.join(' and ')} in it: ${all.map(one => one.title).join('; ')}.`)
 for (const { title, node, user } of chosen)
   await t.test(title, { timeout: 900_000 }, t => tryInstall(t, toolsOf(node), user))

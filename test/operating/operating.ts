@@ -10,29 +10,29 @@ import { startPostgres } from '../fixtures/postgres-server.ts'
 import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/free-port.ts'
 
-// docs/operating.md followed to the letter: its commands in a root that holds nothing but Node and what they name, and
-// its nginx before two nodes that are restarted one after the other. It needs root, nginx and npm 11.
+// docs/operating.md followed literally: its commands in a root that contains only Node and what the commands name, and
+// its nginx in front of two nodes that are restarted one after the other. It needs root, nginx and npm 11.
 
-/** A word after the command, `page` or `restarted`, chooses. */
+/** A word after the command, `page` or `restarted`, selects a test. */
 const isChosen = (title: string): boolean => process.argv.slice(2).every(word => title.includes(word))
 
 const checkout = join(import.meta.dirname, '../..')
 const page = readFileSync(join(checkout, 'docs/operating.md'), 'utf8')
 
-/** The blocks of a language, in the order of the page. */
+/** The code blocks of a language, in the order of the page. */
 function blocks(language: string): readonly string[] {
   return [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
     ([, block = '']) => block,
   )
 }
 
-/** `sudo`, for a root where everybody is root but who is named. */
+/** `sudo`, for a root where every user is root unless the command names one. */
 const sudo = `#!/bin/sh
 if [ "$1" = -u ]; then user=$2; shift 2; exec setpriv --reuid="$user" --regid="$user" --clear-groups env "$@"; fi
 exec "$@"
 `
 
-/** Where the npm stands that runs this; without one, that of this Node. */
+/** The folder of the npm that runs this; without one, of this Node's. */
 function npmFolder(): string {
   const { npm_execpath: cli } = process.env
   if (cli !== undefined) return join(cli, '../../..')
@@ -70,7 +70,7 @@ function machine(): EmptyRoot {
   return box
 }
 
-/** What a unit says of a key; several lines of it are one each. */
+/** A unit's value of a key; several lines are joined. */
 function ofUnit(unit: string, key: string): string {
   return new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
 }
@@ -87,14 +87,14 @@ await t.test(followed, { timeout: 900_000, skip: !isChosen(followed) && 'another
   const unit = blocks('ini')[0] ?? ''
 
   const installed = await box.run(`cd ~/gateway && set -e\n${install}`, root, { network: true })
-  t.equal(installed.code, 0, 'the commands end well')
+  t.equal(installed.code, 0, 'the commands succeed')
   if (installed.code !== 0) t.comment(`${installed.stdout}${installed.stderr}`.slice(-4000))
   const config = join(box.folder, 'etc/gateway/gateway.yaml')
   const own = readFileSync(config, 'utf8')
   t.match(
     own,
     /^store: sqlite:\/var\/lib\/gateway\/gateway\.db$/m,
-    'the store is where no install replaces it',
+    'the store is in a folder that no installation replaces',
   )
   t.equal(statSync(join(box.folder, 'etc/gateway/secrets.env')).mode & 0o777, 0o600)
   t.equal(statSync(join(box.folder, 'var/lib/gateway')).mode & 0o777, 0o700)
@@ -111,8 +111,8 @@ await t.test(followed, { timeout: 900_000, skip: !isChosen(followed) && 'another
     sudo -u gateway gateway verify --config /etc/gateway/gateway.yaml
     cat /tmp/screen >&2`
   const served = await box.run(tried, root)
-  t.match(served.stdout, /"choices"/, 'the line of the first screen is answered')
-  t.match(served.stdout, /demo@sandbox\.invalid/, 'the command line asks the gateway that runs')
+  t.match(served.stdout, /"choices"/, 'the line of the first screen gets a response')
+  t.match(served.stdout, /demo@sandbox\.invalid/, 'the command line asks the running gateway')
   t.match(served.stdout, /the ledger is in order/)
   if (!t.passing()) t.comment(`${served.stdout}${served.stderr}`.slice(-4000))
   t.equal(statSync(join(box.folder, 'var/lib/gateway/gateway.db')).mode & 0o777, 0o600)
@@ -132,11 +132,7 @@ await t.test(followed, { timeout: 900_000, skip: !isChosen(followed) && 'another
   const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
     encoding: 'utf8',
   })
-  t.notMatch(
-    `${stdout}${stderr}`,
-    /gateway\.service:\d+|Unknown|Failed to parse/,
-    'systemd understands the unit',
-  )
+  t.notMatch(`${stdout}${stderr}`, /gateway\.service:\d+|Unknown|Failed to parse/, 'systemd accepts the unit')
   rmSync(dirname(file), { recursive: true })
 })
 
@@ -180,7 +176,7 @@ async function node(t: Test, store: string, port: number): Promise<Node> {
   }
 }
 
-/** The page's nginx before two nodes, without its certificate. */
+/** The page's nginx in front of two nodes, without its certificate. */
 async function nginx(t: Test, ports: readonly number[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-nginx-'))
   const port = await freePort()
@@ -264,6 +260,6 @@ await t.test(restarted, { timeout: 600_000, skip: !isChosen(restarted) && 'anoth
   await Promise.all(clients)
 
   t.ok(sent >= 200, `${sent} requests were sent`)
-  t.same(lost, [], 'all of them were answered')
+  t.same(lost, [], 'all of them got their responses')
   t.match(command('verify'), '"ok":true')
 })

@@ -21,12 +21,12 @@ const whole = (more: object): string =>
   })
 const usage = { prompt_tokens: 12, completion_tokens: 34, total_tokens: 46 }
 
-/** What the provider does with the request for each model. */
+/** The provider's response to the request for each model. */
 const answers: Readonly<Record<string, string>> = {
   'tells-no-usage-and-has-a-name-as-long-as-names-of-models-are-2026-11-24-preview': whole({}),
   'answers-as-another': whole({ model: 'another', usage }),
   'has-strange-usage': whole({ usage: { ...usage, total_tokens: -4 } }),
-  // The last: its account is in debt from then on.
+  // The last one: its account is in debt from then on.
   'costs-more-than-there-is': whole({ usage: { ...usage, completion_tokens: 900_000_000 } }),
 }
 const upstream = await startRawUpstream(t, ({ path, body }) => {
@@ -87,7 +87,7 @@ async function raiseAll(): Promise<void> {
   await until(() => area.test.logLines.some(line => line.includes('"alarm":"store_available"')))
 }
 
-/** What the faults raise. */
+/** The alarms that the faults raise. */
 const raised = [
   'credential_suspended',
   'egress_down',
@@ -146,13 +146,13 @@ for (const language of ['ru', 'en'] as const) {
         t.equal(
           row.includes(texts.alarms.advice),
           kind !== 'store_unavailable',
-          'what is open says what to do',
+          'an open alarm says what to do',
         )
       }
       const cutOff = (selector: string) =>
         page.locator(selector).evaluate(element => element.scrollWidth - element.clientWidth)
-      t.equal(await cutOff('html'), 0, 'the page itself is not scrolled sideways')
-      if (screen === 'desktop') t.equal(await cutOff('.table'), 0, 'all columns are in sight')
+      t.equal(await cutOff('html'), 0, 'the page itself does not scroll sideways')
+      if (screen === 'desktop') t.equal(await cutOff('.table'), 0, 'all columns are visible')
     })
   }
 }

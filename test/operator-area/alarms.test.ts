@@ -21,7 +21,7 @@ async function byCommand(...words: string[]): Promise<readonly Record<string, un
     .map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
-await t.test('an alarm is taken and closed by pages, as by command, and the log says who did it', async t => {
+await t.test('an alarm is taken and closed on pages, as by command, and both are logged', async t => {
   t.match((await desk.get('/alarms')).text, 'Смотреть не на что')
   await askAs(area.test, openai)
   await until(async () => (await byCommand()).length === 1)
@@ -44,7 +44,7 @@ await t.test('an alarm is taken and closed by pages, as by command, and the log 
   const from = '/alarms'
   t.equal((await desk.post(`${path}/take`, {}, { from })).location, '/alarms?notice=done')
   const again = await desk.post(`${path}/take`, {}, { from })
-  t.equal(again.status, 422, 'taken already')
+  t.equal(again.status, 422, 'it is taken already')
   t.match(again.text, 'уже принял или закрыл кто-то другой')
   t.match(await byCommand(), [{ state: 'taken', takenBy: /^support-\d@desk\.example$/ }])
   for (const reason of ['', ' ', 'a'.repeat(1001)]) {

@@ -23,7 +23,7 @@ const area = await startOperatorArea(t, {
 })
 const chromium = await startBrowser(t)
 
-/** `DESK_SHOTS=FOLDER` keeps a picture of each step. */
+/** `DESK_SHOTS=FOLDER` keeps a screenshot of each step. */
 async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env['DESK_SHOTS']
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
@@ -42,14 +42,14 @@ for (const [language, screen] of [
     const options = { ...screens[screen], locale: locales[language] }
     const { page, complaints } = await openWindow(chromium, options)
     const shot = (step: string) => shoot(page, `${language}-${screen}-${step}`)
-    // How much of it is cut off at its side, in pixels.
+    // How much of an element is cut off at its side, in pixels.
     const hidden = (selector: string) =>
       page.locator(selector).evaluate(element => element.scrollWidth - element.clientWidth)
 
     await page.goto(`${area.deskUrl}${pathname}${search}`)
     await page.fill('#newPassword', goodPassword)
     await page.click('main button')
-    // Whoever sets a password by a link is signed in, and has a second factor to set up.
+    // An operator who sets a password by a link is signed in, and has a second factor to set up.
     await page.waitForURL(/\/security/)
     await page.fill('form[action="/security/two-factor"] input[name="password"]', goodPassword)
     await page.click('form[action="/security/two-factor"] button')
@@ -65,7 +65,7 @@ for (const [language, screen] of [
       const tops = await page
         .locator('nav a')
         .evaluateAll(links => links.map(link => link.getBoundingClientRect().top))
-      t.equal(new Set(tops).size, 1, 'all sections stand in one row')
+      t.equal(new Set(tops).size, 1, 'all sections are in one row')
     }
     await page.click('nav a[href="/customers"]')
     await page.fill('#q', email)
@@ -89,8 +89,8 @@ for (const [language, screen] of [
     await page.waitForSelector('.notice')
     await page.fill('form[action$="/assign"] [name="account"]', account)
     await shot('5-queue')
-    t.equal(await hidden('form[action$="/assign"] [name="account"]'), 0, 'the whole id can be read')
-    if (screen === 'desktop') t.equal(await hidden('.table'), 0, 'all columns are in sight')
+    t.equal(await hidden('form[action$="/assign"] [name="account"]'), 0, 'the whole id is visible')
+    if (screen === 'desktop') t.equal(await hidden('.table'), 0, 'all columns are visible')
     await page.click('form[action$="/assign"] button')
     await page.waitForURL(/notice=done/)
 
@@ -109,7 +109,7 @@ for (const [language, screen] of [
         .evaluateAll(fields => fields.map(field => field.clientWidth))
       t.ok(
         widths.every(width => width >= 100),
-        `${section}: what is asked for can be read`,
+        `${section}: search fields are wide enough`,
       )
     }
 

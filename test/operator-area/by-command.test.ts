@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 
-// What the pages do is done by commands too, with the same words in the log.
+// Actions of the pages are also available as commands, with the same words in the log.
 
 const area = await startOperatorArea(t, {
   timeZone: 'Asia/Vladivostok',
@@ -37,7 +37,7 @@ async function lines(...words: string[]): Promise<readonly Readonly<Record<strin
     .map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
-await t.test('sessions of a customer are ended by a command, which is in the log', async t => {
+await t.test('a command ends the sessions of a customer, and is in the log', async t => {
   t.equal((await browser.get('/balance')).status, 200)
 
   const { code, stdout } = await area.run('account', 'end-sessions', accountId, '--reason', 'a lost phone')
@@ -55,7 +55,7 @@ await t.test('sessions of a customer are ended by a command, which is in the log
   t.same([silent.code, silent.stderr], [2, 'gateway: --reason: takes 1 to 1000 characters\n'])
 })
 
-await t.test('the log is narrowed to an account, an operator, an action and a day of the zone', async t => {
+await t.test('the log is filtered by account, operator, action and day of the zone', async t => {
   const all = await lines('operator', 'log', '--account', accountId)
   t.same(
     all.map(({ action }) => action),
@@ -76,11 +76,11 @@ await t.test('the log is narrowed to an account, an operator, an action and a da
   t.match(action, { code: 2, stderr: /^gateway: --action: "dance" is none of block, unblock, / })
 })
 
-await t.test('a preview by command is the arithmetic of the page, and changes nothing', async t => {
+await t.test('a preview by command has the amounts of the page, and changes nothing', async t => {
   const [charge] = (await lines('charges', '--account', accountId)) as unknown as [
     { amount: string; usage: { input: number; output: number } },
   ]
-  // 10 and 40 dollars for a million, at 120 roubles and 1.75: micro-roubles a token.
+  // 10 and 40 dollars per million, at 120 roubles and 1.75: micro-roubles per token.
   const after = (charge.usage.input * 2100 + charge.usage.output * 8400) / 1e6
 
   const [found] = await lines('prices', 'preview', '--usd-rub', '120', '--coefficient', '1.75')
@@ -110,7 +110,7 @@ await t.test('a preview by command is the arithmetic of the page, and changes no
   })
 })
 
-await t.test('what a model cost and will cost is told by a command', async t => {
+await t.test('a command prints past and future prices of a model', async t => {
   const [found] = await lines('prices', 'history', 'chat')
 
   t.match(found, {
@@ -128,7 +128,7 @@ await t.test('what a model cost and will cost is told by a command', async t => 
   t.match(unknown, { code: 1, stderr: /has no model "chta"; did you mean "chat"\?\ngateway models --all/ })
 })
 
-await t.test('the last day of a key is one of the zone, on the page and by command', async t => {
+await t.test('the last day of a key is a day of the zone, on the page and by command', async t => {
   const { id } = await area.test.accounts.createKey({ accountId, name: 'phone' })
   const desk = await area.operator('owner')
   const path = `/customers/${accountId}/keys/${id}`
@@ -141,5 +141,9 @@ await t.test('the last day of a key is one of the zone, on the page and by comma
   const { text } = await desk.get(path)
   for (const word of ['value="2999-01-31"', 'Asia/Vladivostok']) t.match(text, word)
   await area.run('key', 'edit', id, '--expires', '2999-03-02', '--reason', 'r')
-  t.match((await desk.get(path)).text, 'value="2999-03-01"', 'a command names the moment that it is over')
+  t.match(
+    (await desk.get(path)).text,
+    'value="2999-03-01"',
+    'the command sets the moment at which the day is over',
+  )
 })

@@ -13,7 +13,7 @@ const desk = await area.operator('owner')
 desk.headers['accept-language'] = 'en'
 const page = `/customers/${id}`
 
-await t.test('a key says what its budget is for and when it ends', async t => {
+await t.test('a key shows the period of its budget and its end', async t => {
   const expiresAt = Date.parse('2999-01-31T12:00:00Z')
   await accounts.createKey({ accountId: id, name: 'whole', budgetMicros: 80_000_000, expiresAt })
   await accounts.createKey({ accountId: id, name: 'daily', budgetMicros: 5_400, budgetPeriod: 'day' })
@@ -24,7 +24,7 @@ await t.test('a key says what its budget is for and when it ends', async t => {
   t.match(text, '0.0054\u00A0₽ each day')
 })
 
-await t.test('movements are as exact as they are, and all of them are behind a link', async t => {
+await t.test('movements have their exact amounts, and a link leads to all of them', async t => {
   await accounts.credit({ accountId: id, amountMicros: 5_400, reason: 'small' })
   for (let count = 1; count <= 60; count += 1)
     await accounts.credit({ accountId: id, amountMicros: 1_000_000, reason: `credit ${count}.` })
@@ -48,10 +48,10 @@ await t.test('movements are as exact as they are, and all of them are behind a l
   const table = await desk.get(`/movements.csv?account=${id}`)
   t.equal(table.text.trim().split('\n').length, 62)
   t.match(table.text, /T\d\d:\d\d:\d\d\+05:00;credit;0,005400;0,005400;small/)
-  t.notMatch((await desk.get('/movements')).text, 'credit', 'without an account it has nothing')
+  t.notMatch((await desk.get('/movements')).text, 'credit', 'without an account there is nothing')
 })
 
-await t.test('a document and its correction are told apart, on pages and in the table', async t => {
+await t.test('a document and its correction are distinguished, on pages and in the table', async t => {
   const issued = closingOf()
   const correction = { number: 1, date: '2026-12-03', reason: 'Адрес' }
   const of = { sellerInn: issued.seller.inn, number: 1125, at: 1 }

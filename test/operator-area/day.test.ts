@@ -37,7 +37,7 @@ function act(name: string, fields: Readonly<Record<string, string>>) {
   return desk.post(`/customers/${id}/${name}`, fields, { from })
 }
 
-await t.test('a customer is found by what they write to support with', async t => {
+await t.test('a customer is found by the details that customers give to support', async t => {
   for (const q of [email, email.slice(0, 8).toUpperCase(), id, keyId, key.slice(-4)]) {
     t.match((await desk.get(`/customers?q=${encodeURIComponent(q)}`)).text, `href="/customers/${id}"`, q)
   }
@@ -47,55 +47,49 @@ await t.test('a customer is found by what they write to support with', async t =
     t.notMatch(text, `href="/customers/${id}"`, q)
     t.notMatch(text, '<script>')
   }
-  t.match((await desk.get('/customers?q=')).text, `href="/customers/${id}"`, 'nothing typed: all of them')
+  t.match((await desk.get('/customers?q=')).text, `href="/customers/${id}"`, 'an empty search lists all')
   t.equal((await desk.get(`/customers?q=${'a'.repeat(8000)}`)).status, 422)
   t.equal((await desk.get('/customers/nobody')).status, 404)
 })
 
-await t.test(
-  'money is credited once however often the form is sent, and debited as far as it is there',
-  async t => {
-    const formId = /name="formId" value="([^"]+)"/.exec((await desk.get(from)).text)?.[1] ?? ''
-    const form = { formId, rub: '100,50', reason: 'счёт 17 <b>' }
-    t.equal((await act('credit', form)).location, `${from}?notice=done`)
-    t.equal((await act('credit', form)).location, `${from}?notice=done-before`)
-    t.equal(await balance(), '100.500000')
-    t.match((await customer.get('/balance')).text, 'счёт 17 &lt;b&gt;')
+await t.test('a form credits money once however often it is sent, and debits what is there', async t => {
+  const formId = /name="formId" value="([^"]+)"/.exec((await desk.get(from)).text)?.[1] ?? ''
+  const form = { formId, rub: '100,50', reason: 'счёт 17 <b>' }
+  t.equal((await act('credit', form)).location, `${from}?notice=done`)
+  t.equal((await act('credit', form)).location, `${from}?notice=done-before`)
+  t.equal(await balance(), '100.500000')
+  t.match((await customer.get('/balance')).text, 'счёт 17 &lt;b&gt;')
 
-    const much = await act('debit', { formId: '', rub: '100.51', reason: 'ошибка' })
-    t.equal(much.status, 422)
-    t.match(much.text, 'Столько снять нельзя. Доступно: 100,50')
-    t.match(much.text, 'value="100.51"', 'what was typed stays')
-    for (const rub of ['', '0', '-1', 'сто', '1.0000001']) {
-      t.equal((await act('credit', { rub, reason: 'r' })).status, 422, rub)
-    }
-    t.equal((await act('credit', { rub: '1', reason: ' ' })).status, 422)
-    t.equal(await balance(), '100.500000')
-  },
-)
+  const much = await act('debit', { formId: '', rub: '100.51', reason: 'ошибка' })
+  t.equal(much.status, 422)
+  t.match(much.text, 'Столько снять нельзя. Доступно: 100,50')
+  t.match(much.text, 'value="100.51"', 'what was typed stays')
+  for (const rub of ['', '0', '-1', 'сто', '1.0000001']) {
+    t.equal((await act('credit', { rub, reason: 'r' })).status, 422, rub)
+  }
+  t.equal((await act('credit', { rub: '1', reason: ' ' })).status, 422)
+  t.equal(await balance(), '100.500000')
+})
 
-await t.test(
-  'notes are kept once, with who wrote them, for operators alone and as they were written',
-  async t => {
-    const support = await area.operator('support')
-    const page = await support.get(from)
-    const formId = /name="formId" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
-    const note = { formId, note: 'Просил счёт <b>до</b> пятницы' }
-    t.equal((await support.post(`${from}/note`, note, { from })).location, `${from}?notice=done`)
-    t.equal((await support.post(`${from}/note`, note, { from })).location, `${from}?notice=done-before`)
-    for (const text of ['', ' ', 'a'.repeat(1001)]) {
-      t.equal((await support.post(`${from}/note`, { formId: '', note: text }, { from })).status, 422)
-    }
-    t.equal((await support.post('/customers/nobody/note', note, { from: '/' })).status, 404)
+await t.test('notes are stored once, with their author, for operators only and unchanged', async t => {
+  const support = await area.operator('support')
+  const page = await support.get(from)
+  const formId = /name="formId" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+  const note = { formId, note: 'Просил счёт <b>до</b> пятницы' }
+  t.equal((await support.post(`${from}/note`, note, { from })).location, `${from}?notice=done`)
+  t.equal((await support.post(`${from}/note`, note, { from })).location, `${from}?notice=done-before`)
+  for (const text of ['', ' ', 'a'.repeat(1001)]) {
+    t.equal((await support.post(`${from}/note`, { formId: '', note: text }, { from })).status, 422)
+  }
+  t.equal((await support.post('/customers/nobody/note', note, { from: '/' })).status, 404)
 
-    const { text } = await desk.get(from)
-    t.equal(text.split('Просил счёт &lt;b&gt;до&lt;/b&gt; пятницы').length, 2)
-    t.match(text, 'обработка персональных данных')
-    for (const path of ['/', '/balance', '/settings']) t.notMatch((await customer.get(path)).text, 'Просил')
-  },
-)
+  const { text } = await desk.get(from)
+  t.equal(text.split('Просил счёт &lt;b&gt;до&lt;/b&gt; пятницы').length, 2)
+  t.match(text, 'обработка персональных данных')
+  for (const path of ['/', '/balance', '/settings']) t.notMatch((await customer.get(path)).text, 'Просил')
+})
 
-await t.test('forms without an id of their own are each taken', async t => {
+await t.test('forms without an id of their own are each accepted', async t => {
   const ids = async () => /name="formId" value="([^"]+)"/.exec((await desk.get(from)).text)?.[1] ?? ''
   await act('credit', { formId: await ids(), rub: '1', reason: 'one' })
   await act('credit', { formId: await ids(), rub: '1', reason: 'one' })
@@ -122,7 +116,7 @@ await t.test('a charge is corrected, and the customer sees it', async t => {
 })
 
 await t.test(
-  'of two operators who correct one charge at once one does, and the other is told so',
+  'of two operators who correct one charge at once, one does, and the other is refused',
   async t => {
     const { requestId } = await ask()
     const [paid, before] = [await balance(), (await area.run('operator', 'log', '--json')).stdout]
@@ -140,7 +134,7 @@ await t.test(
     )
     t.match(answers.find(({ status }) => status === 422)?.text, requestId)
     t.not(await balance(), paid)
-    t.equal(await balance(), '102.500000', 'given back once')
+    t.equal(await balance(), '102.500000', 'refunded once')
     const after = (await area.run('operator', 'log', '--action', 'correct', '--json')).stdout
     t.equal(after.split(requestId).length, 2, 'one line in the log')
     t.notMatch(before, requestId)
@@ -148,7 +142,7 @@ await t.test(
   },
 )
 
-await t.test('a block refuses the keys at once, with a sentence, until it is ended', async t => {
+await t.test('a block refuses the keys at once, with an explanation, until it is ended', async t => {
   t.equal((await act('block', { reason: 'украденная карта' })).location, `${from}?notice=done`)
   const refused = await ask()
   t.equal(refused.status, 403)
@@ -237,7 +231,7 @@ await t.test('sessions of a customer are ended', async t => {
   t.notMatch(text, form.reason)
 })
 
-await t.test('a payment is refunded as far as it is not spent', async t => {
+await t.test('a payment is refunded as far as its money is unspent', async t => {
   const made = await area.run('payment', 'create', '--account', id, '--rub', '500', '--json')
   const { id: payment, confirmationUrl } = JSON.parse(made.stdout) as { id: string; confirmationUrl: string }
   const path = `/payments/${payment}`
@@ -261,7 +255,7 @@ await t.test('a payment is refunded as far as it is not spent', async t => {
   t.match((await desk.get('/payments?state=pending')).text, '>СБП<')
 })
 
-await t.test('what was done stands in the log, and the ledger is in order', async t => {
+await t.test('all actions are in the log, and the ledger is in order', async t => {
   const { text } = await desk.get('/log')
   for (const word of [
     'зачисление',
@@ -277,7 +271,7 @@ await t.test('what was done stands in the log, and the ledger is in order', asyn
   ]) {
     t.match(text, word)
   }
-  t.notMatch(text, / from \d| to \d|\d\.\d{6} ₽/, 'no word or amount of ours in English')
+  t.notMatch(text, / from \d| to \d|\d\.\d{6} ₽/, "none of the gateway's texts and amounts is in English")
   t.match((await desk.get('/')).text, 'Списано за запросы')
   t.match((await desk.get('/prices?q=chat')).text, />1\s000</)
   t.same(await area.verify(), [])

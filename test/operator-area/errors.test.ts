@@ -8,7 +8,7 @@ import { startOperatorArea } from '../fixtures/operator-area.ts'
 import { serveProcess } from '../fixtures/serve-process.ts'
 import { until } from '../fixtures/until.ts'
 
-/** Asks; answers the status. */
+/** Sends a request; returns the status. */
 async function ask(url: string, key: string, model: string): Promise<number> {
   const answer = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -19,7 +19,7 @@ async function ask(url: string, key: string, model: string): Promise<number> {
   return answer.status
 }
 
-await t.test('Today has the errors of the day by code', async t => {
+await t.test('Today lists the errors of the day by code', async t => {
   const area = await startOperatorArea(t, {
     models: { 'sandbox-*': { provider: 'sandbox', rubPerMillion: { input: '1000', output: '1000' } } },
   })
@@ -45,7 +45,7 @@ await t.test('Today has the errors of the day by code', async t => {
   t.same(await shown(), ['key_invalid 3', 'balance_insufficient 1', 'provider_429 1'])
 })
 
-await t.test('the errors of all workers are kept when the gateway ends', async t => {
+await t.test('the errors of all workers are stored when the gateway ends', async t => {
   const gateway = await serveProcess(t, {
     config: callConfig(
       'http://127.0.0.1:1',

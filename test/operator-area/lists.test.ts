@@ -27,7 +27,7 @@ function emailsOf(text: string): readonly string[] {
   return rowsOf(text).map(row => /customer-\d\d@shop\.example/.exec(row)?.[0] ?? '')
 }
 
-await t.test('a list is sorted and paged by its address', async t => {
+await t.test('a list is sorted and paged by its URL', async t => {
   const first = await desk.get('/customers?q=shop.example&sort=balance&order=desc')
   t.equal(rowsOf(first.text).length, 50)
   t.same(emailsOf(first.text).slice(0, 2), ['customer-51@shop.example', 'customer-50@shop.example'])
@@ -37,7 +37,7 @@ await t.test('a list is sorted and paged by its address', async t => {
   t.notMatch(second.text, 'page=3')
   const byEmail = await desk.get('/customers?q=shop.example&sort=email&order=asc')
   t.equal(emailsOf(byEmail.text)[0], 'customer-00@shop.example')
-  t.match((await desk.get('/customers')).text, 'sort=created&amp;order=asc', 'its first sort, turned round')
+  t.match((await desk.get('/customers')).text, 'sort=created&amp;order=asc', 'its default sort, reversed')
 })
 
 await t.test('filters narrow a list, and its pages and table keep them', async t => {
@@ -47,7 +47,7 @@ await t.test('filters narrow a list, and its pages and table keep them', async t
   t.match(text, 'q=shop.example&amp;sort=balance&amp;order=asc&amp;page=2')
   for (const q of ['%', '_', '\\', '%_\\', '100%_']) {
     const found = emailsOf((await desk.get(`/customers?q=${encodeURIComponent(q)}`)).text)
-    t.same(found, ['customer-08@shop.example'], `${q} stands for itself`)
+    t.same(found, ['customer-08@shop.example'], `${q} is matched literally`)
   }
   t.equal(rowsOf((await desk.get('/customers?state=blocked')).text).length, 0)
   await accounts.setBlocked({ accountId: ids[3] ?? '', isBlocked: true, reason: 'r', operator: 'o' })
@@ -55,7 +55,7 @@ await t.test('filters narrow a list, and its pages and table keep them', async t
 })
 
 await t.test(
-  'what a list does not know is left out, or refused with a sentence, and never fails',
+  'unknown parameters of a list are ignored, or refused with an explanation, and never fail',
   async t => {
     for (const path of lists) {
       for (const words of [
@@ -99,7 +99,7 @@ await t.test(
   },
 )
 
-await t.test('a choice or a day that there is not lists nothing, and is said so', async t => {
+await t.test('an unknown choice or day lists nothing, and the page says so', async t => {
   for (const [address, label] of [
     ['/customers?state=%27%20OR%201=1--', 'Состояние'],
     ['/requests?outcome=x', 'Исход'],
@@ -122,7 +122,7 @@ await t.test('a choice or a day that there is not lists nothing, and is said so'
   }
 })
 
-await t.test('a table for spreadsheets has all rows, and no cell of it is run', async t => {
+await t.test('a table for spreadsheets has all rows, and no cell is a formula', async t => {
   const { status, text, headers } = await desk.get('/customers.csv?sort=balance&order=asc')
   t.equal(status, 200)
   t.match(headers['content-type'], 'text/csv')
@@ -134,7 +134,7 @@ await t.test('a table for spreadsheets has all rows, and no cell of it is run', 
   for (const path of lists) t.equal((await desk.get(`${path}.csv`)).status, 200, path)
 })
 
-await t.test('transfers that wait are shown first, and what was decided by its state', async t => {
+await t.test('transfers that wait are shown first, and the others by their state', async t => {
   const file = join(t.testdir({}), 'kl_to_1c.txt')
   writeFileSync(
     file,
@@ -157,7 +157,7 @@ await t.test('transfers that wait are shown first, and what was decided by its s
   t.same(await area.verify(), [])
 })
 
-await t.test('a transfer without its invoice is assigned to it by number, which is paid then', async t => {
+await t.test('a transfer without its invoice is assigned to it by number, and pays it', async t => {
   const account = ids[1] ?? ''
   const details = join(t.testdir({}), 'company.json')
   writeFileSync(details, JSON.stringify(company))
@@ -184,7 +184,7 @@ await t.test('a transfer without its invoice is assigned to it by number, which 
   t.same(await area.verify(), [])
 })
 
-await t.test('payments and the log are narrowed to days, in either order', async t => {
+await t.test('payments and the log are filtered by days, in either order', async t => {
   for (const rub of ['100', '200'])
     await area.run('payment', 'create', '--account', ids[0] ?? '', '--rub', rub)
   const today = new Date(Date.now() + 3 * 3_600_000).toISOString().slice(0, 10)
@@ -201,7 +201,7 @@ await t.test('payments and the log are narrowed to days, in either order', async
       rowsOf((await desk.get(path)).text)
         .map(cellsOf)
         .toReversed(),
-      'the other way round',
+      'in reverse',
     )
     t.match(text, new RegExp(`name="from"\\s+type="date"\\s+value="${today}"`))
     t.match(text, `from=${today}&amp;sort=at&amp;order=desc`)

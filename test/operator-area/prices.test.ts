@@ -30,7 +30,7 @@ for (const model of ['chat', 'chat', 'own']) {
   if (answer.status !== 200) throw new Error(await answer.text())
 }
 
-/** What stands in the cells of a page's tables, row by row. */
+/** The texts of the cells of a page's tables, row by row. */
 function rowsOf(text: string): readonly string[] {
   return [...text.matchAll(/<tr>([^]*?)<\/tr>/g)].map(([, row = '']) =>
     row
@@ -45,7 +45,7 @@ const inRoubles = (micros: number): string => {
   return micros < 10_000 ? text : (Math.round(micros / 1e4) / 100).toFixed(2)
 }
 
-await t.test('a preview shows what changes, and what the charges would have come to', async t => {
+await t.test('a preview shows the changed prices, and the past charges at these prices', async t => {
   const { stdout } = await area.run('charges', '--account', accountId, '--json')
   const charges = stdout
     .trim()
@@ -65,7 +65,7 @@ await t.test('a preview shows what changes, and what the charges would have come
 
   t.equal(status, 200)
   const charged = charges.reduce((sum, one) => sum + Math.round(Number(one.amount) * 1e6), 0)
-  // 10 and 40 dollars for a million, at 120 roubles and 1.75: micro-roubles a token.
+  // 10 and 40 dollars per million, at 120 roubles and 1.75: micro-roubles per token.
   const next = charges.reduce((sum, { usage }) => sum + usage.input * 2100 + usage.output * 8400, 0)
   const difference = next - charged
   t.ok(charged > 0 && difference > 0)
@@ -79,13 +79,13 @@ await t.test('a preview shows what changes, and what the charges would have come
   t.notOk(rows.some(row => row.startsWith('own ')))
   t.match(text, `prices: { usdRub: &#39;120.0&#39;, coefficient: &#39;1.75&#39; }`)
   t.equal(readFileSync(area.test.configFile, 'utf8'), before)
-  t.match((await desk.get('/prices?q=chat')).text, '1,500', 'what is sold stays as it was')
+  t.match((await desk.get('/prices?q=chat')).text, '1,500', 'the prices in force stay unchanged')
 
   const same = await desk.post('/prices/preview', { coefficient: '1.50' }, { from: '/prices' })
-  t.match(same.text, 'No price changes.', 'the rate stays as it is')
+  t.match(same.text, 'No price changes.', 'the rate stays unchanged')
 })
 
-await t.test('what can be no rate or coefficient, or is a thousandfold, is refused', async t => {
+await t.test('an invalid rate or coefficient, or a thousandfold change, is refused', async t => {
   const wrong: readonly (readonly [fields: Record<string, string>, said: string | RegExp])[] = [
     [{}, 'Give a rate, a coefficient, or both'],
     [{ usdRub: '0' }, 'A rate is a number above 0'],
@@ -108,7 +108,7 @@ await t.test('what can be no rate or coefficient, or is a thousandfold, is refus
   }
 })
 
-await t.test('the history of a price has what is to come, and what charges were priced by', async t => {
+await t.test('the history of a price has its future versions, and those that charges used', async t => {
   const { status, text } = await desk.get('/prices/history?model=chat')
   t.equal(status, 200)
   const [configured = '', made = '', charged = ''] = text.split('<section class="card">').slice(1)
@@ -116,7 +116,7 @@ await t.test('the history of a price has what is to come, and what charges were 
   t.match(rowsOf(configured)[3], /^the beginning in force input 1,500 /)
   t.match(made, /<dd>1\.5<\/dd>/)
   t.match(rowsOf(charged)[1], / MSK 2 input 1,500 per 1,000,000$/)
-  t.equal(rowsOf(charged).length, 3, 'what was never charged by is not there')
+  t.equal(rowsOf(charged).length, 3, 'a version that no charge used is not listed')
   t.match((await desk.get('/prices/history?model=own')).text, 'set in roubles')
   t.equal((await desk.get('/prices/history?model=%25')).status, 404)
 })

@@ -31,7 +31,7 @@ function act(name: string, fields: Readonly<Record<string, string>>) {
   return desk.post(`/providers/sandbox/${name}`, fields, { from })
 }
 
-await t.test('a pause works at once, and what it did stands in the log', async t => {
+await t.test('a pause takes effect at once, and is in the log', async t => {
   t.equal(await ask(), 200)
   const shown = await desk.get(from)
   t.match(shown.text, 'sandbox#1')
@@ -53,7 +53,7 @@ await t.test('a pause works at once, and what it did stands in the log', async t
     t.match(text, word)
 })
 
-await t.test('a form that names no such provider or credential changes nothing', async t => {
+await t.test('a form that names an unknown provider or credential changes nothing', async t => {
   for (const [path, fields, status] of [
     ['/providers/nobody/pause', { credential: '', reason: 'r' }, 404],
     ['/providers/sandbox/pause', { credential: 'sandbox#7', reason: 'r' }, 404],

@@ -25,7 +25,7 @@ function cellsOf(text: string): readonly (readonly string[])[] {
     )
 }
 
-/** The reason that stands last in the first row, in both languages. */
+/** The last reason in the first row, in both languages. */
 async function reasonsAt(path: string): Promise<readonly (string | undefined)[]> {
   const pages = [await russian.get(path), await english.get(path)]
   return pages.map(({ text }) => cellsOf(text)[0]?.at(-1))
@@ -37,7 +37,7 @@ async function note(action: OperatorActionRow['action'], reason: string): Promis
   )
 }
 
-await t.test('what the gateway notes itself is in the language of the page', async t => {
+await t.test("the gateway's own notes are in the language of the page", async t => {
   const file = join(t.testdir({}), '3 credited, 4 queued.txt')
   const transfer = { number: '41', date: '2026-11-20', amount: 70_000, purpose: 'за услуги' }
   writeFileSync(file, statementOf([transfer]))
@@ -58,7 +58,7 @@ await t.test('what the gateway notes itself is in the language of the page', asy
   t.match((await russian.get('/log.csv?action=close-month')).text, ';2026-01: документов: 0')
 })
 
-await t.test('a month that is closed before it is over is said to be, as by command', async t => {
+await t.test('closing a month before its end is noted as such, as by command', async t => {
   const from = '/documents'
   const month = moscowDay(systemClock.now()).slice(0, 7)
   const early = await russian.post('/documents/close', { month }, { from })
@@ -68,7 +68,7 @@ await t.test('a month that is closed before it is over is said to be, as by comm
   t.notMatch(over.text, 'not over')
 })
 
-await t.test('each form of a note is known, and what was typed in it stays as it was typed', async t => {
+await t.test('each form of a note is translated, and typed text stays as it was typed', async t => {
   const id = '01k9zt6qk4m8x2v7c3b5n1d0fg'
   for (const [action, reason, inRussian, inEnglish] of [
     ['mark-document', `${id}: sent`, `${id}: отправлен`, `${id}: sent`],

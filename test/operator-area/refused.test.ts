@@ -26,7 +26,7 @@ for (const [language, balance, deletion, alarm] of [
     /no such alarm/,
   ],
 ] as const) {
-  await t.test(`what is refused is said in the language of the page: ${language}`, async t => {
+  await t.test(`refusals are in the language of the page: ${language}`, async t => {
     desk.headers['accept-language'] = language
 
     const debit = await desk.post(`${page}/debit`, { rub: '100,50', reason }, { from: page })
@@ -47,7 +47,7 @@ for (const [language, balance, deletion, alarm] of [
   })
 }
 
-await t.test('every code by which a change is refused has its words in both languages', t => {
+await t.test('every code of a refused change has texts in both languages', t => {
   const lib = join(import.meta.dirname, '..', '..', 'lib')
   const thrown = globSync('**/*.ts', { cwd: lib }).flatMap(file =>
     [...readFileSync(join(lib, file), 'utf8').matchAll(/new AccountError\(\s*'(\w+)'/g)].map(
@@ -109,7 +109,7 @@ for (const [language, statement, uploaded, month, transfer, rate] of [
 }
 
 await t.test(
-  'each code of documents, statements and rates has its words, with the same details, in both languages',
+  'each code of documents, statements and rates has texts, with the same details, in both languages',
   t => {
     const [russian, english] = [textsOf('ru'), textsOf('en')]
     const detailsOf = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).toSorted()

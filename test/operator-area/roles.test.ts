@@ -8,12 +8,12 @@ import type { DeskSite } from '../../lib/operator-area/page.ts'
 import { createRouter } from '../../lib/operator-area/router.ts'
 import { areaAssets } from '../../lib/web/view/assets.ts'
 
-/** Paths that operators use before a role counts, or whatever their role is. */
+/** Paths that operators use before a role matters, or with any role. */
 const forAll = /^\/(?:assets|sign-in|sign-out|set-password|appearance|security)(?:\/|$)/
 
-/** The paths whose use depends on the role, as the router of the desk has them: `/customers/:id/credit`. */
+/** The paths whose use depends on the role, with the parameters of the desk's router: `/customers/:id/credit`. */
 function deskPaths(method: 'GET' | 'POST'): readonly string[] {
-  // The map is drawn without the site; only requests need the rest of it.
+  // The router is built without the site; only requests need the rest of it.
   const site = { publicUrl: new URL('http://desk.invalid'), assets: areaAssets() } as unknown as DeskSite
   const paths = createRouter(site, new BlockList())
     .routes.filter(route => route.method === method && !forAll.test(route.path))
@@ -60,7 +60,7 @@ const everybody: readonly Role[] = ['owner', 'finance', 'support']
 const money: readonly Role[] = ['owner', 'finance']
 const owner: readonly Role[] = ['owner']
 
-/** Every page with the roles that may see it, by its route; what stands for the words with a colon is in `named`. */
+/** Every page with the roles that may see it, by its route; `named` has the values of its parameters. */
 const pages: Readonly<Record<string, readonly Role[]>> = {
   '/': everybody,
   '/alarms': everybody,
@@ -89,7 +89,7 @@ const pages: Readonly<Record<string, readonly Role[]>> = {
   '/log.csv': everybody,
 }
 
-/** A filled form: who may send it, and what they are answered. */
+/** A filled form: the roles that may send it, and the response. */
 interface FilledForm {
   readonly roles: readonly Role[]
   readonly fields: Readonly<Record<string, string>>
@@ -107,7 +107,7 @@ const forms: Readonly<Record<string, FilledForm>> = {
   '/customers/:id/block': { roles: owner, fields: { reason }, status: 303 },
   '/customers/:id/unblock': { roles: owner, fields: { reason }, status: 303 },
   '/customers/:id/end-sessions': { roles: owner, fields: { reason }, status: 303 },
-  // There is money on it.
+  // The account has money.
   '/customers/:id/delete': { roles: owner, fields: { reason, understood: 'yes' }, status: 422 },
   '/customers/:id/keys/:key': { roles: owner, fields: { name: 'laptop', budget: '9', reason }, status: 303 },
   // There is no such alarm, transfer or rate, and no file.
@@ -126,7 +126,7 @@ const forms: Readonly<Record<string, FilledForm>> = {
   '/prices/preview': { roles: owner, fields: { usdRub: '100' }, status: 200 },
 }
 
-/** A route with what is here in place of its names. */
+/** A route with values for its parameters. */
 function pathOf(route: string): string {
   const ids = { customers: id, payments: payment }
   const [, first = ''] = route.split('/')
@@ -137,14 +137,14 @@ function pathOf(route: string): string {
     .replace(/^\/prices\/history$/, '/prices/history?model=sandbox-chat')
 }
 
-await t.test('every page and form of the desk is in the tables here', t => {
+await t.test('the tables here have every page and form of the desk', t => {
   t.same(deskPaths('GET').toSorted(), Object.keys(pages).toSorted())
   t.same(deskPaths('POST').toSorted(), Object.keys(forms).toSorted())
   t.end()
 })
 
 for (const role of everybody) {
-  await t.test(`what the role ${role} sees and may do`, async t => {
+  await t.test(`the role ${role} sees its pages and sends its forms, and no others`, async t => {
     const browser = await area.operator(role)
     for (const [route, roles] of Object.entries(pages)) {
       const { status } = await browser.get(pathOf(route))
@@ -164,7 +164,7 @@ for (const role of everybody) {
       t.equal(
         (await area.run('operator', 'log', '--json')).stdout,
         before,
-        'notes alone, which are not there',
+        'only forms of notes, which are not there',
       )
     const { text } = await browser.get(`/customers/${id}`)
     const shown = [...text.matchAll(new RegExp(`action="(/customers/${id}/[a-z-]+)"`, 'g'))].map(
@@ -177,7 +177,7 @@ for (const role of everybody) {
   })
 }
 
-await t.test('a form of another page, or of nobody, is refused', async t => {
+await t.test('a form of another page, or without a session, is refused', async t => {
   const browser = await area.operator('owner')
   const other = await area.operator('owner')
   const csrf = await other.token('/')
@@ -194,48 +194,43 @@ await t.test('a form of another page, or of nobody, is refused', async t => {
   t.equal((await area.run('balance', '--account', id, '--json')).stdout, before)
 })
 
-await t.test(
-  'what is refused leaves one line, with who asked for what and nothing of what they typed',
-  async t => {
-    const owner = await area.operator('owner')
-    const support = await area.operator('support')
-    const origin = new URL(area.deskUrl).origin
-    const secret = 'canary-0123456789'
-    const linesOf = async (act: () => Promise<unknown>) => {
-      const { logLines } = area.test
-      const before = logLines.length
-      await act()
-      await until(() => logLines.length > before)
-      t.notMatch(logLines.join(''), secret)
-      return logLines
-        .slice(before)
-        .map(line => JSON.parse(line) as Record<string, unknown>)
-        .filter(({ msg }) => /refused|could not be read/.test(String(msg)))
-        .map(({ operator, path, status, failure }) => ({ operator, path, status, failure }))
-    }
-    const path = `/customers/${id}/credit`
-    const values = { rub: '1', reason: secret }
-    const operator = /./
+await t.test('a refused action leaves one line in the log, without the typed texts', async t => {
+  const owner = await area.operator('owner')
+  const support = await area.operator('support')
+  const origin = new URL(area.deskUrl).origin
+  const secret = 'canary-0123456789'
+  const linesOf = async (act: () => Promise<unknown>) => {
+    const { logLines } = area.test
+    const before = logLines.length
+    await act()
+    await until(() => logLines.length > before)
+    t.notMatch(logLines.join(''), secret)
+    return logLines
+      .slice(before)
+      .map(line => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => /refused|could not be read/.test(String(msg)))
+      .map(({ operator, path, status, failure }) => ({ operator, path, status, failure }))
+  }
+  const path = `/customers/${id}/credit`
+  const values = { rub: '1', reason: secret }
+  const operator = /./
 
-    const denied = await linesOf(() => support.post(path, values, { from: '/' }))
-    t.match(denied, [{ operator, path, status: 403, failure: 'denied' }])
-    t.equal(denied.length, 1)
-    t.match(await linesOf(() => support.get('/prices/preview')), [
-      { operator, status: 403, failure: 'denied' },
-    ])
-    t.match(await linesOf(() => owner.postRaw(path, values, { origin })), [
-      { operator, path, status: 403, failure: 'forbidden' },
-    ])
-    const preview = () => owner.post('/prices/preview', { usdRub: `92500${secret}` }, { from: '/' })
-    t.match(await linesOf(preview), [{ operator, path: '/prices/preview', status: 422 }])
-    const search = `/customers?q=${secret}${'a'.repeat(8000)}`
-    t.match(await linesOf(() => owner.get(search)), [{ operator, path: '/customers', status: 422 }])
+  const denied = await linesOf(() => support.post(path, values, { from: '/' }))
+  t.match(denied, [{ operator, path, status: 403, failure: 'denied' }])
+  t.equal(denied.length, 1)
+  t.match(await linesOf(() => support.get('/prices/preview')), [{ operator, status: 403, failure: 'denied' }])
+  t.match(await linesOf(() => owner.postRaw(path, values, { origin })), [
+    { operator, path, status: 403, failure: 'forbidden' },
+  ])
+  const preview = () => owner.post('/prices/preview', { usdRub: `92500${secret}` }, { from: '/' })
+  t.match(await linesOf(preview), [{ operator, path: '/prices/preview', status: 422 }])
+  const search = `/customers?q=${secret}${'a'.repeat(8000)}`
+  t.match(await linesOf(() => owner.get(search)), [{ operator, path: '/customers', status: 422 }])
 
-    let answer: { readonly status: number; readonly text: string } | undefined
-    const unread = await linesOf(async () => {
-      answer = await owner.get(`/customers?q=${secret}${'a'.repeat(65_536)}`)
-    })
-    t.match(unread, [{ status: 431 }])
-    t.match(answer, { status: 431, text: /the headers of a request may have 16384 bytes together/ })
-  },
-)
+  let answer: { readonly status: number; readonly text: string } | undefined
+  const unread = await linesOf(async () => {
+    answer = await owner.get(`/customers?q=${secret}${'a'.repeat(65_536)}`)
+  })
+  t.match(unread, [{ status: 431 }])
+  t.match(answer, { status: 431, text: /the headers of a request may have 16384 bytes together/ })
+})

@@ -15,13 +15,13 @@ await t.test('without a second factor an operator sees how to set one up, and no
   t.equal((await browser.get('/security')).status, 200)
 })
 
-await t.test('who is not signed in is sent to sign in', async t => {
+await t.test('a visitor is redirected to sign in', async t => {
   const stranger = new AccountBrowser(area.deskUrl)
   t.match((await stranger.get('/customers?q=a')).location, '/sign-in?next=')
   t.match((await stranger.get('/security')).location, '/sign-in')
 })
 
-await t.test('a customer is no operator, and an operator no customer', async t => {
+await t.test('a customer cannot sign in as an operator, nor an operator as a customer', async t => {
   const { browser, email } = await area.signUp()
   const desk = new AccountBrowser(area.deskUrl)
   for (const [name, value] of browser.cookies) {
@@ -43,7 +43,7 @@ await t.test('a customer is no operator, and an operator no customer', async t =
   t.equal(other.status, 422)
 })
 
-await t.test('an operator who is removed is out at once, and the last owner stays', async t => {
+await t.test('a removed operator is signed out at once, and the last owner cannot be removed', async t => {
   const browser = await area.operator('support')
   t.equal((await browser.get('/')).status, 200)
   const { stdout } = await area.run('operator', 'list', '--json')
@@ -102,7 +102,7 @@ await t.test('a link to set a password works once', async t => {
   t.equal((await browser.get('/set-password?token=x')).status, 410)
 })
 
-await t.test('a form that arrives slowly does not outlive its operator', async t => {
+await t.test('a form that arrives slowly is refused if its operator is removed meanwhile', async t => {
   const browser = await area.operator('owner')
   const { stdout } = await area.run('operator', 'list')
   const [email = ''] = stdout.match(/owner-\d+@desk\.example/g)?.slice(-1) ?? []

@@ -13,8 +13,8 @@ import { sellerSection } from '../fixtures/companies.ts'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 import { until } from '../fixtures/until.ts'
 
-// Everything that an operator can do, in a real browser, one after the other. After each: what the ledger has, what the
-// page says, and the line in the log.
+// Every action of an operator, in a real browser, one after the other. After each one the test checks the ledger,
+// the page, and the line in the log.
 
 const today = moscowDay(Date.now())
 const bank = await startCentralBank(t, { [moscowDay(Date.now() - 3 * 86_400_000)]: '100,0000' })
@@ -43,7 +43,7 @@ let balanceMicros = 0
 let chargedMicros = 0
 let logged = (await logLines()).length
 
-/** What a command prints for programs, line by line. */
+/** The JSON that a command prints, line by line. */
 async function byCommand(...words: string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const { code, stdout, stderr } = await area.run(...words, '--json')
   if (code !== 0) throw new Error(stderr)
@@ -53,7 +53,7 @@ async function byCommand(...words: string[]): Promise<readonly Readonly<Record<s
     .map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
-/** Roubles as commands print them, below zero too. */
+/** Roubles as commands print them, negative ones too. */
 function microsOf(amount: unknown): number {
   return Math.round(Number(amount) * 1e6)
 }
@@ -62,7 +62,7 @@ function logLines() {
   return byCommand('operator', 'log')
 }
 
-/** Fills the form that goes there, and sends it. */
+/** Fills the form with this action, and sends it. */
 async function send(
   action: string,
   fields: Readonly<Record<string, string>> = {},
@@ -77,7 +77,7 @@ async function goTo(path: string): Promise<void> {
   await page.goto(area.deskUrl + path)
 }
 
-/** Asks as the customer; what it cost comes off the balance that is expected. */
+/** Sends a request as the customer, and deducts its cost from the expected balance. */
 async function ask(): Promise<{
   readonly status: number
   readonly requestId: string
@@ -98,20 +98,20 @@ async function ask(): Promise<{
 }
 
 interface Done {
-  /** What the log calls it; none where nothing was changed. */
+  /** Its name in the log; undefined where nothing was changed. */
   readonly action?: string
   readonly reason?: string
   /** A deletion blocks the account first, which has a line of its own. */
   readonly lines?: number
-  /** What comes to the customer's balance. */
+  /** The change of the customer's balance. */
   readonly rub?: number
-  /** What the page says now. */
+  /** A text of the page after it. */
   readonly says: string
 }
 
 let steps = 0
 
-/** Checks what is to be seen of the last action: on the page, in the ledger, in the log. */
+/** Checks the effects of the last action: on the page, in the ledger, in the log. */
 async function check({ action, reason = '', lines: count = 1, rub = 0, says }: Done): Promise<void> {
   await page.waitForLoadState()
   const what = `${(steps += 1)} ${action ?? says}`
@@ -121,13 +121,13 @@ async function check({ action, reason = '', lines: count = 1, rub = 0, says }: D
     await page.screenshot({ path: join(folder, `story-${what.replaceAll(/\W+/g, '-')}.png`), fullPage: true })
   }
   const text = (await page.textContent('main')) ?? ''
-  t.ok(text.includes(says), `${what}: the page says ${says}`)
+  t.ok(text.includes(says), `${what}: the page contains ${says}`)
   balanceMicros += rub * 1_000_000
   const [shown] = await byCommand('balance', '--account', account)
   t.equal(shown?.['balance'], formatRoubles(balanceMicros), what)
   const entries = await byCommand('account', 'entries', account)
   const sum = entries.reduce((total, { amount }) => total + microsOf(amount), 0)
-  t.equal(sum - chargedMicros, balanceMicros, `${what}: entries and charges come to it`)
+  t.equal(sum - chargedMicros, balanceMicros, `${what}: entries and charges add up to the balance`)
   const lines = await logLines()
   t.equal(lines.length, logged + (action === undefined ? 0 : count), `${what}: lines of the log`)
   logged = lines.length
@@ -136,7 +136,7 @@ async function check({ action, reason = '', lines: count = 1, rub = 0, says }: D
   t.match(line, { action, operator: /^owner-\d+@desk\.example$/ }, what)
   t.match(String(line?.['reason']), reason, what)
   await goTo('/log')
-  t.match(await page.textContent('tbody tr'), reason, `${what}: on the page of the log`)
+  t.match(await page.textContent('tbody tr'), reason, `${what}: the page of the log has it`)
 }
 
 t.setTimeout(600_000)
@@ -213,7 +213,7 @@ await t.test('sessions end, and a note stays', async t => {
   await check({ says: 'Просил счёт до пятницы' })
 })
 
-await t.test('an alarm is taken and closed, and the rate it is about accepted', async t => {
+await t.test('an alarm is taken and closed, and the rate in it accepted', async t => {
   bank.rates.set(today, '120,0000')
   const reload = async () => gateway.reload(loadConfig(configFile, { env: {}, plugins }).config)
   await reload()
@@ -235,7 +235,7 @@ await t.test('an alarm is taken and closed, and the rate it is about accepted', 
   await check({ action: 'close-alarm', reason: 'курс верный', says: 'Смотреть не на что' })
 })
 
-await t.test('prices are previewed, and nothing is changed by it', async t => {
+await t.test('a preview of prices changes nothing', async t => {
   const configured = readFileSync(configFile, 'utf8')
   await goTo('/prices')
   await send('/prices/preview', { coefficient: '2' })
@@ -244,7 +244,7 @@ await t.test('prices are previewed, and nothing is changed by it', async t => {
   t.equal(readFileSync(configFile, 'utf8'), configured)
 })
 
-await t.test('a provider is paused, resumed and tried', async t => {
+await t.test('a provider is paused, resumed and tested', async t => {
   for (const [button, action, status] of [
     ['button:not([formaction])', 'pause-provider', 502],
     ['[formaction$="/resume"]', 'resume-provider', 200],
@@ -258,7 +258,7 @@ await t.test('a provider is paused, resumed and tried', async t => {
   }
 })
 
-await t.test('a statement is imported, and what is paid by it decided', async () => {
+await t.test('a statement is imported, and its payments are decided', async () => {
   const paid = [41, 42].map(number => ({ number: String(number), date: '2026-11-20', amount: 70_000 }))
   const buffer = Buffer.from(statementOf(paid.map(one => ({ ...one, purpose: 'за услуги' }))))
   const file = { name: 'kl_to_1c.txt', mimeType: 'text/plain', buffer }
@@ -295,7 +295,7 @@ await t.test('a month is closed', async () => {
   await check({ action: 'close-month', reason: '2026-01', says: 'Сделано документов: 0' })
 })
 
-await t.test('an account is deleted once nothing is in the way', async () => {
+await t.test('an account is deleted once nothing prevents it', async () => {
   const other = await area.signUp()
   const gone = await area.accountOf(other.email)
   await accounts.credit({ accountId: gone, amountMicros: 5_000_000, reason: 'r' })
@@ -314,7 +314,7 @@ await t.test('an account is deleted once nothing is in the way', async () => {
   t.notMatch((await desk.get(`/customers?q=${gone}`)).text, other.email)
 })
 
-await t.test('the ledger is in order, and no page complained', async t => {
+await t.test('the ledger is in order, and no page reported an error', async t => {
   t.same(await area.verify(), [])
   t.same(complaints, [])
   await goTo('/')
