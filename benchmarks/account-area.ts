@@ -20,7 +20,7 @@ import { percentile } from './percentile.ts'
 import { startPostgresServer } from './postgres-server.ts'
 import { isoDay } from '../lib/web/format.ts'
 
-// How long the pages of an account with a million charges take, gateway and client in one process.
+// The latency of the pages of an account with a million charges, gateway and client in one process.
 // `--rows 1000000`, `--repeats 40`.
 
 const boundMs = 200
@@ -68,7 +68,7 @@ async function start(config: Config): Promise<Running> {
 const email = 'customer@example.org'
 const password = 'correct horse battery'
 
-/** Somebody with an account, who is signed in; the letters stand in the log. */
+/** Signs up and signs in; emails are in the log. */
 async function signUp({ gateway, lines }: Running): Promise<AccountBrowser> {
   const browser = new AccountBrowser(gateway.accountAreaUrl ?? '')
   await browser.post('/sign-up', { email, password, offer: 'yes', personalData: 'yes' })
@@ -114,7 +114,7 @@ function row(store: string, page: string, sorted: readonly number[]): string {
   return `| ${[store, page, ...cells.map(ms => ms.toFixed(1))].join(' | ')} |`
 }
 
-/** Reads the whole table and keeps nothing of it, while a page is asked for again and again. */
+/** Downloads the whole table without keeping it, while a page is requested repeatedly. */
 async function measureExport(browser: AccountBrowser, store: string): Promise<void> {
   const watched = new Watched(process.pid)
   const began = performance.now()
@@ -161,7 +161,7 @@ interface MeasuredPages {
   readonly rows: number
 }
 
-/** Every page that shows something of an account, and the questions that are hardest to answer. */
+/** Every page about an account, and the most expensive queries. */
 function pages({ keyIds, now, rows }: MeasuredPages): Readonly<Record<string, string>> {
   const [common, , rare] = keyIds
   const dayAgo = (days: number): string => isoDay(now - days * 86_400_000)
@@ -191,14 +191,14 @@ function pages({ keyIds, now, rows }: MeasuredPages): Readonly<Record<string, st
   }
 }
 
-/** Answers the 95th percentile of the slowest page. */
+/** Returns the 95th percentile of the slowest page. */
 async function measureStore(name: string, store: string, folder: string): Promise<number> {
   const config = writeConfig(folder, store)
   const { cookies, keyIds } = await prepare(config)
   const { gateway } = await start(config)
   const browser = new AccountBrowser(gateway.accountAreaUrl ?? '')
   for (const [cookie, value] of cookies) browser.cookies.set(cookie, value)
-  // What is loaded with the first page is no page's own.
+  // Modules that are loaded with the first page do not count for any page.
   await browser.get('/settings')
   let slowest = 0
   print('| store | page | p50 ms | p95 ms | slowest ms |\n| --- | --- | --- | --- | --- |')

@@ -7,9 +7,9 @@ import { writeReport } from './bench/report.ts'
 import { runAll } from './bench/run-all.ts'
 import type { Effort } from './bench/scenarios.ts'
 
-// The gateway beside nginx, a bare relay, http-proxy-3 and Portkey, by turns in the same run.
+// The gateway beside nginx, a bare relay, http-proxy-3 and Portkey, in turns within one run.
 //   --quick          two minutes instead of twenty
-//   --out FOLDER     where report.md, its plots and results.json go; benchmarks/results unless said
+//   --out FOLDER     the folder of report.md, its plots and results.json; by default benchmarks/results
 
 const quick: Effort = {
   rounds: 1,
@@ -25,7 +25,7 @@ const quick: Effort = {
 const full: Effort = {
   rounds: 5,
   seconds: 8,
-  // Until the compiler has nothing to do: gateways run for weeks.
+  // Until the compiler has nothing more to do: real gateways run for weeks.
   warmUpSeconds: 20,
   turns: 10_000,
   streams: 512,

@@ -12,7 +12,7 @@ import { percentile } from './percentile.ts'
 
 const mebibyte = 1_048_576
 
-/** What a table row says of one load. */
+/** A table row for one load. */
 interface Row {
   readonly what: string
   readonly seconds: number
@@ -22,7 +22,7 @@ interface Row {
   readonly statuses: string
 }
 
-/** A provider that takes whatever comes and keeps nothing. */
+/** A provider that accepts any body and keeps nothing. */
 interface Sink {
   readonly origin: string
   close(): void
@@ -53,7 +53,7 @@ async function startSink(): Promise<Sink> {
   }
 }
 
-/** A gateway of its own for each row, so that no row pays for the one before it. */
+/** Uses a gateway of its own for each row, so that rows do not affect each other. */
 async function measure(
   sink: Sink,
   what: string,
@@ -115,7 +115,7 @@ function many(gateway: GatewayProcess, number: number, make: () => Pieces): Prom
 
 const form = 'multipart/form-data; boundary=b'
 
-/** The latency of small requests, with and without others that send what is hard to scan. */
+/** The latency of small requests, alone and during uploads that are expensive to scan. */
 async function latency(sink: Sink): Promise<string> {
   const gateway = await startGatewayProcess({ config: configFor(sink) })
   try {

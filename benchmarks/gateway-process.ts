@@ -21,11 +21,11 @@ interface NewStore {
 interface NewStoreOptions {
   readonly file: string
   readonly postgresUrl?: string | undefined
-  /** For files only. */
+  /** For SQLite only. */
   readonly moreKeys?: number | undefined
 }
 
-/** Makes it, with as many keys more as are asked for, and lets go of it. */
+/** Creates it, with additional keys, and closes it. */
 async function newStore({ file, postgresUrl, moreKeys = 0 }: NewStoreOptions): Promise<NewStore> {
   const options = { durability: 'strict', clock: systemClock } as const
   const store =
@@ -41,11 +41,11 @@ async function newStore({ file, postgresUrl, moreKeys = 0 }: NewStoreOptions): P
   return { accountId, key, creditMicros }
 }
 
-/** In bulk: one commit for all, of rows as the store makes them itself. */
+/** In bulk: one commit for all, with rows as the store itself writes them. */
 function addKeys(file: string, accountId: string, count: number): void {
   const database = openForWriting(file)
   try {
-    // Digests come in no order; with the index in memory a million are a matter of seconds.
+    // Digests are in random order; with the index in memory a million take seconds.
     database.pragma('cache_size = -400000')
     const insert = database.prepare(
       `INSERT INTO keys (id, account_id, digest, name, last_four, created_at)
@@ -71,29 +71,29 @@ export interface GatewayProcess extends NewStore {
   readonly child: ChildProcess
   readonly url: string
   readonly storeFile: string
-  /** What the process wrote to its standard output. */
+  /** The file with the standard output of the process. */
   readonly outputFile: string
   /** When the process was started, in milliseconds of `performance.now()`. */
   readonly beganMs: number
-  /** Ends it as an operator would; the exit code. */
+  /** Ends it as an operator would; returns the exit code. */
   stop(): Promise<number | null>
   remove(): void
 }
 
 interface GatewayProcessOptions {
-  /** All of the config but the store, which is a new one. */
+  /** The whole config except the store, which is a new one. */
   readonly config: Readonly<Record<string, unknown>>
-  /** What to run; the program from its sources unless said. */
+  /** The program to run; by default from its sources. */
   readonly program?: string
-  /** What stands before the command, such as `taskset -c 1`. */
+  /** Words before the command, such as `taskset -c 1`. */
   readonly prefix?: (command: readonly string[]) => readonly string[]
   /** For Node itself, such as `--trace-gc`. */
   readonly nodeOptions?: readonly string[]
   /** Variables of its environment beside the PATH. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Keys that the store has beside the one. */
+  /** Additional keys in the store. */
   readonly moreKeys?: number
-  /** An empty database, in place of a new file. */
+  /** An empty database, instead of a new file. */
   readonly postgresUrl?: string | undefined
 }
 

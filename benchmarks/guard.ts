@@ -10,11 +10,11 @@ import { guardFrames } from './guard/frame-guard.ts'
 import { survivors } from './guard/survivors.ts'
 import { percentile } from './percentile.ts'
 
-// Whether a request has become more expensive: its CPU as a multiple of the bare relay's, by turns in short rounds, and how
-// much survives in the young generation. Then the same of a frame. It ends with 1 when a bound is passed twice.
+// Whether a request has become more expensive: its CPU as a multiple of the bare relay's, in turns of short rounds, and
+// how much of the young generation survives. Then the same for a frame. It exits with 1 when a bound is exceeded twice.
 
 const connections = 32
-/** So many requests have most of their code compiled, which takes a busy machine more rounds. */
+/** After this many requests most of their code is compiled; a busy machine needs more rounds for them. */
 const warmUpRequests = 30_000
 const warmUpRoundsMax = 40
 const warmUpSeconds = 1.3
@@ -34,7 +34,7 @@ interface Verdict {
 const say = (line: string): void => void writeSync(1, `${line}\n`)
 
 interface Turn {
-  /** Of all threads, a request. */
+  /** Of all threads, per request. */
   readonly cpuMicros: number
   readonly requests: number
 }
@@ -48,7 +48,7 @@ async function takeTurn(loader: Loader, target: Target, seconds: number): Promis
   return { cpuMicros: (target.cpuMicros() - before) / requests, requests }
 }
 
-/** The bare relay before and after each gateway, so that a ratio is of one and the same second. */
+/** The bare relay before and after each gateway, so that a ratio compares one and the same second. */
 async function measureOnce(loader: Loader, bare: Target, watched: readonly Watched[]): Promise<Verdict> {
   const ratios = new Map<Target, number[]>(watched.map(({ target }) => [target, []]))
   const traceFrom = new Map(watched.map(({ target }) => [target, statSync(target.outputFile).size]))

@@ -12,10 +12,10 @@ import { startGatewayProcess } from './gateway-process.ts'
 import type { HostileBody } from './hostile/hostile-body.ts'
 import { hostileMedia } from './hostile/hostile-media.ts'
 
-// How long others wait while hostile requests arrive: one small request after another, by turns alone and beside
-// clients that send what is made to take long, as fast as it is refused. `--clients 4` says how many of them.
+// How long other clients wait while hostile requests arrive: one small request after another, in turns alone and beside
+// clients that send expensive bodies as fast as they are refused. `--clients 4` sets how many of them.
 
-/** By turns, so that a slow minute of the machine is everybody's. */
+/** In turns, so that a slow minute of the machine affects all. */
 const turnCount = 6
 const roundCount = 400
 
@@ -44,10 +44,10 @@ const loader = await startLoader(undefined)
 const port = Number(new URL(gateway.url).port)
 const lane = { port, request: requestTo({ port, headers: [`Authorization: Bearer ${gateway.key}`] }) }
 const { rssBytes } = measure(gateway.child)
-// Elsewhere hostile clients have a machine of their own; here they get what time the others leave.
+// Hostile clients normally have machines of their own; here they get the time that the others leave.
 setPriority(constants.priority.PRIORITY_LOW)
 
-/** Resolves when it was answered, or its connection closed under it. */
+/** Resolves when the response has arrived, or the connection was closed. */
 function sendHostile({ path, body, headers }: HostileBody): Promise<void> {
   return new Promise(resolve => {
     const sent = request(`${gateway.url}${path}`, {
@@ -61,7 +61,7 @@ function sendHostile({ path, body, headers }: HostileBody): Promise<void> {
   })
 }
 
-/** What others waited, in all rounds, and what there was beside them. */
+/** The waits of the other clients, in all rounds, and the load beside them. */
 class Waits {
   readonly #beside: string
   readonly #ms: number[] = []
@@ -109,7 +109,7 @@ async function measureBeside(waits: Waits, bodies: readonly HostileBody[]): Prom
 const path = '/v1/chat/completions'
 const begin = '{"model":"bench-model","max_tokens":9,"messages":[{"role":"user","content":'
 
-/** JSON that takes long to scan: deep, with very many names, with a long number, broken off, a bomb. */
+/** JSON that takes long to scan: deep, with very many names, with a long number, cut off, a bomb. */
 function longBodies(): readonly HostileBody[] {
   const names = Array.from({ length: 200_000 }, (_, index) => `"k${index}":1,`)
   const texts = [

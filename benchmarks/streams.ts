@@ -11,9 +11,9 @@ import { streamRequest } from './streams/stream-request.ts'
 import { bareRelay, makeCertificate, streamGateway } from './streams/stream-targets.ts'
 import type { StreamWishes } from './streams/wishes.ts'
 
-// What a frame of a stream costs on its way through, beside nginx and a bare relay, by turns in one run. `--quick`
-// measures the rows that are aimed at, `--only TEXT` those rows whose name holds the text, `--turns 5`, `--seconds 4`.
-// `--allocations` says what a frame allocates.
+// The cost of relaying a frame of a stream, beside nginx and a bare relay, in turns within one run. `--quick` measures
+// the rows with targets, `--only TEXT` those whose name contains the text, `--turns 5`, `--seconds 4`.
+// `--allocations` measures what a frame allocates.
 
 interface Row extends StreamWishes {
   readonly streams: number
@@ -63,11 +63,11 @@ function nameOf({ format, streams, framesPerSecond, frameBytes, joined, pieces, 
 interface Line {
   readonly target: string
   readonly cost: StreamCost
-  /** Of the bare relay, by the turns beside each other. */
+  /** As a multiple of the bare relay's, from adjacent turns. */
   readonly ratio: number
 }
 
-/** All of them by turns, so that a bad minute is everybody's. */
+/** All of them in turns, so that a slow minute affects all. */
 async function measureRow(
   load: Measured,
   upstream: Measured,
@@ -127,7 +127,7 @@ function print(row: Row, lines: readonly Line[]): void {
   }
 }
 
-/** The rows of one kind of connection, over which their targets and upstream are started once. */
+/** The rows of one kind of connection, for which targets and upstream are started once. */
 async function measureRows(load: Measured, rows: readonly Row[], isTls: boolean): Promise<void> {
   if (rows.length === 0) return
   const tls = isTls ? makeCertificate() : undefined

@@ -8,9 +8,9 @@ import { median } from './bench/scenarios.ts'
 import { gateway, relay, startAll, type Contender, type Target } from './bench/targets.ts'
 import { startPostgresServer } from './postgres-server.ts'
 
-// What a strict request costs where several workers meet requests, on either store, all processes of the gateway
-// together and beside the bare relay, by turns. Load and upstream have the first core, what is measured has the others.
-// `--workers 1,2,4`, `--rounds 5`, `--seconds 4`. The CPU of the PostgreSQL server is not in it.
+// The cost of a strict request where several workers serve requests, on either store, all processes of the gateway
+// together and beside the bare relay, in turns. Load and upstream have the first core, the measured target the others.
+// `--workers 1,2,4`, `--rounds 5`, `--seconds 4`. The CPU of the PostgreSQL server is not included.
 
 function option(name: string, otherwise: string): string {
   const index = process.argv.indexOf(`--${name}`)
@@ -28,9 +28,9 @@ const say = (line: string): void => void writeSync(1, `${line}\n`)
 
 interface Cost {
   readonly requestsPerSecond: number
-  /** A request, of all processes. */
+  /** Per request, of all processes. */
   readonly cpuMicros: number
-  /** A request, of the process that has the ledger, or of the only one. */
+  /** Per request, of the process that has the ledger, or of the only one. */
   readonly firstMicros: number
   readonly errors: number
 }

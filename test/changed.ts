@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSources } from './tidy/sources.ts'
 
-// Runs the tests that import, however indirectly, a file that was changed since a branch or commit (main unless named).
+// Runs the tests that import, directly or not, a file that was changed since a branch or commit (by default main).
 
 const root = join(import.meta.dirname, '..')
 const [base = 'main'] = process.argv.slice(2)

@@ -2,9 +2,9 @@ import t from 'tap'
 import { allFaults } from './faults/all-faults.ts'
 import { FaultRun } from './faults/fault-run.ts'
 
-// What does not take long of the list; all of it, as a table: npm run test:faults.
+// The faster rows of the list; all of it, as a table: npm run test:faults.
 
-// Other tests run beside these and before them in this process, so times and memory are bounded there alone.
+// Other tests run beside these and before them in this process, so only the full run bounds times and memory.
 const run = new FaultRun({ isAlone: false })
 const bound = /; (?:event loop p99 at most \d+ ms$|less than \d MB kept for each)| within \d+ s(?=;)/
 t.teardown(() => run.close())

@@ -7,20 +7,20 @@ import t from 'tap'
 
 const root = join(import.meta.dirname, '..')
 
-/** Runs a program without the test runner's NODE_OPTIONS, which load hooks into every Node. */
+/** Runs a program without the test runner's NODE_OPTIONS, which load hooks into every Node process. */
 function run(command: string, ...values: string[]) {
   const variables = ['PATH', 'HOME'].map(name => `${name}=${process.env[name] ?? ''}`)
   return spawnSync('env', ['-i', ...variables, command, ...values], { cwd: root, encoding: 'utf8' })
 }
 
-t.test('what npm packs is a gateway that runs under node_modules, where Node strips no types', async t => {
+t.test('the npm package is a gateway that runs under node_modules, where Node strips no types', async t => {
   const folder = t.testdir()
   const packed = run('npm', 'pack', '--pack-destination', folder, '--loglevel', 'error')
   t.equal(packed.status, 0, packed.stderr)
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
   run('sh', '-c', `tar xzf "${folder}"/*.tgz -C "${modules}" && mv "${modules}/package" "${modules}/gateway"`)
-  // In place of an install: the dependencies as they are here.
+  // Instead of an installation: the dependencies of this checkout.
   symlinkSync(join(root, 'node_modules'), join(modules, 'gateway', 'node_modules'))
 
   const check = run(process.execPath, join(modules, 'gateway', 'bin', 'gateway'), 'check')
@@ -43,7 +43,7 @@ t.test('a signal to npm start ends the gateway, not only the shell between', asy
   writeFileSync(config, `include: [${shipped}]\n${quiet}`)
   const variables = ['PATH', 'HOME'].map(name => `${name}=${process.env[name] ?? ''}`)
   const started = ['-i', ...variables, `GATEWAY_CONFIG=${config}`, 'npm', 'start']
-  // A group of its own, so that nothing of it outlives the test.
+  // A process group of its own, so that none of its processes outlives the test.
   const child = spawn('env', started, { cwd: root, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => {
     try {
@@ -56,13 +56,13 @@ t.test('a signal to npm start ends the gateway, not only the shell between', asy
   child.stderr.resume()
 
   child.kill('SIGTERM')
-  // Only when nobody holds standard error any more.
+  // Emitted only when no process has standard error open any more.
   const ending: unknown[] = await once(child, 'close')
 
   t.same(ending, [0, null])
 })
 
-t.test('an old Node is told so in one line', async t => {
+t.test('an old Node gets an explanation in one line', async t => {
   const pretend = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`
   const script = `${pretend}; await import(${JSON.stringify(`file://${root}/bin/gateway`)})`
 
@@ -72,19 +72,16 @@ t.test('an old Node is told so in one line', async t => {
   t.match(stderr, /^gateway: Node\.js 20\.20\.2 is too old, 24\.12 or newer is needed: \S+\n$/)
 })
 
-t.test(
-  'npm 10 is told that better-sqlite3 needs no compiler, for which it asks unless the lockfile says so',
-  async t => {
-    const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { gypfile?: boolean }>
-    }
+t.test('the lockfile tells npm 10 that better-sqlite3 needs no compiler', async t => {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { gypfile?: boolean }>
+  }
 
-    t.equal(lock.packages['node_modules/better-sqlite3']?.gypfile, false, 'run node .ci/keep-gypfile.mjs')
-  },
-)
+  t.equal(lock.packages['node_modules/better-sqlite3']?.gypfile, false, 'run node .ci/keep-gypfile.mjs')
+})
 
 t.test(
-  'the lockfile says of what has a binding.gyp and brings its binaries that nothing is compiled',
+  'the lockfile says that packages with a binding.gyp and prebuilt binaries are not compiled',
   async t => {
     const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { gypfile?: boolean; hasInstallScript?: boolean } | undefined>
@@ -95,7 +92,7 @@ t.test(
 
     t.ok(withSources.includes('node_modules/better-sqlite3'))
     for (const path of withSources) {
-      // npm 10 of Node 20 and 22 would look for Python and a compiler.
+      // The npm 10 of Node 20 and 22 would otherwise look for Python and a compiler.
       t.equal(lockfile.packages[path]?.gypfile, false, path)
     }
   },

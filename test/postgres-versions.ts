@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 
-// What needs a PostgreSQL server, on each version that is served. POSTGRES_FOLDER keeps the servers; numbers after the
-// command (`15 18`) choose.
+// The tests that need a PostgreSQL server, on each supported version. POSTGRES_FOLDER keeps the servers; numbers after
+// the command (`15 18`) select versions.
 const folder = process.env['POSTGRES_FOLDER'] ?? mkdtempSync(join(tmpdir(), 'postgres-'))
-// Where root runs this, the servers are another user's, who has to get there.
+// When root runs this, the servers run as another user, who needs access to the folder.
 chmodSync(folder, 0o755)
 const only = process.argv.slice(2)
 
@@ -19,7 +19,7 @@ const versions = [
   '17.10.0-beta.17',
   '18.4.0-beta.17',
 ]
-/** The contract of stores, `verify` among it, a gateway's money, several nodes, and the account area. */
+/** The contract of stores including `verify`, a gateway's money, several nodes, and the account area. */
 const files = [
   'test/lib/stores/postgres/postgres.test.ts',
   'test/lib/stores/postgres/postgres-nodes.test.ts',
@@ -58,7 +58,7 @@ for (const version of versions) {
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const [code] = (await once(child, 'close')) as [number | null]
-    t.equal(code, 0, output.match(/# \{ total.*/)?.[0] ?? 'it ends well')
+    t.equal(code, 0, output.match(/# \{ total.*/)?.[0] ?? 'it exits 0')
     if (code !== 0) t.comment(output.slice(-8000))
   })
 }

@@ -10,7 +10,7 @@ import { docBreaches, nameBreaches, sizeBreaches, wordingBreaches } from './tidy
 const root = join(import.meta.dirname, '..')
 const sources = readSources(root)
 
-await t.test('the whole source is looked at', async t => {
+await t.test('the rules read the whole source', async t => {
   for (const folder of ['bin', 'lib', 'plugins', 'test']) {
     t.ok(
       sources.some(source => source.path.startsWith(`${folder}/`)),
@@ -27,7 +27,7 @@ await t.test('folders of lib do not import each other, types included', async t 
   t.same(folderBreaches(sources), [])
 })
 
-await t.test('what is exported is used elsewhere', async t => {
+await t.test('every export is used in another file', async t => {
   t.same(exportBreaches(sources), [])
 })
 
@@ -39,11 +39,11 @@ await t.test('nothing is left for later, loosely typed or hidden', async t => {
   t.same(wordingBreaches(sources), [])
 })
 
-await t.test('files are named for what they hold', async t => {
+await t.test('files are named for their content', async t => {
   t.same(nameBreaches(sources), [])
 })
 
-await t.test('every path a page names is there', async t => {
+await t.test('every path in the docs exists', async t => {
   t.same(docBreaches(root, readDocs(root)), [])
 })
 
@@ -60,7 +60,7 @@ await t.test('the architecture page describes every folder of lib and every plug
   )
 })
 
-await t.test('every script a page names is in package.json', async t => {
+await t.test('every script in the docs is in package.json', async t => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }
   const named = readDocs(root).flatMap(doc =>
     [...doc.text.matchAll(/npm run ([\w:-]+)/g)].map(match => match[1] ?? ''),
@@ -73,7 +73,7 @@ await t.test('every script a page names is in package.json', async t => {
   )
 })
 
-await t.test('each rule objects to what it is there for', async t => {
+await t.test('each rule reports its violations', async t => {
   const later = 'TO-DO'.replace('-', '')
   const bad = t.testdir({
     'tsconfig.json': JSON.stringify({

@@ -14,12 +14,12 @@ interface Filling {
   readonly now: number
 }
 
-/** A number as text with leading zeros; both stores have a way of their own. */
+/** SQL for a number as text with leading zeros; the two stores write it differently. */
 type Padded = (number: string, length: number) => string
 
 /**
- * A chunk of charges in the words of both stores: 180 days, 25 models, one charge in 100,000 by the rare key, one in
- * 50,000 refused, one in 40 left by its client.
+ * SQL that both stores accept, for a chunk of charges: 180 days, 25 models, one charge in 100,000 by the rare key, one
+ * in 50,000 refused, one in 40 left by its client.
  */
 function chunk(filling: Filling, from: number, padded: Padded): string {
   const { accountId, keyIds, priceVersion, rows, now } = filling
@@ -47,7 +47,7 @@ const sums = `INSERT INTO charge_sums
 const keySums = `INSERT INTO key_spending (key_id, day, spent_micros, last_at)
   SELECT key_id, (at + 10800000) / 86400000, sum(amount_micros), max(at) FROM charges GROUP BY 1, 2`
 
-/** Puts charges straight into the tables of a store that nobody else has open. */
+/** Inserts charges directly into the tables of a store that no other process has open. */
 export async function fillCharges(store: Config['store'], filling: Filling): Promise<void> {
   const { rows } = filling
   if (store.kind === 'sqlite') {

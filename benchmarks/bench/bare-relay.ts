@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https'
 import { Pool, type Dispatcher } from 'undici'
 
-// The least that Node needs to pass requests on: node:http in front, undici's dispatch behind, nothing between. Its
+// The least that Node needs to relay requests: node:http in front, undici's dispatch behind, nothing between. Its
 // arguments are the upstream's origin and, to speak TLS in front, the files of a certificate and its key.
 
 const [, , origin = '', certificate, key] = process.argv

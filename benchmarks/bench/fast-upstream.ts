@@ -1,10 +1,10 @@
 import { createServer, type Socket } from 'node:net'
 import { hrtime } from 'node:process'
 
-// A provider that costs next to nothing: it reads as much of HTTP as it must and answers prepared bytes. What it
-// answers is asked for by a member of the request that every gateway passes on, if not always in the same place:
-//   "user":"bench:delay=20"             waits 20 ms before it answers
-//   "user":"bench:frames=64,rate=48"    an event stream of 64 frames, 48 a second; each frame says when it was sent
+// A provider that costs almost nothing: it reads only the necessary parts of HTTP and sends prepared bytes. Its
+// response depends on a member of the request that every gateway relays, if not always in the same place:
+//   "user":"bench:delay=20"             waits 20 ms before it responds
+//   "user":"bench:frames=64,rate=48"    an event stream of 64 frames, 48 a second; each frame contains its time
 
 const headEnd = Buffer.from('\r\n\r\n')
 const answerBody = Buffer.from(
@@ -27,11 +27,11 @@ const answer = Buffer.concat([
 const streamHead =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nx-request-id: req_bench\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-/** One client connection; requests on it come one after another. */
+/** One client connection, with one request after another. */
 class Connection {
   readonly #socket: Socket
   #pending: Buffer = Buffer.alloc(0)
-  /** Bytes of a body that are still to come and of no interest. */
+  /** Bytes of a body that have not arrived yet and are not read. */
   #bodyRest = 0
   #isBodyBegin = false
   #ask = ''
@@ -41,7 +41,7 @@ class Connection {
     this.#socket = socket
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
-    // A client that goes away in the middle is a part of what is measured.
+    // A client that leaves in the middle is part of the measurement.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#timers.forEach(timer => clearInterval(timer)))
   }
@@ -119,7 +119,7 @@ const usageEvent = `data: ${JSON.stringify({
   usage: { prompt_tokens: 19, completion_tokens: 64, total_tokens: 83 },
 })}\n\n`
 
-/** The moment is that of the machine's steady clock, which all processes share. */
+/** The time is that of the machine's monotonic clock, which all processes share. */
 function textFrame(index: number): string {
   const moment = hrtime.bigint().toString().padStart(18, '0')
   return chunked(

@@ -1,7 +1,7 @@
 import { Agent, createServer } from 'node:http'
 import { createProxyServer } from 'http-proxy-3'
 
-// The usual way to write a proxy in Node: http-proxy-3 with connections kept alive.
+// The usual proxy in Node: http-proxy-3 with keep-alive connections.
 
 const proxy = createProxyServer({
   target: process.argv[2] ?? '',

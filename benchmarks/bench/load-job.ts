@@ -1,4 +1,4 @@
-/** What the load process is asked for. Requests are whole HTTP requests, as latin1 text. */
+/** A job for the load process. Requests are whole HTTP requests, as latin1 text. */
 export type LoadJob =
   | {
       readonly kind: 'closed'
@@ -25,18 +25,18 @@ export type LoadJob =
   | {
       readonly kind: 'hold'
       readonly port: number
-      /** Sent once on each connection, when given. */
+      /** Sent once on each connection, if given. */
       readonly request?: string
       readonly connections: number
     }
   | { readonly kind: 'let-go' }
 
-/** Milliseconds of each answer that was a success. */
+/** Milliseconds of each successful response. */
 export interface LoadResult {
   readonly ms: Float64Array
-  /** From the request to the first byte of its answer. */
+  /** From the request to the first byte of its response. */
   readonly firstByteMs: Float64Array
-  /** Of event streams: from the moment a frame was sent to that when it was read. */
+  /** Of event streams: from sending a frame to reading it. */
   readonly frameMs?: Float64Array
   readonly errors: number
   readonly seconds: number

@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { LoadJob, LoadResult } from './load-job.ts'
 import { RawConnection } from './raw-connection.ts'
 
-// The process that asks. It takes jobs from its parent and answers with what it measured, so that the parent's own
-// work disturbs nothing.
+// The process that sends requests. It receives jobs from its parent and returns the measurements, so that the parent's
+// own work disturbs nothing.
 
-/** Durations of one job; failed answers count and do not mix with the others. */
+/** Durations of one job; failed responses are counted separately. */
 class Durations {
   readonly #ms: number[] = []
   readonly #firstByteMs: number[] = []
@@ -32,7 +32,7 @@ class Durations {
   }
 }
 
-/** As many requests as answers come: what is asked next waits for what was asked before. */
+/** As many requests as responses: each request waits for the response to the one before. */
 async function closedLoop(job: LoadJob & { kind: 'closed' }): Promise<LoadResult> {
   const bytes = Buffer.from(job.request, 'latin1')
   const durations = new Durations()
@@ -51,8 +51,8 @@ async function closedLoop(job: LoadJob & { kind: 'closed' }): Promise<LoadResult
 }
 
 /**
- * A constant rate, whatever the answers do: a request's time counts from when it was due, so that a stall is seen
- * by all who would have come in it (coordinated omission).
+ * A constant rate, whatever the responses do: a request's time counts from when it was due, so that a stall affects
+ * every request that was due during it (coordinated omission).
  */
 async function openLoop(job: LoadJob & { kind: 'open' }): Promise<LoadResult> {
   const bytes = Buffer.from(job.request, 'latin1')
@@ -99,7 +99,7 @@ async function openLoop(job: LoadJob & { kind: 'open' }): Promise<LoadResult> {
   return durations.result((performance.now() - beganMs) / 1000)
 }
 
-/** One request at a time, by turns to each of several ports, so that noise hits all alike. */
+/** One request at a time, in turns to several ports, so that noise affects all alike. */
 async function byTurns(job: LoadJob & { kind: 'turns' }): Promise<LoadResult[]> {
   const lanes = job.lanes.map(({ port, request }) => ({
     connection: new RawConnection(port),
@@ -117,7 +117,7 @@ async function byTurns(job: LoadJob & { kind: 'turns' }): Promise<LoadResult[]> 
   return lanes.map(({ durations }) => durations.result(0))
 }
 
-/** Many event streams at once; each frame says when it was sent. */
+/** Many event streams at once; each frame contains the time when it was sent. */
 async function streams(job: LoadJob & { kind: 'streams' }): Promise<LoadResult> {
   const bytes = Buffer.from(job.request, 'latin1')
   const durations = new Durations()
@@ -137,7 +137,7 @@ async function streams(job: LoadJob & { kind: 'streams' }): Promise<LoadResult> 
   const all: Promise<void>[] = []
   for (let index = 0; index < job.count; index++) {
     all.push(one())
-    // Not all at the same moment, or they would tick as one for ever.
+    // Not all at the same moment, as they would then tick together for ever.
     if (index % 8 === 7) await delay(1)
   }
   const beganMs = performance.now()
@@ -145,7 +145,7 @@ async function streams(job: LoadJob & { kind: 'streams' }): Promise<LoadResult> 
   return { ...durations.result((performance.now() - beganMs) / 1000), frameMs: Float64Array.from(frameMs) }
 }
 
-/** Holds connections that say nothing, until the parent has looked at the memory. */
+/** Keeps idle connections open until the parent has measured the memory. */
 const held: RawConnection[] = []
 
 async function hold(job: LoadJob & { kind: 'hold' }): Promise<LoadResult> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { LoadJob, LoadResult } from './load-job.ts'
 import { startNode } from './process.ts'
 
-/** The load process, as its parent speaks to it. */
+/** The load process, for its parent. */
 export interface Loader {
   run(job: LoadJob): Promise<LoadResult>
   runTurns(job: LoadJob & { kind: 'turns' }): Promise<readonly LoadResult[]>

@@ -1,14 +1,14 @@
 import type { Results } from './run-all.ts'
 import type { AtRate, Quantiles } from './scenarios.ts'
 
-/** What is aimed at, for the gateway with all but the durability as it is shipped, and with it relaxed. */
+/** The target for the gateway as shipped, and with relaxed durability. */
 export interface Aim {
   readonly kind: 'at most' | 'at least'
   readonly strict: number
   readonly relaxed: number
 }
 
-/** One row of the table: a figure of each that was measured. */
+/** One row of the table: a figure of each contender. */
 export interface Measure {
   readonly name: string
   readonly digits: number
@@ -29,7 +29,7 @@ export function measures(results: Results): readonly Measure[] {
   return [...ofThroughput(results), ...ofLatency(results), ...ofStreams(results), ...ofMemory(results)]
 }
 
-/** Whether the gateway of this name does what is aimed at; undefined where there is nothing to compare. */
+/** Whether the gateway with this name reaches the target; undefined where there is nothing to compare. */
 export function isReached({ aim, of }: Measure, name: string): boolean | undefined {
   const value = of(name)
   if (aim === undefined || value === undefined || !name.startsWith('gateway')) return undefined
@@ -90,7 +90,7 @@ function ofLatency({ alone, atRate, firstByte }: Results): readonly Measure[] {
 
 function ofStreams({ effort, streams }: Results): readonly Measure[] {
   const what = `${effort.streams} streams of 48 frames/s`
-  // The aim is for as many streams as a full run opens.
+  // The target is for as many streams as a full run opens.
   const isFull = effort.streams >= 512
   const frames = added(
     `a frame of ${what}`,
@@ -148,7 +148,7 @@ function ofMemory({ effort, memory, manyKeys, startMs }: Results): readonly Meas
   ]
 }
 
-/** Three rows of what is added to asking the upstream itself, whose own times are shown whole. */
+/** Three rows of the latency that is added to the upstream's own, which is shown whole. */
 function added(
   what: string,
   own: (name: string) => Quantiles | undefined,
@@ -167,7 +167,7 @@ function added(
   }))
 }
 
-/** The same, each beside the upstream at the rate that was asked of it. */
+/** The same, each compared with the upstream at the same rate. */
 function addedAtRate(what: string, rate: (name: string) => AtRate | undefined): readonly Measure[] {
   return quantileNames.map(([key, label]) => ({
     name: `added µs, ${what}, ${label}`,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
-/** A process that the bench started, and what it has cost so far. */
+/** A process that the benchmark started, and its cost so far. */
 export interface Measured {
   readonly child: ChildProcess
   /** User and system time of all its threads and of the processes it has started, in microseconds. */
@@ -12,18 +12,18 @@ export interface Measured {
   readonly stop: () => Promise<void>
 }
 
-/** The two cores that things are pinned to: one for who asks and who answers, one for what is measured. */
+/** The two cores for pinning: one for load and upstream, one for the measured process. */
 export const cores = { around: 0, measured: 1 } as const
 
-/** All cores but the first, for what has several processes. */
+/** All cores but the first, for targets with several processes. */
 export const otherCores = availableParallelism() > 2 ? `1-${availableParallelism() - 1}` : '1'
 
-/** Whether `taskset` is here and may use both; otherwise nothing is pinned, and the report says so. */
+/** Whether `taskset` exists and may use both; otherwise nothing is pinned, and the report says so. */
 export const canPin = Object.values(cores).every(
   core => spawnSync('taskset', ['-c', String(core), 'true'], { stdio: 'ignore' }).status === 0,
 )
 
-/** A command with what pins it before it; of the measured process all threads share the one core. */
+/** A command with its pinning; all threads of the measured process share the one core. */
 export function pinned(core: number | string | undefined, command: readonly string[]): readonly string[] {
   return core === undefined || !canPin ? command : ['taskset', '-c', String(core), ...command]
 }
@@ -64,7 +64,7 @@ export function measure(child: ChildProcess): Measured {
   }
 }
 
-/** A Node program of this folder that says its port over IPC. */
+/** Starts a Node program of this folder that sends its port over IPC. */
 export async function startNode(
   program: string,
   argv: readonly string[],

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net'
 
-/** Where a request goes, and its bytes. */
+/** The target of a request, and its bytes. */
 export interface Shot {
   readonly port: number
   readonly bytes: Buffer
 }
 
-/** What came back. Times are milliseconds of `performance.now()`. */
+/** The response. Times are milliseconds of `performance.now()`. */
 export interface Answer {
   readonly status: number
   readonly firstByteMs: number
@@ -17,20 +17,20 @@ const headEnd = Buffer.from('\r\n\r\n')
 const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 
 /**
- * One kept-alive connection that has one request at a time on the way. It reads as little of HTTP as it can,
+ * One keep-alive connection with one request at a time in progress. It reads as little of HTTP as it can,
  * since it shares a core with the upstream: a length, or the last chunk.
  */
 export class RawConnection {
   readonly #socket: Socket
   #head: Buffer = Buffer.alloc(0)
-  /** Bytes of the answer still to come; undefined while the head is read. */
+  /** Bytes of the response that have not arrived yet; undefined while the head is read. */
   #rest: number | undefined
   #status = 0
   #firstByteMs = 0
   #tail: Buffer = Buffer.alloc(0)
   #onAnswer: (answer: Answer) => void = () => undefined
   #onFailure: (error: Error) => void = () => undefined
-  /** Sees an event stream's bytes as they come. */
+  /** Called with an event stream's bytes as they arrive. */
   onStreamData: ((chunk: Buffer) => void) | undefined
 
   constructor(port: number) {
@@ -40,7 +40,7 @@ export class RawConnection {
     this.#socket.on('close', () => this.#onFailure(new Error('The connection was closed.')))
   }
 
-  /** Sends a request; one answer or one failure follows. */
+  /** Sends a request; one response or one failure follows. */
   send(bytes: Buffer, onAnswer: (answer: Answer) => void, onFailure: (error: Error) => void): void {
     this.#onAnswer = onAnswer
     this.#onFailure = onFailure
@@ -81,7 +81,7 @@ export class RawConnection {
     }
   }
 
-  /** The end of an answer in chunks is looked for, not parsed: frames of the bench never look like it. */
+  /** The end of a chunked response is searched for, not parsed: frames of the benchmark never look like it. */
   #readChunked(data: Buffer): void {
     this.onStreamData?.(data)
     const seen = Buffer.concat([this.#tail, data.subarray(-lastChunk.length)])

@@ -14,7 +14,7 @@ const rowHeight = 28
 const labelWidth = 190
 const barWidth = 420
 
-/** Bars with their figures, as SVG; readable in light and dark. */
+/** A bar chart with figures, as SVG; readable in light and dark. */
 function barChart(title: string, values: readonly (readonly [name: string, value: number])[]): string {
   const most = Math.max(1, ...values.map(([, value]) => value))
   const rows = values.map(([name, value], index) => {
@@ -42,10 +42,10 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
-/** Writes results.json, and report.md with its plots; returns the table, for whoever waits. */
+/** Writes results.json, and report.md with its plots; returns the table for the console. */
 export function writeReport(results: Results, { folder, isPinned, isQuick }: ReportOptions): string {
   const names = Object.keys(results.saturation)
-  // Without nginx there is nothing to compare with it; an aim that could not be looked at is said to be so.
+  // Without nginx there is nothing to compare with it; a target that could not be checked is marked.
   const rows = measures(results).filter(
     row => row.aim !== undefined || names.some(name => row.of(name) !== undefined),
   )
@@ -93,7 +93,7 @@ const plots = [
   { file: 'start.svg', title: 'Start to first answer, ms', row: 'start to first answer, ms' },
 ] as const
 
-/** What a row says, as it is kept for programs. */
+/** The figures of a row, for programs. */
 function figures(
   row: Measure,
   names: readonly string[],
@@ -126,7 +126,7 @@ function aimText({ kind, strict, relaxed }: Aim): string {
   return strict === relaxed ? text : `${text}, relaxed ${relaxed.toLocaleString('en-US')}`
 }
 
-/** One word where all gateways agree, or each with its name. */
+/** One word where all gateways agree, otherwise one for each by its name. */
 function reachedText(row: Measure, names: readonly string[]): string {
   const answers = names.flatMap(name => {
     const answer = isReached(row, name)

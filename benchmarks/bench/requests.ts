@@ -1,10 +1,10 @@
 import type { Target } from './targets.ts'
 
 interface RequestWishes {
-  /** What the upstream is asked to do: `delay=20`, `frames=64,rate=48`; absent: it answers at once. */
+  /** Orders for the upstream: `delay=20`, `frames=64,rate=48`; without any it responds at once. */
   readonly upstream?: string
   readonly isStreaming?: boolean
-  /** About how many bytes the prompt has. */
+  /** The approximate size of the prompt in bytes. */
   readonly promptBytes?: number
 }
 

@@ -13,31 +13,31 @@ import type { Contender, Target } from './targets.ts'
 import { RawConnection } from './raw-connection.ts'
 import { requestTo } from './requests.ts'
 
-/** What was measured of those that stand between load and upstream, by name. */
+/** The measurements of the contenders between load and upstream, by name. */
 interface OfContenders {
   readonly saturation: Readonly<Record<string, Saturation>>
   readonly largePrompts: Readonly<Record<string, Saturation>>
   readonly alone: Readonly<Record<string, Quantiles>>
   readonly firstByte: Readonly<Record<string, Quantiles>>
-  /** At 50 and at 80 percent of what each can do. */
+  /** At 50 and at 80 percent of each one's maximum. */
   readonly atRate: Readonly<Record<string, { readonly half: AtRate; readonly most: AtRate }>>
   readonly streams: Readonly<Record<string, Streams>>
   readonly memory: Readonly<Record<string, Memory>>
   readonly startMs: Readonly<Record<string, number>>
 }
 
-/** What a gateway is like when its store has many keys. */
+/** A gateway whose store has many keys. */
 interface ManyKeys {
   readonly keys: number
-  /** After its first answer. */
+  /** After its first response. */
   readonly bytes: number
-  /** From its start until that answer. */
+  /** From its start until that response. */
   readonly startMs: number
 }
 
 const patienceMs = 120_000
 
-/** From a target's start until it has answered its first request, in milliseconds. */
+/** From a target's start until its first response, in milliseconds. */
 async function firstAnswerMs(target: Pick<Target, 'port' | 'headers' | 'beganMs'>): Promise<number> {
   const request = Buffer.from(requestTo(target), 'latin1')
   let problem: unknown
@@ -57,7 +57,7 @@ async function firstAnswerMs(target: Pick<Target, 'port' | 'headers' | 'beganMs'
   throw new Error('The first request was not answered.', { cause: problem })
 }
 
-/** A gateway of its own, on a store that has been filled before. */
+/** A gateway of its own, on a store that was filled before. */
 async function measureManyKeys(upstreamPort: number, keys: number): Promise<ManyKeys> {
   const target = await gateway('gateway, many keys', upstreamPort, { moreKeys: keys - 1 })()
   try {
@@ -68,7 +68,7 @@ async function measureManyKeys(upstreamPort: number, keys: number): Promise<Many
   }
 }
 
-/** Everything that one run measured. */
+/** All measurements of a run. */
 export interface Results extends OfContenders {
   readonly effort: Effort
   readonly absent: readonly string[]
@@ -99,7 +99,7 @@ const allPlugins = [
   'usage-tap',
 ]
 
-/** Whose memory is looked at: what people would run, and ours. */
+/** The contenders whose memory is measured: those that users would run, and ours. */
 const looksAt = (name: string): boolean => name.startsWith('gateway') || name === 'Portkey'
 
 function contenders(port: number): readonly Contender[] {

@@ -5,16 +5,16 @@ import type { Loader } from './loader.ts'
 import { requestTo } from './requests.ts'
 import type { Target } from './targets.ts'
 
-/** How long things are measured, and how often. */
+/** How long and how often to measure. */
 export interface Effort {
   readonly rounds: number
   readonly seconds: number
-  /** Of each closed loop, before the first that counts: for the compiler. */
+  /** Of each closed loop, before the first one that counts: for the compiler. */
   readonly warmUpSeconds: number
   readonly turns: number
-  /** At once, each with 48 frames a second. */
+  /** Concurrent streams, each with 48 frames a second. */
   readonly streams: number
-  /** At once, for their memory. */
+  /** Concurrent streams, to measure their memory. */
   readonly openStreams: number
   readonly openStreamsSeconds: number
   readonly idleConnections: number
@@ -49,7 +49,7 @@ export function median(values: readonly number[]): number {
   )
 }
 
-/** As much as each can do, and what a request costs it; by turns, so that a bad minute is everybody's. */
+/** The maximum of each, and the cost of a request; in turns, so that a slow minute affects all. */
 export async function saturate(
   loader: Loader,
   targets: readonly Target[],
@@ -88,7 +88,7 @@ function middle(list: readonly Saturation[]): Saturation {
   }
 }
 
-/** One request at a time to each by turns: what each adds to asking the upstream itself. */
+/** One request at a time to each in turns: the latency that each adds to the upstream's own. */
 export async function latencyAlone(
   loader: Loader,
   targets: readonly Target[],
@@ -100,7 +100,7 @@ export async function latencyAlone(
   return byName(targets, results, result => result.ms)
 }
 
-/** The first byte of an event stream, one stream at a time by turns. */
+/** The first byte of an event stream, one stream at a time in turns. */
 export async function firstByte(
   loader: Loader,
   targets: readonly Target[],
@@ -129,7 +129,7 @@ export interface AtRate {
   readonly direct: Quantiles
 }
 
-/** A constant rate: a share of what the target can do at most. */
+/** A constant rate: a share of the target's maximum. */
 export async function atRate(
   loader: Loader,
   target: Target,
@@ -146,7 +146,7 @@ export async function atRate(
 
 export interface Streams {
   readonly count: number
-  /** From the moment the upstream sent a frame until it was read. */
+  /** From when the upstream sent a frame until it was read. */
   readonly frameMs: Quantiles
   readonly lostFrames: number
   readonly errors: number
@@ -177,20 +177,20 @@ export interface Memory {
   readonly connectionsBytes: number
 }
 
-/** What a process takes up with streams open, and how much of it each of them is. */
+/** The memory of a process with open streams, and the part of each stream. */
 export interface OpenStreams {
   readonly bytes: number
   readonly bytesEach: number
 }
 
-/** With streams that stay open, before anything else has made the heap large. */
+/** Measured with open streams, before any other load has grown the heap. */
 export async function openStreams(loader: Loader, target: Target, effort: Effort): Promise<OpenStreams> {
   const frames = effort.openStreamsSeconds * 10
   const streams = (count: number, frameCount: number): ReturnType<Loader['run']> => {
     const request = requestTo(target, { isStreaming: true, upstream: `frames=${frameCount},rate=10` })
     return loader.run({ kind: 'streams', port: target.port, request, count })
   }
-  // A few first, so that what is made once does not count as theirs.
+  // A few first, so that one-time allocations do not count as theirs.
   await streams(32, 5)
   const before = target.rssBytes()
   const running = streams(effort.openStreams, frames)
@@ -200,7 +200,7 @@ export async function openStreams(loader: Loader, target: Target, effort: Effort
   return { bytes, bytesEach: Math.max(0, bytes - before) / effort.openStreams }
 }
 
-/** What it takes up after all the load before, and with many connections that say nothing. */
+/** The memory after all the earlier load, and with many idle connections. */
 export async function memory(
   loader: Loader,
   target: Target,

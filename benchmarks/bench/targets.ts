@@ -9,20 +9,20 @@ import { startGatewayProcess } from '../gateway-process.ts'
 import { cores, measure, pinned, startNode, type Measured } from './process.ts'
 import { freePort } from '../../test/fixtures/free-port.ts'
 
-/** Something that stands between the load and the upstream, ready to be measured. */
+/** A contender between the load and the upstream, ready to be measured. */
 export interface Target extends Measured {
   readonly name: string
   readonly port: number
-  /** Headers it needs beside those of every request. */
+  /** Headers that it needs beside those of every request. */
   readonly headers: readonly string[]
   /** When it was started, in milliseconds of `performance.now()`. */
   readonly beganMs: number
 }
 
-/** What can be started, or why it cannot be here. */
+/** Starts a contender, or returns why it is not available. */
 export type Contender = () => Promise<Target | string>
 
-/** Starts all that can be, and says of the others why they cannot. */
+/** Starts all that are available, and reports why the others are not. */
 export async function startAll(
   say: (line: string) => void,
   contenders: readonly Contender[],
@@ -70,7 +70,7 @@ export function nginx(upstreamPort: number): Contender {
   }
 }
 
-/** One process, no log, connections to the upstream kept alive: a plain reverse proxy at its best. */
+/** One process, no log, keep-alive connections to the upstream: a plain reverse proxy at its best. */
 function nginxConfig(port: number, upstreamPort: number, place: string): string {
   return `
 daemon off; master_process off; worker_processes 1; pid ${place}/pid; error_log ${place}/error.log crit;
@@ -123,14 +123,14 @@ interface GatewayOptions {
   readonly plugins?: readonly unknown[]
   readonly core?: number | string
   readonly workers?: number
-  /** A store in PostgreSQL, in place of a new file. */
+  /** A store in PostgreSQL, instead of a new file. */
   readonly postgresUrl?: string
   /** Keys in the store beside the one that is used. */
   readonly moreKeys?: number
   readonly nodeOptions?: readonly string[]
 }
 
-/** A gateway, and what it wrote to its standard output. */
+/** A gateway, with its standard output. */
 export type GatewayTarget = Target & { readonly outputFile: string }
 
 /** The compiled gateway, as it is installed. */

@@ -5,7 +5,7 @@ import { upload } from './upload.ts'
 const { url, headers } = workerData as { url: string; headers: Record<string, string> }
 const clients = 16
 
-/** Sends what takes long to scan and is refused at its very end, until the thread is ended. */
+/** Sends bodies that take long to scan and are refused at their very end, until the thread is terminated. */
 async function send(): Promise<never> {
   for (;;) await upload(url, headers, denseChat(8 * 1_048_576))
 }

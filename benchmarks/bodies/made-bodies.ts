@@ -1,4 +1,4 @@
-/** A body that is made as it is sent, so that the client's memory says nothing. */
+/** A body that is generated while it is sent, so that it takes no memory in the client. */
 export interface Pieces {
   readonly length: number
   pieces(): Iterable<Buffer>
@@ -21,7 +21,7 @@ function around(before: string, bytes: number, after: string, fill: Buffer): Pie
   }
 }
 
-/** A chat whose one message holds a picture of so many characters. */
+/** A chat whose one message has an image of this many characters. */
 export function longChat(bytes: number): Pieces {
   const whole = Math.floor(bytes / 4) * 4
   const before =
@@ -31,12 +31,12 @@ export function longChat(bytes: number): Pieces {
 
 const dense = Buffer.alloc(pieceBytes, '[1],')
 
-/** A chat that is nothing but structure, so that every byte has to be looked at, and that lacks its end. */
+/** A chat that is all structure, so that every byte must be scanned, and that lacks its end. */
 export function denseChat(bytes: number): Pieces {
   return around('{"model":"m","messages":[],"x":[', Math.floor(bytes / 4) * 4, '0]', dense)
 }
 
-/** A form with one file of so many bytes. */
+/** A form with one file of this many bytes. */
 export function formPieces(bytes: number): Pieces {
   const before =
     '--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n' +

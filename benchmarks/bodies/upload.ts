@@ -4,7 +4,7 @@ import type { Pieces } from './made-bodies.ts'
 
 const agent = new Agent({ keepAlive: true })
 
-/** Sends a body as fast as it is taken; the status of the answer, 0 when there was none. */
+/** Sends a body as fast as it is accepted; returns the status of the response, or 0 if there was none. */
 export function upload(
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -7,15 +7,15 @@ import { bareRelay, streamGateway } from '../streams/stream-targets.ts'
 import { bounds, calmShare } from './bounds.ts'
 import { percentile } from '../percentile.ts'
 
-// Whether a frame of a stream has become more expensive: its CPU as a multiple of the bare relay's, by turns. The streams are
-// chats whose usage is restored, for which the gateway does most.
+// Whether a frame of a stream has become more expensive: its CPU as a multiple of the bare relay's, in turns. The
+// streams are chats whose usage is restored, which are the most work for the gateway.
 
 const rounds = 5
 const seconds = 2
 const streams = 128
 const wishes = { format: 'restored', frameBytes: 230, framesPerSecond: 48, joined: 1, pieces: 1 } as const
 
-/** Starts what it measures, and measures once more what passes its bound. */
+/** Starts the targets, and measures again when a bound is exceeded. */
 export async function guardFrames(say: (line: string) => void): Promise<boolean> {
   const folder = join(import.meta.dirname, '../streams')
   const upstream = await startNode(join(folder, 'stream-upstream.ts'), [], cores.around)

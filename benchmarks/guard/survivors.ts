@@ -1,13 +1,13 @@
-/** What the collector said of the young generation. */
+/** The collector's figures of the young generation. */
 export interface Survivors {
   readonly collections: number
-  /** Of all the young generation, in percent: what a collection copied or moved to the old one. */
+  /** In percent of the young generation: the bytes that a collection copied or promoted. */
   readonly percent: number
-  /** Full collections before the last of them: what is left alive by one is seen only after it. */
+  /** Full collections before the last young one. */
   readonly fullCollections: number
 }
 
-/** Reads what `--trace-gc-nvp` wrote from a byte on, of the thread that wrote first: the main one. */
+/** Reads the output of `--trace-gc-nvp` from a byte on, of the thread that wrote first: the main one. */
 export function survivors(trace: string, from: number): Survivors {
   const isolate = /^\[\d+:(0x[0-9a-f]+)/m.exec(trace)?.[1] ?? ''
   const linesOf = (text: string): readonly string[] =>
@@ -28,12 +28,12 @@ export function survivors(trace: string, from: number): Survivors {
   }
 }
 
-/** `"gc":"s"` as Node 26 writes it, `gc=s` as those before it did. */
+/** `"gc":"s"` as Node 26 writes it, `gc=s` as earlier versions did. */
 function kindOf(line: string): string | undefined {
   return /\bgc"?[:=]"?(\w+)/.exec(line)?.[1]
 }
 
-/** Elder ones write an underscore behind the name, and a percent sign behind the figure. */
+/** Older versions write an underscore after the name, and a percent sign after the figure. */
 function figure(line: string, name: string): number | undefined {
   const text = new RegExp(`\\b${name}_?"?[:=]([\\d.]+)`).exec(line)?.[1]
   return text === undefined ? undefined : Number(text)

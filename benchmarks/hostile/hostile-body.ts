@@ -1,4 +1,4 @@
-/** A request that is made to cost the gateway as much as it can. */
+/** A request that costs the gateway as much as possible. */
 export interface HostileBody {
   readonly path: string
   readonly body: Buffer

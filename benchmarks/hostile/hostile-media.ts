@@ -8,7 +8,7 @@ import type { HostileBody } from './hostile-body.ts'
 const path = '/v1beta/models/bench-model:generateContent'
 const daySeconds = 86_400
 
-/** Files that take long to measure: hours in a few bytes each, many pages, many pictures, bombs. */
+/** Files that take long to measure: hours in a few bytes each, many pages, many images, bombs. */
 export function hostileMedia(): readonly HostileBody[] {
   const page = Buffer.from(`<!doctype html>${'<p>'.repeat(300_000)}`)
   const questions: readonly (readonly MediaFile[])[] = [

@@ -19,7 +19,7 @@ export interface ChargeRate {
 interface Wishes {
   /** Opens a new, empty store in a folder. */
   readonly open: (folder: string) => Promise<Store>
-  /** Where that folder is made. */
+  /** The parent of that folder. */
   readonly place: string
   readonly clients: number
   readonly seconds: number
@@ -30,7 +30,7 @@ const price = buildPrice({
   rubPerMillion: { input: '125', cachedInput: '12.5', output: '1000' },
 })
 
-/** What an ordinary chat answer leaves behind. */
+/** The charge of an ordinary chat response. */
 const charge: ChargeRequest = {
   provider: 'openai',
   model: 'gpt-5',
@@ -47,7 +47,7 @@ const charge: ChargeRequest = {
 
 /**
  * Measures a new store, which is verified afterwards and removed.
- * @throws Error when the ledger does not agree with itself
+ * @throws Error when the ledger is not in order
  */
 export async function chargeRate({ open, place, clients, seconds }: Wishes): Promise<ChargeRate> {
   const folder = mkdtempSync(join(place, 'bench-ledger-'))
@@ -73,7 +73,7 @@ async function openAccounts(store: Store): Promise<string[]> {
   )
 }
 
-/** As an exchange does it: a hold, a wait until it is on the disk, a charge, a wait again. */
+/** As an exchange does: a hold, a wait until it is on disk, a charge, a wait again. */
 async function run(store: Store, clients: number, seconds: number): Promise<ChargeRate> {
   const accounts = await openAccounts(store)
   const lags: number[] = []
@@ -99,7 +99,7 @@ async function run(store: Store, clients: number, seconds: number): Promise<Char
   const all = async (): Promise<void> => {
     await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
   }
-  // What the compiler has not seen yet, it sees now.
+  // The first round is for the compiler.
   await all()
   lags.length = 0
   const began = performance.now()

@@ -1,9 +1,9 @@
 type Pages = Readonly<Record<string, string>>
 
-/** The days from so many days ago on. */
+/** The query for days, beginning this many days ago. */
 type During = (daysBack: number, count?: number) => string
 
-/** Every page of the operators, and the questions that are hardest to answer. */
+/** Every page of the operators, and the most expensive queries. */
 export function deskPages(rows: number, now: number): Pages {
   const day = (daysBack: number): string => new Date(now - daysBack * 86_400_000).toISOString().slice(0, 10)
   const during: During = (daysBack, count = 1) => `from=${day(daysBack)}&to=${day(daysBack - count + 1)}`

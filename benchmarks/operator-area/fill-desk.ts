@@ -10,7 +10,7 @@ const days = 180
 /** The first account has a tenth of all charges. */
 const accounts = 20_000
 const others = 100_000
-/** Requests are found by their holds, in a primary key: those of the latest are enough. */
+/** Requests are found by their holds, in a primary key: holds of the latest ones suffice. */
 const heldRows = 500_000
 
 function numbers(count: number, from = 0): string {
@@ -19,11 +19,11 @@ function numbers(count: number, from = 0): string {
 
 const accountNumber = `(CASE WHEN n % 10 = 0 THEN 0 ELSE (n * 7919) % ${accounts} END)`
 const account = `printf('account-%06d', ${accountNumber})`
-/** One of the account's two. */
+/** One of the account's two keys. */
 const key = `'key-' || (${accountNumber} + n / 10 % 2 * ${accounts})`
 const id = `printf('%026d', n)`
 
-/** Customers with users, keys, companies, payments, transfers, movements, notes, and what operators did. */
+/** Customers with users, keys, companies, payments, transfers, movements, notes, and operators' actions. */
 function customers({ now }: Filling): string {
   const at = `${now - days * 86_400_000} + n * ${Math.floor((days * 86_400_000) / others)}`
   const account = `printf('account-%06d', n)`
@@ -70,7 +70,7 @@ function customers({ now }: Filling): string {
       SELECT 'note-' || n, ${account}, ${now}, 'olga@example.org', 'called' FROM numbers;`
 }
 
-/** Money of one customer over all the days. */
+/** Entries of one customer over all the days. */
 function movements(now: number, accountId: string, count: number): string {
   const at = `${now - days * 86_400_000} + n * ${Math.floor((days * 86_400_000) / count)}`
   return `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason) ${numbers(count)}
@@ -100,7 +100,7 @@ const sums = `INSERT INTO charge_sums
   INSERT INTO key_spending (key_id, day, spent_micros, last_at)
   SELECT key_id, day, sum(spent_micros), 0 FROM charge_sums GROUP BY 1, 2;`
 
-/** Puts a business of half a year straight into the tables of a new store that nobody else has open. */
+/** Inserts the business of half a year directly into the tables of a new store that no other process has open. */
 export function fillDesk(file: string, filling: Filling): void {
   const database = openForWriting(file)
   database.pragma('journal_mode = OFF')
@@ -108,7 +108,7 @@ export function fillDesk(file: string, filling: Filling): void {
   database.pragma('cache_size = -1000000')
   database.pragma('foreign_keys = OFF')
   database.exec(customers(filling))
-  // Made at the end, by one sort.
+  // Created at the end, by one sort.
   database.exec('DROP INDEX charges_by_account')
   for (let from = 0; from < filling.rows; from += chunkRows) database.exec(charges(filling, from))
   database.exec('CREATE INDEX charges_by_account ON charges (account_id, id)')

@@ -12,7 +12,7 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[]
 }
 
-/** Whose code a sample was in, and in which function. */
+/** The owner and the function of a sample. */
 interface Place {
   readonly owner: string
   readonly name: string
@@ -26,7 +26,7 @@ export interface Shares {
   readonly own: readonly (readonly [name: string, percent: number])[]
 }
 
-/** Reads a profile as `node --cpu-prof` writes it; what was sampled before `fromShare` of it is left out. */
+/** Reads a profile written by `node --cpu-prof`; samples before `fromShare` of it are left out. */
 export function readProfile(file: string, fromShare: number): Shares {
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile
   const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]))
@@ -70,7 +70,7 @@ export function placeOf({ functionName, url, lineNumber }: CallFrame): Place {
   return { owner, name, isOurs: false }
 }
 
-/** `node:_http_server` and its relations are one part. */
+/** `node:_http_server` and related modules are one part. */
 function nodePart(url: string): string {
   const module = url.slice('node:'.length).replace('internal/', '')
   if (/^_?http/.test(module)) return 'http'

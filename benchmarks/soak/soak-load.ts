@@ -1,15 +1,15 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Fate } from './soak-upstream.ts'
 
-/** What a client knows of one request of its own. */
+/** A client's record of one of its requests. */
 export interface SoakRecord {
   readonly number: number
   readonly fate: Fate
-  /** Undefined when no head came back. */
+  /** Undefined when no head was received. */
   readonly requestId: string | undefined
   readonly status: number
   readonly isWhole: boolean
-  /** The usage that the answer told. */
+  /** The usage that the response reported. */
   readonly usage: { readonly input: number; readonly output: number } | undefined
   readonly durationMs: number
 }
@@ -33,7 +33,7 @@ const faults: readonly Fate[] = [
   'bad-request',
 ]
 
-/** Clients of the gateway: asks, and keeps what came of it. */
+/** Clients of the gateway: send requests, and record the responses. */
 export class SoakLoad {
   readonly records: SoakRecord[] = []
   readonly #url: string
@@ -54,7 +54,7 @@ export class SoakLoad {
     return this.#open.size
   }
 
-  /** So many clients that ask one thing after another, without faults; answers a second. */
+  /** Clients that send one request after another, without faults; returns responses a second. */
   async saturate(clients: number, seconds: number): Promise<number> {
     const deadline = performance.now() + seconds * 1000
     const before = this.records.length
@@ -65,7 +65,7 @@ export class SoakLoad {
     return (this.records.length - before) / seconds
   }
 
-  /** Asks so often a second, whether answers have come or not. */
+  /** Sends this many requests a second, whether responses have arrived or not. */
   async keepUp(requestsPerSecond: number, seconds: number): Promise<void> {
     const began = performance.now()
     let asked = 0
@@ -94,7 +94,7 @@ export class SoakLoad {
   async #ask(fate: Fate): Promise<void> {
     const number = this.#number
     this.#number += 1
-    // What is cut, left or read slowly has to be a stream.
+    // A request that is cut, left or read slowly must be a stream.
     const isStreaming = fate === 'none' || fate === 'upstream-resets-first' ? number % 5 < 3 : true
     const body = fate === 'bad-request' ? bodies.bad : isStreaming ? bodies.streaming : bodies.plain
     const began = performance.now()
@@ -122,7 +122,7 @@ export class SoakLoad {
       const nothing = { requestId: undefined, status: 0, isWhole: false, usage: undefined }
       let hasBegun = false
       request.on('error', () => {
-        // After an answer has begun, its end says it.
+        // Once the response has begun, its end reports it.
         if (!hasBegun) resolve(nothing)
       })
       request.on('response', response => {
@@ -130,7 +130,7 @@ export class SoakLoad {
         behave(response, fate)
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', () => undefined) // `isWhole` says it.
+        response.on('error', () => undefined) // `isWhole` reports it.
         response.on('close', () => {
           const found = /"prompt_tokens":(\d+),"completion_tokens":(\d+)/.exec(
             Buffer.concat(chunks).toString(),
@@ -148,7 +148,7 @@ export class SoakLoad {
   }
 }
 
-/** Leaves in the middle of the answer, or reads a bit at a time. */
+/** Leaves in the middle of the response, or reads a bit at a time. */
 function behave(response: IncomingMessage, fate: Fate): void {
   if (fate === 'client-leaves') response.once('data', () => setTimeout(() => response.destroy(), 10))
   if (fate !== 'client-reads-slowly') return

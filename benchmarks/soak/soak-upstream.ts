@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What goes wrong with a request, on whose side; `none` for most. */
+/** The fault of a request, and its side; `none` for most. */
 export type Fate =
   | 'none'
   | 'upstream-resets-first'
@@ -13,7 +13,7 @@ export type Fate =
   | 'client-reads-slowly'
   | 'bad-request'
 
-/** What the provider has answered to a request, and how often it was asked. */
+/** The provider's response to a request, and how often it was requested. */
 export interface Given {
   readonly input: number
   readonly output: number
@@ -34,7 +34,7 @@ const words = ['Once', ' upon', ' a', ' time', ' there', ' was', ' a', ' gateway
   event(`"choices":[{"index":0,"delta":{"content":"${word}"}}]`),
 )
 
-/** A provider whose every answer has a price of its own, and which does what a request's fate says. */
+/** A provider whose every response has a cost of its own, and which does what a request's fate says. */
 export async function startSoakUpstream(): Promise<SoakUpstream> {
   const given = new Map<number, Given>()
   const server: Server = createServer((request, response) => {
@@ -61,7 +61,7 @@ export async function startSoakUpstream(): Promise<SoakUpstream> {
   }
 }
 
-/** The number and the fate travel in headers, which the gateway hands on. */
+/** Headers, which the gateway relays, contain the number and the fate. */
 function orderOf({ headers }: IncomingMessage): { number: number; fate: Fate } {
   return { number: Number(headers['x-soak-number']), fate: String(headers['x-soak-fate']) as Fate }
 }

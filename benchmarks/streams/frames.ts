@@ -1,13 +1,13 @@
 import { hrtime } from 'node:process'
 
-/** The formats that a stream is measured in; `restored` is chat whose usage the gateway asked for and removes. */
+/** The formats of measured streams; `restored` is chat whose usage the gateway requested and removes. */
 export const formats = ['chat', 'restored', 'messages', 'responses', 'generateContent'] as const
 export type Format = (typeof formats)[number]
 
-/** What a stream consists of, as bytes of its event stream. */
+/** The events of a stream, as bytes. */
 interface Events {
   readonly first: string
-  /** @param text what stands in the frame as generated text */
+  /** @param text the generated text of the frame */
   frame(text: string, index: number): string
   readonly last: string
 }
@@ -85,14 +85,14 @@ const eventsOf: Readonly<Record<Format, Events>> = {
   generateContent,
 }
 
-/** What a frame's text begins with: the moment at which it was sent, by the machine's steady clock. */
+/** The start of a frame's text: the time when it was sent, by the machine's monotonic clock. */
 export const mark = '"@'
-/** Decimal digits behind the mark. */
+/** Decimal digits after the mark. */
 export const momentDigits = 18
 
 const words = ' the quick brown fox jumps over the lazy dog while it thinks of something else'.repeat(110)
 
-/** Makes the frames of one stream, each about so many bytes long, framing by chunks left out. */
+/** Makes the frames of one stream, each about this many bytes long, without chunked framing. */
 export class Frames {
   readonly #events: Events
   readonly #textBytes: number

@@ -15,18 +15,18 @@ interface HeapNode {
   readonly children: readonly HeapNode[]
 }
 
-/** Bytes of the JavaScript heap that a frame allocates, by whose code it is. */
+/** Bytes of the JavaScript heap that a frame allocates, by owner of the code. */
 export interface Allocations {
   readonly frames: number
   readonly owners: readonly (readonly [owner: string, bytesAFrame: number])[]
 }
 
 const streams = 128
-/** The functions are compiled then, and the shapes of the events known. */
+/** By then the functions are compiled, and the shapes of the events known. */
 const steadyMs = 6000
 const sampledMs = 8000
 
-/** Samples what a gateway of its own allocates while streams run through it. */
+/** Samples the allocations of a gateway of its own while streams run through it. */
 export async function measureAllocations(
   load: Measured,
   upstream: Measured & { readonly port: number },
@@ -65,7 +65,7 @@ async function written(file: string): Promise<HeapNode> {
   throw new Error('The gateway wrote no samples.')
 }
 
-/** What Node allocates in native code counts as of the function that called it. */
+/** Native allocations of Node count for the function that called it. */
 function byOwner(head: HeapNode, frames: number): Allocations['owners'] {
   const bytes = new Map<string, number>()
   const visit = ({ callFrame, selfSize, children }: HeapNode): void => {

@@ -6,35 +6,35 @@ import { ask, endStreams } from './measure-streams.ts'
 import { streamGateway } from './stream-targets.ts'
 import { streamRequest } from './stream-request.ts'
 
-/** How many connections are wanted. */
+/** The numbers of connections to open. */
 export interface WantedConnections {
   readonly idle: number
   readonly streams: number
 }
 
-/** Resident memory of a gateway, in bytes, and how many connections it had. */
+/** Resident memory of a gateway, in bytes, and the numbers of its connections. */
 export interface ConnectionMemory extends WantedConnections {
   readonly atFirstBytes: number
   /** With the streams alone. */
   readonly streamsBytes: number
   readonly allBytes: number
-  /** The most that was seen while all were open. */
+  /** The most while all were open. */
   readonly peakBytes: number
   readonly failed: number
 }
 
 const wishes = { format: 'chat', frameBytes: 230, framesPerSecond: 1, joined: 1, pieces: 1 } as const
-/** Opened together: so few that a busy machine does not turn them away. */
+/** Opened together: so few that a busy machine does not refuse them. */
 const openedAtOnce = 50
-/** Opened and ended before anything is counted: they have the code compiled, and V8 take its young generation. */
+/** Opened and ended before the measurement: they have the code compiled, and V8 grow its young generation. */
 const warmUpStreams = 300
-/** Descriptors that the gateway needs for all else. */
+/** Descriptors that the gateway needs for the rest. */
 const descriptorsKept = 250
 const steadySeconds = 20
 
 /**
- * Opens streams, and then connections beside them that say nothing, for which the gateway waits seconds; fewer where
- * descriptors are few.
+ * Opens streams, and then idle connections beside them, for which the gateway waits seconds; fewer if there are few
+ * descriptors.
  */
 export async function measureMemory(
   load: Measured,
@@ -77,13 +77,13 @@ export async function measureMemory(
     return { idle, streams, atFirstBytes, streamsBytes, allBytes, peakBytes, failed }
   } finally {
     await loader.stop()
-    // A gateway reads on what its clients have left, and a stream goes on until its provider has gone.
+    // A gateway reads on after its clients have left, and a stream continues until its provider has gone.
     await upstream.stop()
     await target.stop()
   }
 }
 
-/** How many files, and so connections, one process may have open. */
+/** How many files, and therefore connections, one process may have open. */
 function descriptorsMax(): number {
   const line = /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))
   return line === null ? 1024 : Number(line[1])

@@ -4,14 +4,14 @@ import type { Measured } from '../bench/process.ts'
 import { quantiles } from '../bench/scenarios.ts'
 import type { LoadOrder, LoadReport } from './stream-load.ts'
 
-/** What streams through one target cost. */
+/** The cost of streams through one target. */
 export interface StreamCost {
   /** Of all threads, in microseconds. */
   readonly cpuMicrosAFrame: number
   readonly lateP50Ms: number
   readonly lateP99Ms: number
   readonly kilobytesAStream: number
-  /** Frames that the upstream sent and that never came. */
+  /** Frames that the upstream sent and the client did not receive. */
   readonly lost: number
   readonly failed: number
 }
@@ -25,7 +25,7 @@ export interface StreamRun {
   readonly seconds: number
 }
 
-/** Ends a stream's ramp: all are open, and what the opening took is over. */
+/** Ends a stream's ramp: all are open, and the work of opening them is over. */
 const settleMs = 1500
 
 /** Opens the streams, measures them while they run, and lets them end. */

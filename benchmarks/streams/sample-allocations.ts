@@ -1,8 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 
-// Loaded into the gateway before it starts (`--import`): a SIGUSR2 begins to sample what is allocated, what dies young
-// too, and the next one writes the samples to the file that ALLOCATIONS names.
+// Loaded into the gateway before it starts (`--import`): a SIGUSR2 begins to sample allocations, including those that
+// die young, and the next one writes the samples to the file in ALLOCATIONS.
 
 const samplingInterval = 512
 const file = process.env['ALLOCATIONS'] ?? ''

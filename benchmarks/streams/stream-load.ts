@@ -7,7 +7,7 @@ import { mark, momentDigits } from './frames.ts'
 // The clients of the streams, in a process of their own. They read as little of HTTP as they can, since they share a
 // core with the upstream.
 
-/** What the parent asks for. */
+/** A job from the parent. */
 export type LoadOrder =
   | {
       readonly kind: 'open'
@@ -23,7 +23,7 @@ export type LoadOrder =
 
 export interface LoadReport {
   readonly frames: number
-  /** Milliseconds from the moment a frame was sent to that when it was read. */
+  /** Milliseconds from sending a frame to reading it. */
   readonly lateMs: Float64Array
   /** Streams that failed, or did not end in time. */
   readonly failed: number
@@ -61,7 +61,7 @@ class Stream {
   #read(chunk: Buffer): void {
     if (this.#status === '') this.#status = chunk.toString('latin1', 9, 12)
     const now = hrtime.bigint()
-    // Of a frame that two reads share the moment is left out; it counts all the same.
+    // The time of a frame that is split over two reads is left out; the frame counts all the same.
     if (chunk[0] === 0x40 && this.#tail.endsWith('"')) frames += 1
     for (let at = chunk.indexOf(mark); at !== -1; at = chunk.indexOf(mark, at + 2)) {
       frames += 1

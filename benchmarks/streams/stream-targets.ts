@@ -14,7 +14,7 @@ export interface Certificate {
 
 const program = join(import.meta.dirname, '../../dist/bin/gateway.js')
 
-/** Makes one that signs itself; undefined where there is no openssl. */
+/** Makes a self-signed one; undefined where openssl is missing. */
 export function makeCertificate(): Certificate | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'bench-tls-'))
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
@@ -28,7 +28,7 @@ export function makeCertificate(): Certificate | undefined {
   return { cert, key }
 }
 
-/** Node's own relay, TLS on both sides where there is a certificate. */
+/** Node's own relay, with TLS on both sides where there is a certificate. */
 export function bareRelay(upstreamPort: number, tls?: Certificate): () => Promise<Target> {
   return async () => {
     const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${upstreamPort}`
@@ -43,7 +43,7 @@ export function bareRelay(upstreamPort: number, tls?: Certificate): () => Promis
 interface StreamGatewayOptions {
   readonly nodeOptions?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
-  /** To each provider. */
+  /** The most connections to each provider. */
   readonly connectionsMax?: number
 }
 

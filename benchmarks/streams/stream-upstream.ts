@@ -4,8 +4,8 @@ import { createServer as createTlsServer } from 'node:tls'
 import { Frames } from './frames.ts'
 import { readWishes, type StreamWishes } from './wishes.ts'
 
-// A provider of event streams that costs next to nothing, in every format, over TCP or TLS (`stream-upstream.ts
-// CERTIFICATE KEY`). A stream goes on until its client leaves or the parent says "end".
+// A provider of event streams that costs almost nothing, in every format, over TCP or TLS (`stream-upstream.ts
+// CERTIFICATE KEY`). A stream continues until its client leaves or the parent sends "end".
 
 const tickMs = 1
 const head =
@@ -28,7 +28,7 @@ class Stream {
     this.#wishes = wishes
     this.#frames = new Frames(wishes.format, wishes.frameBytes)
     this.#intervalMs = (1000 * wishes.joined) / wishes.framesPerSecond
-    // Streams that were asked for together do not tick together.
+    // Streams that were requested together do not tick together.
     this.#dueMs = performance.now() + Math.random() * this.#intervalMs
     socket.write(head + (this.#frames.first === '' ? '' : chunked(this.#frames.first)))
   }
@@ -72,7 +72,7 @@ function serve(socket: Socket): void {
     request = ''
     streams.set(socket, new Stream(socket, readWishes(body)))
   })
-  // A client that goes away in the middle is a part of what is measured.
+  // A client that leaves in the middle is part of the measurement.
   socket.on('error', () => socket.destroy())
   socket.on('close', () => streams.delete(socket))
 }

@@ -1,12 +1,12 @@
 import type { Format } from './frames.ts'
 
-/** How a stream comes from the upstream. */
+/** The form of a stream from the upstream. */
 export interface StreamWishes {
   readonly format: Format
-  /** Of one frame, without its framing by chunks; as near as its format's other bytes allow. */
+  /** The size of one frame, without its chunked framing; as near as its format's other bytes allow. */
   readonly frameBytes: number
   readonly framesPerSecond: number
-  /** Frames that are written at once. */
+  /** Frames that are written together. */
   readonly joined: number
   /** Pieces in which a frame is written, each some milliseconds after the one before. */
   readonly pieces: number
@@ -14,12 +14,12 @@ export interface StreamWishes {
 
 const prefix = 'bench:'
 
-/** As a text that every gateway passes on in a request's body. */
+/** As a text that every gateway relays in a request's body. */
 export function writeWishes({ format, frameBytes, framesPerSecond, joined, pieces }: StreamWishes): string {
   return `${prefix}${format},${frameBytes},${framesPerSecond},${joined},${pieces}`
 }
 
-/** @throws Error for a body that holds none */
+/** @throws Error for a body without one */
 export function readWishes(body: string): StreamWishes {
   const found = /bench:(\w+),(\d+),(\d+),(\d+),(\d+)/.exec(body)
   if (found === null) throw new Error('The request does not say what stream it wants.')

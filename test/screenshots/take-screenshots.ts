@@ -6,7 +6,7 @@ import { accountTour, cookiesOf, speak } from '../fixtures/account-tour.ts'
 import { openWindow, screens, startBrowser } from '../fixtures/browser.ts'
 import { startBusyArea } from '../fixtures/busy-account.ts'
 
-// `npm run screenshots` takes a picture of every page; `npm run screenshots -- charges` of those named so.
+// `npm run screenshots` takes a screenshot of every page; `npm run screenshots -- charges` of those with this name.
 
 const wanted = process.argv.slice(2)
 const folder = join(import.meta.dirname, '..', '..', 'screenshots')
@@ -21,7 +21,7 @@ const stops = (await accountTour(busyArea)).filter(
 type Stop = (typeof stops)[number]
 type Look = Parameters<typeof openWindow>[1] & { readonly language: 'ru' | 'en' }
 
-/** A picture of one page, in a window of its own. */
+/** Takes a screenshot of one page, in a window of its own. */
 async function take(chromium: Browser, { name, path, who, act }: Stop, look: Look, into: string) {
   const { language, ...size } = look
   const { page, context } = await openWindow(chromium, size)
@@ -36,8 +36,8 @@ async function take(chromium: Browser, { name, path, who, act }: Stop, look: Loo
   }
 }
 
-// One test around all, since the runner ends what seems to be over between two.
-await t.test('every page is taken a picture of', async t => {
+// One test around all, because the runner ends what seems to be over between two.
+await t.test('a screenshot of every page is taken', async t => {
   if (wanted.length === 0) rmSync(folder, { recursive: true, force: true })
   for (const language of ['ru', 'en'] as const) {
     await speak(stops, language)
@@ -47,7 +47,7 @@ await t.test('every page is taken a picture of', async t => {
         await t.test(look, async t => {
           const into = join(folder, look)
           mkdirSync(into, { recursive: true })
-          // After a page as tall as the models on a phone, a browser may take no more pictures: the next one does.
+          // After a page as tall as the models on a phone, a browser may fail to take screenshots; another one can.
           let chromium = await startBrowser(t)
           for (const stop of stops) {
             const options = { ...size, colorScheme, language }
