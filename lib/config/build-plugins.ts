@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { PluginConfig } from './config.ts'
 import { isMapping, type Path } from './config-error.ts'
 import type { Problems } from './problems.ts'
+import { writtenAt } from './written.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
 import { findPlugin, isPath, PluginLoadError } from '../plugin-api/load-plugin.ts'
 
@@ -38,8 +39,8 @@ export function buildPlugins(
       continue
     }
     const isShipped = !isPath(name) && (known === undefined || Object.hasOwn(known, name))
-    const module = isShipped ? undefined : externalModule(name, known, file, path, problems)
-    if (!isShipped && module === undefined) continue
+    const address = isShipped ? undefined : externalAddress(name, known, file, path, problems)
+    if (!isShipped && address === undefined) continue
     if (seen.has(name)) problems.add(path, `"${name}" is in the list twice`)
     seen.add(name)
     const written = typeof entry === 'string' ? {} : (entry[name] ?? {})
@@ -50,13 +51,16 @@ export function buildPlugins(
     const checked = isChecked
       ? parseOptions(options, known[name]?.options, [...path, name], problems)
       : options
-    plugins.push({ name, options: checked, ...(module !== undefined && { module }) })
+    const external = address !== undefined && {
+      external: { address, written: writtenAt(problems.layers, [...path, name], options) },
+    }
+    plugins.push({ name, options: checked, ...external })
   }
   return plugins
 }
 
-/** The location of an external plugin; undefined, with a problem added, when it does not exist. */
-function externalModule(
+/** The address of an external plugin; undefined, with a problem added, when it does not exist. */
+function externalAddress(
   name: string,
   known: KnownPlugins | undefined,
   file: string,

@@ -16,8 +16,8 @@ export interface ConfigProblem {
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
 
-  constructor(problems: readonly ConfigProblem[]) {
-    super(problems.map(formatProblem).join('\n'))
+  constructor(problems: readonly ConfigProblem[], options?: ErrorOptions) {
+    super(problems.map(formatProblem).join('\n'), options)
     this.name = 'ConfigError'
     this.problems = problems
   }

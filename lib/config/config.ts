@@ -2,6 +2,7 @@ import type { Seller } from '../companies/seller.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Price } from '../money/price.ts'
 import type { ListPricing, OwnPricing } from '../money/pricing.ts'
+import type { Written } from './written.ts'
 import type { RateFeed } from './pricing-schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
 
@@ -132,9 +133,16 @@ export interface ModelConfig {
 export interface PluginConfig {
   /** As written in the config: a shipped plugin's name, a path or a package. */
   readonly name: string
-  /** For an external plugin: the URL of its file, which changes with the file's content. */
-  readonly module?: string
+  readonly external?: ExternalModule
   readonly options: Readonly<Record<string, unknown>>
+}
+
+/** The file of an external plugin. It checks its options itself, after the config is read. */
+export interface ExternalModule {
+  /** Its URL, which changes with the file's content. */
+  readonly address: string
+  /** Where the config names the plugin, with its options. */
+  readonly written: Written
 }
 
 /** Who is notified of alarms. */

@@ -1,10 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { dirname } from 'node:path'
-import { formatPath } from '../config/config-error.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { problemIn, type Written } from '../config/written.ts'
 import { GatewayError, ownErrorRow } from '../pipeline/errors.ts'
-import { PipelineOrderError } from '../pipeline/pipeline.ts'
 import type { Plugin } from '../pipeline/plugin.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, ExternalModule } from '../config/config.ts'
 import type { PluginMetrics } from '../observability/plugin-metrics.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -24,47 +24,51 @@ interface GatewayContext {
 
 /**
  * Creates an external plugin from its file and its options in the config.
- * @param name as the config writes it
- * @param address of its file
- * @throws PipelineOrderError that names the plugin and says what is wrong with it
+ * @throws ConfigError that says where the config names the plugin, and what is wrong with it or its options
  */
 export async function createExternal(
-  name: string,
-  address: string,
+  { address, written }: ExternalModule,
   options: Readonly<Record<string, unknown>>,
   context: GatewayContext,
 ): Promise<Plugin> {
   try {
     const definition = await loadPlugin(address)
-    const checked = await checkedOptions(definition.options, options)
+    const checked = await checkedOptions(definition.options, options, written)
     const hooks = definition.create(contextOf(definition, context), checked)
     checkHooks(definition.name, hooks)
     return new ExternalPlugin(definition, hooks, context.bus)
-  } catch (cause) {
-    const text = cause instanceof Error ? cause.message : String(cause)
-    const isKnown = cause instanceof PluginLoadError
-    throw new PipelineOrderError(`Plugin "${name}"${isKnown ? '' : ' cannot be created'}: ${text}`, { cause })
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const text = error instanceof Error ? error.message : String(error)
+    const message = error instanceof PluginLoadError ? text : `cannot be created: ${text}`
+    throw new ConfigError([problemIn(written, [], message)], { cause: error })
   }
 }
 
+/** @throws ConfigError with every problem in the options */
 async function checkedOptions(
   schema: StandardSchemaV1 | undefined,
   options: Readonly<Record<string, unknown>>,
+  written: Written,
 ): Promise<unknown> {
   if (schema === undefined) {
-    const [option] = Object.keys(options)
-    if (option === undefined) return {}
-    throw new PluginLoadError(`unknown option "${option}": this plugin takes no options but enabled`)
+    const unknown = Object.keys(options)
+    if (unknown.length === 0) return {}
+    const message = 'unknown key: this plugin takes no options but enabled'
+    throw new ConfigError(unknown.map(option => problemIn(written, [option], message)))
   }
   const result = await schema['~standard'].validate(options)
   if (result.issues === undefined) return result.value
-  const problems = result.issues.map(({ path = [], message }) => {
-    const parts = path
-      .map(part => (typeof part === 'object' ? part.key : part))
-      .filter(part => typeof part !== 'symbol')
-    return parts.length === 0 ? message : `${formatPath(parts)}: ${message}`
-  })
-  throw new PluginLoadError(problems.join('; '))
+  throw new ConfigError(
+    result.issues.map(({ path = [], message }) => {
+      const keys = path.map(part => (typeof part === 'object' ? part.key : part))
+      return problemIn(
+        written,
+        keys.filter(key => typeof key !== 'symbol'),
+        message,
+      )
+    }),
+  )
 }
 
 /** The context of a plugin: it gives no access to keys, credentials or bytes. */

@@ -24,7 +24,7 @@ export const givenFacts: readonly Fact[] = ['route']
 /**
  * Creates the config's plugins.
  * @throws PipelineOrderError when there is none of a name, an external one is in the wrong order, or the config charges
- * nothing without saying so
+ * nothing without saying so; ConfigError when an external one cannot be created or its options are invalid
  */
 export async function createPlugins(
   config: Config,
@@ -32,9 +32,9 @@ export async function createPlugins(
   registry: PluginRegistry,
 ): Promise<Plugin[]> {
   const plugins: Plugin[] = []
-  for (const { name, options, module } of config.plugins) {
-    if (module !== undefined) {
-      plugins.push(await createExternal(name, module, options, context))
+  for (const { name, options, external } of config.plugins) {
+    if (external !== undefined) {
+      plugins.push(await createExternal(external, options, context))
       continue
     }
     const entry = registry[name]

@@ -133,7 +133,7 @@ const atBoot: readonly (readonly [name: string, source: string, message: RegExp]
   [
     'a create that throws',
     `export const a = { name: 'a', create() { throw new Error('oops') } }`,
-    /broken\.js" cannot be created: oops/,
+    /broken\.js"\]: cannot be created: oops/,
   ],
   [
     'a promise of hooks',
@@ -153,7 +153,7 @@ const atBoot: readonly (readonly [name: string, source: string, message: RegExp]
   [
     'options that it does not accept',
     `export const a = { name: 'a', create: () => ({}) }`,
-    /unknown option "word": this plugin takes no options/,
+    /broken\.js"\]\.word: unknown key: this plugin takes no options but enabled/,
   ],
 ]
 
@@ -190,3 +190,42 @@ for (const [name, source, message] of atBoot) {
     )
   })
 }
+
+await t.test('gateway check names the file, line and path of every wrong option of a plugin', async t => {
+  const folder = t.testdir({
+    'limit.js': `export const limit = {
+  name: 'limit',
+  options: {
+    '~standard': {
+      validate: ({ words }) => ({
+        issues: [
+          { message: 'must be a text', path: ['words', { key: 1 }] },
+          { message: 'is missing', path: ['from'] },
+        ],
+      }),
+    },
+  },
+  create: () => ({}),
+}
+`,
+    'gateway.yaml': 'include: [pipeline.yaml]\n',
+    'pipeline.yaml': `plugins:
+  - auth
+  - model-router
+  - ./limit.js:
+      words: [a, 5]
+  - size-limit
+  - upstream-proxy
+  - usage-tap
+`,
+  })
+
+  const { code, stdout } = await runHere(['check', '--config', join(folder, 'gateway.yaml')])
+
+  t.equal(code, 1)
+  t.equal(
+    stdout,
+    `${join(folder, 'pipeline.yaml')}:5:18 plugins[2]["./limit.js"].words[1]: must be a text\n` +
+      `${join(folder, 'pipeline.yaml')}:4:5 plugins[2]["./limit.js"].from: is missing\n`,
+  )
+})

@@ -37,9 +37,13 @@ await t.test(
     })
 
     const [auth, own, guard] = config.plugins
-    t.equal(auth?.module, undefined)
-    t.match(own, { name: './own.ts', options: { words: ['a'] }, module: /^file:.*more\/own\.ts\?version=/ })
-    t.match(guard, { name: '@acme/guard', options: {}, module: /guard\.js\?version=/ })
+    t.equal(auth?.external, undefined)
+    t.match(own, {
+      name: './own.ts',
+      options: { words: ['a'] },
+      external: { address: /^file:.*more\/own\.ts\?version=/ },
+    })
+    t.match(guard, { name: '@acme/guard', options: {}, external: { address: /guard\.js\?version=/ } })
   },
 )
 
