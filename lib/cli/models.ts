@@ -84,5 +84,9 @@ function table(config: Config, models: readonly ModelConfig[]): string {
       'other prices': model.prices.length === 0 ? noPrice(model) : others.join(', '),
     }
   })
-  return `${formatTable(rows, ['input', 'cached', 'output'])}Roubles per million tokens, other prices per unit. * more with --json.\n`
+  const hasMarks = rows.some(row => row['other prices'].includes('*'))
+  return (
+    `${formatTable(rows, ['input', 'cached', 'output'])}Roubles per million tokens, other prices per unit.\n` +
+    (hasMarks ? '* --json shows this in full.\n' : '')
+  )
 }

@@ -337,6 +337,11 @@ models:
 
   t.match(text.stdout, /sandbox-chat +sandbox +100 +400/)
   t.notMatch(text.stdout, 'gpt-5')
+  t.match(
+    text.stdout,
+    /\nRoubles per million tokens, other prices per unit\.\n$/,
+    'no footnote without a star',
+  )
   t.match(all.stdout, /gpt-5 +openai +125 .*searches 1/)
   t.match(JSON.parse(json.stdout), {
     model: 'sandbox-chat',
@@ -369,6 +374,7 @@ models:
     const [now, later] = loadConfig(config).config.models.get('long')?.prices ?? []
 
     t.match(text.stdout, /long .* costs more above 200000 tokens\*, batch x0\.5, changes 2999-01-01\*\n/)
+    t.match(text.stdout, /\n\* --json shows this in full\.\n$/)
     t.match(JSON.parse(json.stdout), {
       priceHash: now?.hash,
       above: [{ inputTokens: 200_000, rubPerMillion: { input: '200' } }],
