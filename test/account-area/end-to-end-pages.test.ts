@@ -51,3 +51,28 @@ for (const [language, screen, colorScheme] of [
     }
   })
 }
+
+for (const language of ['ru', 'en'] as const) {
+  await t.test(
+    `the sections, the email and the way out stand in one row of a desktop: ${language}`,
+    async t => {
+      await speak(
+        [{ name: 'settings', route: '/settings', path: '/settings', who: busyArea.busy.browser }],
+        language,
+      )
+      const { page, context } = await openWindow(chromium, screens.desktop)
+      t.teardown(() => context.close())
+      await context.addCookies(cookiesOf(busyArea.busy.browser))
+
+      await page.goto(`${busyArea.area.url}/settings`)
+
+      const middles = await page
+        .locator('.brand, .top nav a, .who .email, .who button')
+        .evaluateAll(parts =>
+          parts.map(part => part.getBoundingClientRect()).map(({ top, height }) => top + height / 2),
+        )
+      t.equal(middles.length, 11)
+      t.ok(Math.max(...middles) - Math.min(...middles) < 5, middles.join(', '))
+    },
+  )
+}
