@@ -3,9 +3,9 @@ import { findAccounts, type FoundAccount } from '../stores/records/find-accounts
 import { formatRoubles } from '../money/amount.ts'
 import { isMovement } from '../stores/records/ledger-entries.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import { answer, answerList, addCommand, CommandError, isoTime, UsageError, formatTable } from './command.ts'
+import { answer, answerList, addCommand, isoTime, UsageError, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { readRecords, found, readStore, withRecords, changeAccounts } from './with-store.ts'
+import { checkAccount, readRecords, found, readStore, withRecords, changeAccounts } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 import { addNote, readNotes, endSessions } from '../administration/account-acts.ts'
@@ -82,10 +82,8 @@ interface MovementView {
 
 /** @throws CommandError when there is no such account */
 async function readMovements(records: RecordReader, id: string): Promise<readonly MovementView[]> {
+  await checkAccount(records, id)
   const { build } = records
-  const [account] = await records.all(build.selectFrom('accounts').select('id').where('id', '=', id))
-  if (account === undefined)
-    throw new CommandError(`there is no account ${id}: gateway account find searches for one`)
   const rows = await records.all(
     build
       .selectFrom('entries')

@@ -4,8 +4,8 @@ import { formatRoubles } from '../money/amount.ts'
 import { addAccountAccess, addAccountNotes, addAccountSearch } from './account-support.ts'
 import { answer, answerList, addCommand, CommandError, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { nameText, operatorName, reasonText, roubles, wholeNumber } from './arguments.ts'
-import { changeAccounts, withRecords, found, readStore } from './with-store.ts'
+import { emailAddress, nameText, operatorName, reasonText, roubles, wholeNumber } from './arguments.ts'
+import { changeAccounts, checkAccount, withRecords, found, readStore } from './with-store.ts'
 import { readCompany } from '../companies/company-details.ts'
 import { currentCompany, setCompany } from '../documents/company-versions.ts'
 import { textLengthsMax } from '../administration/text-lengths.ts'
@@ -34,9 +34,12 @@ function addAccountCompany(account: Command, { stdout }: CliContext): void {
     )
     .action(async (accountId: string, options: SharedOptions & { readonly set?: string }) => {
       const typed = options.set === undefined ? undefined : readDetails(options.set)
-      const version = await withRecords(options, (records, now) =>
-        typed === undefined ? currentCompany(records, accountId) : setCompany(records, accountId, typed, now),
-      )
+      const version = await withRecords(options, async (records, now) => {
+        await checkAccount(records, accountId)
+        return typed === undefined
+          ? currentCompany(records, accountId)
+          : setCompany(records, accountId, typed, now)
+      })
       if (version === undefined) {
         const remedy = `set them by gateway account company ${accountId} --set FILE`
         throw new CommandError(`the account ${accountId} has no company details: ${remedy}`)
@@ -175,7 +178,7 @@ function addCreate(account: Command, { stdout }: CliContext): void {
     .requiredOption('--email <address>', 'the address of its first user')
     .option('--name <name>', 'what to call it')
     .action(async (options: SharedOptions & { readonly email: string; readonly name?: string }) => {
-      const { email } = options
+      const email = emailAddress(options.email)
       const name = options.name === undefined ? undefined : nameText(options.name)
       const created = await changeAccounts(options, accounts =>
         accounts.createAccount({ email, ...(name === undefined ? {} : { name }) }),

@@ -131,6 +131,13 @@ function unseen(option: string): UsageError {
   return new UsageError(`${option}: contains a control character: remove it`)
 }
 
+/** The value of `--email`. @throws UsageError when it is not an email address */
+export function emailAddress(text: string): string {
+  const email = text.trim().toLowerCase()
+  if (/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254) return email
+  throw new UsageError(`--email: "${text}" is not an email address`)
+}
+
 /**
  * The path of an output file. It is checked and its folder created before the command makes changes that a failed
  * write would not undo.

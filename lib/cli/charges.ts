@@ -5,7 +5,7 @@ import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
 import { answer, answerList, addCommand, CommandError, countOf, formatTable, UsageError } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { time, oneOf, wholeNumber } from './arguments.ts'
-import { found, readStore, readRecords } from './with-store.ts'
+import { checkKey, found, readStore, readRecords } from './with-store.ts'
 import { zonedTime, systemClock, zonedDayStart } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 import { formatRoubles } from '../money/amount.ts'
@@ -87,7 +87,7 @@ export function fillCharges(charges: Command, context: CliContext): void {
     .option('--until <time>', 'only before this ISO date or time')
     .option('--csv', 'print a table for spreadsheets, one line each')
     .option('--alarms', 'only charges to check: flagged and estimated ones')
-    .action((options: ChargesOptions) => {
+    .action(async (options: ChargesOptions) => {
       const { account, key, request, alarms, since, until } = options
       const zone = openTimeZone(options)
       const from = since === undefined ? undefined : time('--since', since, zone)
@@ -101,7 +101,8 @@ export function fillCharges(charges: Command, context: CliContext): void {
         ...(to === undefined ? {} : { until: to }),
         ...(alarms === undefined ? {} : { alarmsOnly: alarms }),
       }
-      return readStore(options, async reports => {
+      if (key !== undefined) await readRecords(options, records => checkKey(records, key))
+      await readStore(options, async reports => {
         if (account !== undefined) found(await reports.account(account), account)
         const charges = reports.charges(account, filter)
         if (options.csv === true) await printCsv(charges, stdout, zone)

@@ -10,7 +10,7 @@ import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import { answer, addCommand, countOf, UsageError, type SharedOptions, type CliContext } from './command.ts'
 import { openHouseConfig } from './open-config.ts'
-import { requiredSeller, withRecords } from './with-store.ts'
+import { checkAccount, requiredSeller, withRecords } from './with-store.ts'
 import { closeMonth } from '../documents/month-close.ts'
 import { closingBalance, reconcile } from '../documents/reconcile-account.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -141,7 +141,10 @@ export function fillDocuments(documents: Command, context: CliContext): void {
         ...(month !== undefined && { month: monthOf({ month }) }),
         ...(account !== undefined && { accountId: account }),
       }
-      const all = await withRecords(options, records => listClosing(records, filter))
+      const all = await withRecords(options, async records => {
+        await checkAccount(records, account)
+        return listClosing(records, filter)
+      })
       for (const stored of all) stdout.write(shown(options, stored))
       if (all.length === 0 && options.json !== true) stdout.write('no documents\n')
     })

@@ -7,7 +7,7 @@ import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks, parseKopecks } from '../money/kopecks.ts'
 import { answer, addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
 import { operatorName, outFile } from './arguments.ts'
-import { requiredSeller, withRecords } from './with-store.ts'
+import { checkAccount, requiredSeller, withRecords } from './with-store.ts'
 
 interface CreateOptions extends SharedOptions {
   readonly account: string
@@ -69,7 +69,10 @@ function addList(invoice: Command, { stdout }: CliContext): void {
       const today = moscowDay(systemClock.now())
       const { account } = options
       const filter = account === undefined ? {} : { accountId: account }
-      const all = await withRecords(options, records => listInvoices(records, today, filter))
+      const all = await withRecords(options, async records => {
+        await checkAccount(records, account)
+        return listInvoices(records, today, filter)
+      })
       for (const { id, accountId, document, paid, state } of all) {
         const { number, date, payUntil, amount } = document
         const line = {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { findActions } from '../administration/operator-log.ts'
 import { zonedTime } from '../platform/clock.ts'
-import { answer, answerList, addCommand, formatTable, UsageError } from './command.ts'
+import { answer, answerList, addCommand, formatTable } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
-import { dayOf, nameText, oneOf, operatorName } from './arguments.ts'
+import { dayOf, emailAddress, nameText, oneOf, operatorName } from './arguments.ts'
 import { openTimeZone, openOperatorArea } from './open-config.ts'
-import { readRecords, withRecords } from './with-store.ts'
+import { checkAccount, readRecords, withRecords } from './with-store.ts'
 import { addOperator, listOperators, removeOperator } from '../administration/operators.ts'
 import { operatorActions, type OperatorRow } from '../stores/records/operator-tables.ts'
 
@@ -27,16 +27,19 @@ function addOperatorLog(operator: Command, { stdout }: CliContext): void {
     .option('--day <date>', 'only of this day, such as 2026-11-22')
     .action(async (options: LogOptions) => {
       const zone = openTimeZone(options)
-      const { account = '', operator: who = '', action = '', day } = options
-      if (action !== '') oneOf('--action', action, operatorActions)
+      const { account, operator: who = '', action, day } = options
+      if (action !== undefined) oneOf('--action', action, operatorActions)
       const query = {
         isDescending: true,
         limit: loggedMax,
         offset: 0,
-        filters: { account, operator: who, action },
+        filters: { account: account ?? '', operator: who, action: action ?? '' },
         ...(day !== undefined && dayOf('--day', day, zone)),
       }
-      const actions = await readRecords(options, records => findActions(records, query))
+      const actions = await readRecords(options, async records => {
+        await checkAccount(records, account)
+        return findActions(records, query)
+      })
       const rows = actions.map(one => ({
         at: options.json === true ? new Date(one.at).toISOString() : zonedTime(one.at, zone),
         operator: one.operator,
@@ -72,7 +75,7 @@ function addAdd(operator: Command, { stdout }: CliContext): void {
     .action(async (options: AddOptions) => {
       const name = options.name === undefined ? undefined : nameText(options.name)
       const added = {
-        email: emailOf(options.email),
+        email: emailAddress(options.email),
         role: oneOf('--role', options.role, roles),
         by: operatorName(),
         ...(name !== undefined && { name }),
@@ -108,19 +111,12 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
   addCommand(operator, 'remove', 'remove an operator: the sessions end at once')
     .requiredOption('--email <address>', 'whom')
     .action(async (options: SharedOptions & { readonly email: string }) => {
-      const email = emailOf(options.email)
+      const email = emailAddress(options.email)
       await withRecords(options, (records, now) =>
         removeOperator(records, { email, by: operatorName() }, now),
       )
       answer(stdout, options, { email }, `${email} is no longer an operator\n`)
     })
-}
-
-/** @throws UsageError when it is not an email address */
-function emailOf(text: string): string {
-  const email = text.trim().toLowerCase()
-  if (/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254) return email
-  throw new UsageError(`--email: "${text}" is not an email address`)
 }
 
 /** Undefined where the pages are off. */

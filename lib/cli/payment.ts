@@ -6,9 +6,10 @@ import { answer, answerList, addCommand, CommandError, formatTable, isoTime } fr
 import type { SharedOptions, CliContext } from './command.ts'
 import { textLengthsMax } from '../administration/text-lengths.ts'
 import { dayOf, oneOf, roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
-import { changePayments, readRecords } from './with-store.ts'
+import { changePayments, checkAccount, readRecords } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
+import type { RecordReader } from '../stores/records/records.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 const listMax = 1000
@@ -69,8 +70,11 @@ function addCreate(payment: Command, context: CliContext): void {
 }
 
 /** Reads payments, whether or not a server runs. */
-function readPayments<T>(options: SharedOptions, read: (payments: PaymentReader) => Promise<T>): Promise<T> {
-  return readRecords(options, records => read(new PaymentReader(records)))
+function readPayments<T>(
+  options: SharedOptions,
+  read: (payments: PaymentReader, records: RecordReader) => Promise<T>,
+): Promise<T> {
+  return readRecords(options, records => read(new PaymentReader(records), records))
 }
 
 function addList(payment: Command, { stdout }: CliContext): void {
@@ -84,7 +88,8 @@ function addList(payment: Command, { stdout }: CliContext): void {
     .option('--state <state>', `only in this state: ${states.join(', ')}`)
     .option('--day <date>', 'only of this day, such as 2026-11-22')
     .action((options: Options) =>
-      readPayments(options, async reader => {
+      readPayments(options, async (reader, records) => {
+        await checkAccount(records, options.account)
         const zone = openTimeZone(options)
         const day = options.day === undefined ? undefined : dayOf('--day', options.day, zone)
         const payments = await reader.payments({

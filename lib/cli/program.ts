@@ -153,9 +153,10 @@ async function buildProgram(argv: readonly string[], context: CliContext): Promi
     .enablePositionalOptions()
     .configureOutput({
       writeOut: text => context.stdout.write(text),
-      writeErr: text => context.stderr.write(text),
+      writeErr: text => context.stderr.write(shown(text)),
     })
     .showHelpAfterError('Try --help.')
+  program.hook('preAction', (_program, command) => checkNoneIsEmpty(command))
   const named = argv.find(word => word !== 'help' && word !== '--')
   for (const { definition, description, make, load } of commands) {
     const command =
@@ -176,7 +177,34 @@ const listings: Readonly<Record<string, string>> = {
   operator_not_found: 'gateway operator list shows them',
 }
 
-function report(error: unknown, { stderr }: CliContext): number {
+/** Texts for which empty is a value: it removes what was there, or says nothing. */
+const mayBeEmpty: ReadonlySet<string> = new Set(['--name', '--note'])
+
+/** An empty argument is mostly an unset variable of a shell. @throws UsageError that names it */
+function checkNoneIsEmpty(command: Command): void {
+  const refuse = (name: string): never => {
+    throw new UsageError(`${name}: is empty: give it a value`)
+  }
+  for (const [index, argument] of command.registeredArguments.entries())
+    if (command.args[index] === '') refuse(`<${argument.name()}>`)
+  for (const option of command.options) {
+    if (mayBeEmpty.has(option.long ?? '')) continue
+    if (command.getOptionValue(option.attributeName()) === '') refuse(option.long ?? option.flags)
+  }
+}
+
+const wordStartLength = 60
+const keyValues = /\bgw-[\w-]{39}([\w-]{4})(?![\w-])/g
+
+/** Shortens words that are longer than any name, and hides values of keys: terminals and logs keep what is printed. */
+function shown(text: string): string {
+  return text
+    .replaceAll(keyValues, 'gw-…$1')
+    .replaceAll(/\S{200,}/g, word => `${word.slice(0, wordStartLength)}…(${word.length} characters)`)
+}
+
+function report(error: unknown, context: CliContext): number {
+  const stderr = { write: (text: string) => context.stderr.write(shown(text)) }
   if (error instanceof CommanderError) {
     // Requested help is a success; help because of a missing subcommand is not.
     return error.exitCode === 0 ? 0 : 2

@@ -114,6 +114,19 @@ export function found<T>(value: T | undefined, accountId: string): T {
   throw new CommandError(`there is no account ${accountId}: gateway account list shows them all`)
 }
 
+/** Checks the account of a filter, if one is given. @throws CommandError when it does not exist */
+export async function checkAccount(records: RecordReader, id: string | undefined): Promise<void> {
+  if (id === undefined) return
+  const rows = await records.all(records.build.selectFrom('accounts').select('id').where('id', '=', id))
+  found(rows[0], id)
+}
+
+/** @throws CommandError when the key does not exist */
+export async function checkKey(records: RecordReader, id: string): Promise<void> {
+  const [key] = await records.all(records.build.selectFrom('keys').select('id').where('id', '=', id))
+  if (key === undefined) throw new CommandError(`there is no key ${id}: gateway key list --all shows them`)
+}
+
 /** Changes business rows through the running server, or under the store's lock when no server runs. */
 export async function withRecords<T>(
   options: SharedOptions,

@@ -8,6 +8,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['EEXIST', 'a part of its path is a file: check the path'],
   ['EISDIR', 'it is a folder: name a file'],
   ['EROFS', 'its disk is read-only: name a file elsewhere'],
+  ['ENAMETOOLONG', 'its name is too long: choose a shorter one'],
   ['ENOENT', 'there is no such file or folder: check the path'],
   ['ENOSPC', 'its disk is full: make room there, or name a file elsewhere'],
   ['ENOTDIR', 'a part of its path is a file: check the path'],

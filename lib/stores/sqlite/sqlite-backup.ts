@@ -67,7 +67,7 @@ export async function backupSqliteStore(file: string, copy: string): Promise<voi
     finish(partial, file)
     sync(partial)
   } catch (error) {
-    rmSync(partial, { force: true })
+    if (existsSync(partial)) rmSync(partial)
     if (error instanceof StoreError) throw error
     if (ofReading.test(sqliteErrorCode(error) ?? '')) throw openFailure(error, file)
     throw new StoreError(`${copy} cannot be written: ${fileProblem(error)}`, { cause: error })
