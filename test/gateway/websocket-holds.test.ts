@@ -12,7 +12,7 @@ import { until } from '../fixtures/until.ts'
 
 const listening = { turn_detection: { type: 'server_vad' } }
 
-/** Says what its session is like, and nothing more until it is told to. */
+/** A provider that sends the state of its session, and nothing more until `say` is called. */
 function sayOnly(session: object): (provider: ProviderSession) => void {
   return ({ socket }) => socket.send(JSON.stringify({ type: 'session.created', session }))
 }
@@ -22,8 +22,8 @@ function say(gateway: SessionGateway, event: unknown): void {
 }
 
 /**
- * Waits until the provider has got so many messages, and gives what is held then: what it says passes when
- * all holds are on the disk.
+ * Waits until the provider has received so many messages, and returns what is held then: the provider's message is
+ * relayed only when all holds are on the disk.
  */
 async function heldAt({ gateway, client }: Started, messages: number): Promise<number> {
   await until(() => (gateway.upstream.sessions[0]?.received.length ?? 0) >= messages)
@@ -43,7 +43,7 @@ async function start(
   session: object,
   options: Parameters<typeof startSessionGateway>[2] = {},
 ): Promise<Started> {
-  // A response that never comes is not waited for once the client has left.
+  // With abort, the gateway does not wait for a response that never comes once the client has left.
   const provider = { onClientLeft: 'abort', ...options.provider }
   const gateway = await startSessionGateway(t, sayOnly(session), { ...options, provider })
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
@@ -51,13 +51,13 @@ async function start(
   return { gateway, client }
 }
 
-/** A message of the conversation with so many bytes of text. */
+/** A message of the conversation with this many bytes of text. */
 function item(bytes: number): object {
   const content = [{ type: 'input_text', text: 'x'.repeat(bytes) }]
   return { type: 'conversation.item.create', item: { type: 'message', role: 'user', content } }
 }
 
-await t.test('what stands ready is too little for a response that asks for more', async t => {
+await t.test('a ready hold is replaced by a larger one for a response that needs more', async t => {
   const session = await start(t, { ...listening, max_output_tokens: 10 })
   const { gateway, client } = session
   client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
@@ -66,12 +66,12 @@ await t.test('what stands ready is too little for a response that asks for more'
   const held = await heldAt(session, 2)
   t.ok(held >= 1_000_000, `1000 tokens are held for: ${held}`)
   client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
-  t.equal(await heldAt(session, 3), held, 'and what stood ready is given back')
+  t.equal(await heldAt(session, 3), held, 'and the ready hold is released')
   client.socket.close()
   await settledCharges(gateway)
 })
 
-await t.test('what stands ready grows with what is said', async t => {
+await t.test('the ready hold grows with the input', async t => {
   const session = await start(t, listening, { rub: 11 })
   const { gateway, client } = session
   const minute = Buffer.alloc(60 * 48_000).toString('base64')
@@ -85,14 +85,14 @@ await t.test('what stands ready grows with what is said', async t => {
   client.send({ type: 'input_audio_buffer.append', audio: minute })
   t.ok((await heldAt(session, 5)) >= 1_000_000 + 180 * 32_000)
   client.send({ type: 'input_audio_buffer.append', audio: minute })
-  t.equal((await client.closed).code, 1008, 'until the money does not do')
+  t.equal((await client.closed).code, 1008, 'until the balance does not cover it')
   t.equal(gateway.upstream.sessions[0]?.received.length, 5)
   t.same(await settledCharges(gateway), [])
   t.same(await gateway.breaches(), [])
 })
 
 const mcp = { type: 'mcp', server_label: 'pages', server_url: 'https://example.com/mcp' }
-/** Ten rounds of a window of 100,000 tokens, of 0.001 roubles each. */
+/** Ten rounds of a window of 100,000 tokens, at 0.001 roubles each. */
 const pagesMicros = 1_000_000_000
 const models = {
   'gpt-realtime': { provider: 'openai', contextTokensMax: 100_000, outputTokensMax: 1000, rubPerMillion },
@@ -104,9 +104,9 @@ for (const [where, session, opening, response, isHeld] of [
   ['by itself', {}, [], { tools: [mcp] }, true],
   ['nowhere', { tools: [{ type: 'function', name: 'f' }] }, [], {}, false],
 ] as const) {
-  await t.test(`a turn is held for what its provider may run for it, which is named ${where}`, async t => {
-    const said = { turn_detection: null, ...session }
-    const started = await start(t, said, { rub: 2000, config: { models } })
+  await t.test(`a turn is held for with the provider's tools that are named ${where}`, async t => {
+    const sessionState = { turn_detection: null, ...session }
+    const started = await start(t, sessionState, { rub: 2000, config: { models } })
     const { gateway, client } = started
     for (const message of opening) client.send(message)
     client.send({ type: 'response.create', response })
@@ -117,7 +117,7 @@ for (const [where, session, opening, response, isHeld] of [
   })
 }
 
-await t.test('tools that the provider says the session has not got any more are not held for', async t => {
+await t.test('tools that the provider reports as removed from the session are not held for', async t => {
   const started = await start(t, { turn_detection: null, tools: [mcp] }, { rub: 2000, config: { models } })
   const { gateway, client } = started
   client.send({ type: 'session.update', session: { tools: [mcp] } })
@@ -142,12 +142,12 @@ for (const [form, session, bytesPerSecond] of [
   ['pcm of 8,000 samples', { audio: { input: narrowInput } }, 16_000],
   ['pcm16', { ...listening, input_audio_format: 'pcm16' }, 48_000],
 ] as const) {
-  await t.test(`audio counts by how long it is: ${form}`, async t => {
+  await t.test(`audio counts by its length: ${form}`, async t => {
     const { gateway, client } = await start(t, session)
     const minute = Buffer.alloc(60 * bytesPerSecond).toString('base64')
     client.send({ type: 'input_audio_buffer.append', audio: minute })
     const held = await heldAt({ gateway, client }, 1)
-    // 1000 tokens of an answer, a minute of 32 tokens a second, and room for ten seconds more.
+    // 1000 tokens of a response, a minute of 32 tokens a second, and room for ten more seconds.
     t.ok(held >= 1_000_000 + 60 * 32_000 && held <= 1_100_000 + 71 * 32_000, `held: ${held}`)
     client.socket.close()
     await settledCharges(gateway)
@@ -155,7 +155,7 @@ for (const [form, session, bytesPerSecond] of [
 }
 
 await t.test(
-  'what is said after the form was changed may be in the smallest one until the provider agrees',
+  'audio after a change of its format may be in the smallest format until the provider confirms it',
   async t => {
     const { gateway, client } = await start(t, listening, { rub: 100 })
     client.send({ type: 'session.update', session: { audio: { input: pcmuInput } } })
@@ -174,7 +174,7 @@ for (const [mimeType, bytesPerSecond] of [
   ['audio/pcm; rate=48000', 96_000],
   ['audio/pcm;rate=999999999', 96_000],
 ] as const) {
-  await t.test(`Live audio counts by how long it is: ${mimeType}`, async t => {
+  await t.test(`Live audio counts by its length: ${mimeType}`, async t => {
     const gateway = await startSessionGateway(t, ({ socket }) => {
       socket.once('message', () => socket.send('{"setupComplete":{}}'))
     })
@@ -199,12 +199,12 @@ await t.test('audio in small pieces needs a hold now and then, not one for each'
     client.send({ type: 'input_audio_buffer.append', audio: piece })
     held.add(await heldAt(session, count))
   }
-  t.equal(held.size, 1, 'five seconds fit into one')
+  t.equal(held.size, 1, 'five seconds fit into one hold')
   client.socket.close()
   await settledCharges(gateway)
 })
 
-await t.test('what was said while a response ran is read by the next one', async t => {
+await t.test('input during a response is held for with the next one', async t => {
   const session = await start(t, { turn_detection: null })
   const { gateway, client } = session
   client.send({ type: 'response.create' })
@@ -224,7 +224,7 @@ await t.test('what was said while a response ran is read by the next one', async
 
 for (const apart of [{ conversation: 'none' }, { input: [] }]) {
   await t.test(
-    `a response with ${JSON.stringify(apart)} says nothing of how long the conversation is`,
+    `a response with ${JSON.stringify(apart)} does not change the length of the conversation`,
     async t => {
       const session = await start(t, { turn_detection: null }, { rub: 100 })
       const { gateway, client } = session
@@ -248,13 +248,13 @@ for (const apart of [{ conversation: 'none' }, { input: [] }]) {
       const held = await heldAt(session, 3)
       t.ok(held >= 21_000_000, `the 20000 tokens are read again: ${held}`)
       client.socket.close()
-      t.equal((await settledCharges(gateway)).length, 3, 'the one that was left is paid for too')
+      t.equal((await settledCharges(gateway)).length, 3, 'the abandoned one is charged too')
     },
   )
 }
 
 await t.test(
-  'a cap is believed when the provider has it, and holds for what has none of its own',
+  'a cap counts once the provider reports it, and applies to responses without a cap of their own',
   async t => {
     const session = await start(t, { turn_detection: null, max_output_tokens: 100 }, { rub: 100 })
     const { gateway, client } = session
@@ -264,7 +264,7 @@ await t.test(
       client.send(event)
       return (await heldAt(session, count + 1)) - before
     }
-    t.ok((await heldMore({ type: 'response.create' })) < 300_000, 'the provider has told of it')
+    t.ok((await heldMore({ type: 'response.create' })) < 300_000, 'the provider has reported it')
     t.ok((await heldMore({ type: 'response.create', response: { max_output_tokens: 'inf' } })) >= 1_000_000)
     t.ok(
       (await heldMore({
@@ -278,14 +278,14 @@ await t.test(
     await client.next('error')
     client.send({ type: 'response.create' })
     client.send({ type: 'response.create' })
-    // One of those before stands ready since the error.
-    t.ok((await heldAt(session, 6)) >= 3_000_000, 'one that was refused counts for nothing')
+    // One of the earlier holds is ready since the error.
+    t.ok((await heldAt(session, 6)) >= 3_000_000, 'a refused cap does not count')
     client.socket.close()
     await settledCharges(gateway)
   },
 )
 
-await t.test('a cap of its own counts, however little the operator expects of responses', async t => {
+await t.test("a response's own cap counts, however few tokens the operator expects", async t => {
   const session = await start(t, { turn_detection: null }, { config: { hold: { likelyOutputTokens: 100 } } })
   const { gateway, client } = session
   client.send({ type: 'response.create' })
@@ -293,12 +293,12 @@ await t.test('a cap of its own counts, however little the operator expects of re
   t.ok(expected < 200_000)
   client.send({ type: 'response.create', response: { max_output_tokens: 1000 } })
   t.ok((await heldAt(session, 2)) > expected)
-  t.ok((await gateway.balance()).worstMicros >= 2_000_000, 'of each the worst is what it may come to')
+  t.ok((await gateway.balance()).worstMicros >= 2_000_000, 'the worst cost of each counts')
   client.socket.close()
   await settledCharges(gateway)
 })
 
-await t.test('a cap that is lifted is lifted', async t => {
+await t.test('a removed cap no longer applies', async t => {
   const session = await start(t, { turn_detection: null })
   const { gateway, client } = session
   client.send({ type: 'session.update', session: { max_output_tokens: 10 } })
@@ -312,7 +312,7 @@ await t.test('a cap that is lifted is lifted', async t => {
   await settledCharges(gateway)
 })
 
-await t.test('a response that is to be spoken is held for as spoken, whatever the session is', async t => {
+await t.test('a spoken response is held for as speech, whatever the session is', async t => {
   const model = {
     provider: 'openai',
     outputTokensMax: 1000,
@@ -326,12 +326,12 @@ await t.test('a response that is to be spoken is held for as spoken, whatever th
   const { gateway, client } = session
   client.send({ type: 'response.create' })
   const text = await heldAt(session, 1)
-  t.ok(text < 2_000_000, 'the session is written')
+  t.ok(text < 2_000_000, 'the session is text')
   client.send({ type: 'response.create', response: { output_modalities: ['audio'] } })
   t.ok((await heldAt(session, 2)) - text >= 4_000_000)
   client.send({ type: 'session.update', session: { output_modalities: ['audio'] } })
   client.send({ type: 'response.create' })
-  t.ok((await heldAt(session, 4)) - text >= 8_000_000, 'and what is not told of yet may be spoken')
+  t.ok((await heldAt(session, 4)) - text >= 8_000_000, 'and a change that is not confirmed may be speech')
   client.socket.close()
   await settledCharges(gateway)
 })
@@ -361,7 +361,7 @@ await t.test('images are held for', async t => {
   await settledCharges(gateway)
 })
 
-await t.test('a session that is priced by the second is held for and estimated by it', async t => {
+await t.test('a session priced by the second is held for and estimated by seconds', async t => {
   const session = await start(
     t,
     { turn_detection: null },
@@ -383,7 +383,7 @@ await t.test('a session that is priced by the second is held for and estimated b
   client.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48_000 * 10).toString('base64') })
   client.send({ type: 'response.create' })
   const held = await heldAt(session, 2)
-  t.ok(held >= 5_000_000, `ten seconds in, and the forty of 1000 tokens out: ${held}`)
+  t.ok(held >= 5_000_000, `ten seconds of input, and the forty of 1000 tokens of output: ${held}`)
   say(gateway, { type: 'response.created', response: { id: 'r' } })
   say(gateway, {
     type: 'response.output_audio.delta',
@@ -397,7 +397,7 @@ await t.test('a session that is priced by the second is held for and estimated b
   ])
 })
 
-await t.test('a key that is revoked begins no response with what stands ready either', async t => {
+await t.test('a revoked key begins no response with a ready hold either', async t => {
   const session = await start(t, listening)
   const { gateway, client } = session
   client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })

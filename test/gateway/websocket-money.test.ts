@@ -18,7 +18,7 @@ await t.test('each turn is a charge of one exchange, by its sequence', async t =
   for (const turn of [1, 2, 3]) {
     client.send({ type: 'response.create' })
     await until(() => client.received.filter(text => text.includes('response.done')).length === turn)
-    t.equal((await gateway.charges()).length, turn, 'the charge is there when the end of the turn is')
+    t.equal((await gateway.charges()).length, turn, 'the charge exists when the end of the turn arrives')
   }
   client.socket.close()
   const charges = await settledCharges(gateway)
@@ -35,7 +35,7 @@ await t.test('each turn is a charge of one exchange, by its sequence', async t =
   )
 })
 
-await t.test('the hold is in the store while the provider has said nothing yet', async t => {
+await t.test('the hold is in the store before the provider responds', async t => {
   let heldMicros = 0
   const gateway: SessionGateway = await startSessionGateway(
     t,
@@ -54,11 +54,11 @@ await t.test('the hold is in the store while the provider has said nothing yet',
   await client.next('response.created')
   t.ok(heldMicros >= 400_000 && heldMicros < 500_000, `400 tokens are held for: ${heldMicros}`)
   client.socket.close()
-  t.match(await settledCharges(gateway), [{ outcome: 'aborted', usage: { output: 0 } }], 'it was read')
+  t.match(await settledCharges(gateway), [{ outcome: 'aborted', usage: { output: 0 } }], 'the input was read')
 })
 
 await t.test(
-  'when the money ends the client is told in words of the protocol, and the session after the turn',
+  'when the balance is used up the client receives an error of the protocol, and the session is closed',
   async t => {
     const gateway = await startSessionGateway(t, answerResponses, { rub: 1.2 })
     const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
@@ -76,7 +76,7 @@ await t.test(
   },
 )
 
-await t.test('money that ends while a turn runs lets it come to its end', async t => {
+await t.test('a running turn completes although the balance is used up meanwhile', async t => {
   let finish = (): void => undefined
   const gateway = await startSessionGateway(
     t,
@@ -102,7 +102,7 @@ await t.test('money that ends while a turn runs lets it come to its end', async 
   t.match(await settledCharges(gateway), [{ usage: usedMeters }])
 })
 
-await t.test('a key that is revoked begins no further turn', async t => {
+await t.test('a revoked key begins no further turn', async t => {
   const gateway = await startSessionGateway(t, answerResponses)
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
   client.send({ type: 'response.create' })
@@ -123,16 +123,16 @@ const limits = [
 ] as const
 
 for (const [limit, edit, refusal, before] of limits) {
-  await t.test(`a key that is given ${limit} begins no further turn beyond it`, async t => {
+  await t.test(`a key whose edit gives it ${limit} begins no further turn beyond it`, async t => {
     const gateway = await startSessionGateway(t, answerResponses)
     const { accounts, keyId: id } = gateway
-    const who = { id, operator: 'olga', reason: 'test' }
-    if (before !== undefined) await accounts.editKey({ ...who, ...before })
+    const keyEdit = { id, operator: 'olga', reason: 'test' }
+    if (before !== undefined) await accounts.editKey({ ...keyEdit, ...before })
     const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
     client.send({ type: 'response.create' })
     await client.next('response.done')
 
-    await accounts.editKey({ ...who, ...edit })
+    await accounts.editKey({ ...keyEdit, ...edit })
     client.send({ type: 'response.create' })
 
     t.match(JSON.stringify(await client.next('error')), refusal)
@@ -142,7 +142,7 @@ for (const [limit, edit, refusal, before] of limits) {
   })
 }
 
-/** Begins a response, says something of it, and nothing more. */
+/** Begins a response and sends a part of its text, and no end. */
 function beginResponse({ socket }: ProviderSession): void {
   socket.once('message', () => {
     socket.send('{"type":"response.created","response":{"id":"r"}}')
@@ -152,17 +152,20 @@ function beginResponse({ socket }: ProviderSession): void {
   })
 }
 
-await t.test('a client that leaves in the middle of a turn pays an estimate of what it got', async t => {
-  const gateway = await startSessionGateway(t, beginResponse, { provider: { onClientLeft: 'abort' } })
-  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
-  client.send({ type: 'response.create' })
-  await client.next('response.output_text.delta')
-  client.socket.terminate()
-  const [charge, ...others] = await settledCharges(gateway)
-  t.same(others, [])
-  t.match(charge, { outcome: 'aborted', usageSource: 'estimated', usage: { output: 100 } })
-  await until(() => gateway.upstream.sessions[0]?.socket.readyState === 3)
-})
+await t.test(
+  'a client that leaves in the middle of a turn is charged an estimate of what it received',
+  async t => {
+    const gateway = await startSessionGateway(t, beginResponse, { provider: { onClientLeft: 'abort' } })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    client.send({ type: 'response.create' })
+    await client.next('response.output_text.delta')
+    client.socket.terminate()
+    const [charge, ...others] = await settledCharges(gateway)
+    t.same(others, [])
+    t.match(charge, { outcome: 'aborted', usageSource: 'estimated', usage: { output: 100 } })
+    await until(() => gateway.upstream.sessions[0]?.socket.readyState === 3)
+  },
+)
 
 for (const leave of ['terminate', 'close'] as const) {
   await t.test(`a turn whose client leaves by ${leave} is read on to its usage`, async t => {
@@ -177,27 +180,30 @@ for (const leave of ['terminate', 'close'] as const) {
     await client.next('response.output_text.delta')
     client.socket[leave]()
     await client.closed
-    // The gateway hears of it in this same process, before any timer.
+    // The gateway sees the disconnect in this same process, before any timer.
     await new Promise(resolve => setTimeout(resolve, 50))
     finish()
     t.match(await settledCharges(gateway), [{ usageSource: 'drained', usage: usedMeters }])
   })
 }
 
-await t.test('a provider that breaks off: the client is told, and pays for what it got', async t => {
-  const gateway = await startSessionGateway(t, session => {
-    beginResponse(session)
-    session.socket.once('message', () => setImmediate(() => session.socket.terminate()))
-  })
-  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
-  client.send({ type: 'response.create' })
-  t.equal((await client.closed).code, 1014)
-  t.match(client.received.at(-1), 'upstream_failed')
-  const charges = await settledCharges(gateway)
-  t.ok(charges.length <= 1)
-  for (const charge of charges) t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
-  t.same(await gateway.breaches(), [])
-})
+await t.test(
+  'at most an estimate is charged for a turn that the provider cuts, and the client receives an error',
+  async t => {
+    const gateway = await startSessionGateway(t, session => {
+      beginResponse(session)
+      session.socket.once('message', () => setImmediate(() => session.socket.terminate()))
+    })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    client.send({ type: 'response.create' })
+    t.equal((await client.closed).code, 1014)
+    t.match(client.received.at(-1), 'upstream_failed')
+    const charges = await settledCharges(gateway)
+    t.ok(charges.length <= 1)
+    for (const charge of charges) t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
+    t.same(await gateway.breaches(), [])
+  },
+)
 
 await t.test('audio that may start a response by itself is held for, once', async t => {
   const gateway = await startSessionGateway(t, ({ socket }) => {
@@ -216,20 +222,20 @@ await t.test('audio that may start a response by itself is held for, once', asyn
   client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
   await until(async () => (await gateway.balance()).heldMicros > 0)
   client.socket.close()
-  t.match(await settledCharges(gateway), [{ usage: usedMeters }], 'what was held for the next is given back')
+  t.match(await settledCharges(gateway), [{ usage: usedMeters }], 'the hold for the next one is released')
 })
 
-/** Costs more than its account has left, when nothing could be held for it before. */
+/** Sessions in which a response cannot be held for. */
 const unheld: Readonly<
   Record<string, { rub: number; detection: object | null; amount: string; flags: string[] }>
 > = {
-  'a response that nobody asked for is charged what there is, and ends the session': {
+  'an unrequested response is charged up to the balance, and ends the session': {
     rub: 0.1,
     detection: null,
     amount: '0.100000',
     flags: ['overrun'],
   },
-  'what was said while a turn ran begins no other without money, and ends the session': {
+  'input during a turn begins no further turn without money, and ends the session': {
     rub: 1.4,
     detection: { type: 'server_vad' },
     amount: '0.150000',
@@ -238,7 +244,7 @@ const unheld: Readonly<
 }
 for (const [name, { rub, detection, amount, flags }] of Object.entries(unheld)) {
   await t.test(name, async t => {
-    const told = [
+    const events = [
       JSON.stringify({ type: 'session.created', session: { turn_detection: detection } }),
       '{"type":"response.created","response":{"id":"r"}}',
       JSON.stringify({ type: 'response.done', response: { id: 'r', usage } }),
@@ -246,9 +252,9 @@ for (const [name, { rub, detection, amount, flags }] of Object.entries(unheld)) 
     const gateway = await startSessionGateway(
       t,
       ({ socket }) => {
-        socket.send(told[0] ?? '')
+        socket.send(events[0] ?? '')
         let count = 0
-        socket.on('message', () => socket.send(told[(count += 1)] ?? ''))
+        socket.on('message', () => socket.send(events[(count += 1)] ?? ''))
       },
       { rub },
     )
@@ -262,14 +268,14 @@ for (const [name, { rub, detection, amount, flags }] of Object.entries(unheld)) 
     client.send(message)
 
     t.match(await client.closed, { code: 1008, reason: /likely costs/ })
-    t.same(client.received.slice(0, -1), told)
+    t.same(client.received.slice(0, -1), events)
     t.match(JSON.parse(client.received.at(-1) ?? ''), { error: { code: 'insufficient_quota' } })
     t.match(await settledCharges(gateway), [{ outcome: 'completed', usage: usedMeters, amount, flags }])
     t.same(await gateway.breaches(), [])
   })
 }
 
-await t.test('a transcript is a charge of its own, by the price of its model', async t => {
+await t.test('a transcript is charged separately, at the price of its model', async t => {
   const transcript = {
     type: 'conversation.item.input_audio_transcription.completed',
     usage: { type: 'duration', seconds: 3 },
@@ -296,7 +302,7 @@ await t.test('a transcript is a charge of its own, by the price of its model', a
   t.match(await settledCharges(gateway), [{ usage: { audioSeconds: 3 }, amount: '1.500000', flags: [] }])
 })
 
-await t.test('an error that bears the id of a response does not give back what is held for it', async t => {
+await t.test('an error with the event id of a response does not release its hold', async t => {
   const gateway = await startSessionGateway(
     t,
     ({ socket }) => {
@@ -324,7 +330,7 @@ await t.test('an error that bears the id of a response does not give back what i
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('what a live session looks up is billed with its turn, and with no other', async t => {
+await t.test('searches of a Live session are charged with their turn, and with no other', async t => {
   const gateway = await startSessionGateway(
     t,
     ({ socket }) => {
@@ -368,9 +374,9 @@ await t.test('what a live session looks up is billed with its turn, and with no 
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a turn that is stopped before it says anything pays for what its provider counted', async t => {
+await t.test("a turn that is stopped before any output is charged by the provider's count", async t => {
   const read = { ...usage, output_tokens: 0, total_tokens: 100, output_token_details: {} }
-  for (const [status, told, amount] of [
+  for (const [status, reported, amount] of [
     ['cancelled', read, '0.100000'],
     ['failed', read, '0.100000'],
     ['cancelled', usage, '0.150000'],
@@ -381,19 +387,19 @@ await t.test('a turn that is stopped before it says anything pays for what its p
     const gateway = await startSessionGateway(t, ({ socket }) => {
       socket.on('message', () => {
         socket.send('{"type":"response.created","response":{"id":"r"}}')
-        socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', status, usage: told } }))
+        socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', status, usage: reported } }))
       })
     })
     const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
     client.send({ type: 'response.create' })
     await client.next('response.done')
     client.socket.close()
-    t.match(await settledCharges(gateway), [{ amount }], `${status} ${JSON.stringify(told)}`)
+    t.match(await settledCharges(gateway), [{ amount }], `${status} ${JSON.stringify(reported)}`)
     t.same(await gateway.breaches(), [])
   }
 })
 
-await t.test('a turn whose provider counts nothing of what it said is estimated', async t => {
+await t.test('a turn with output that the provider does not count is estimated', async t => {
   const none = {
     ...usage,
     total_tokens: 0,
@@ -402,7 +408,7 @@ await t.test('a turn whose provider counts nothing of what it said is estimated'
     input_token_details: {},
     output_token_details: {},
   }
-  for (const [status, told] of [
+  for (const [status, reported] of [
     ['completed', none],
     ['completed', undefined],
     ['cancelled', none],
@@ -415,7 +421,7 @@ await t.test('a turn whose provider counts nothing of what it said is estimated'
         socket.send('{"type":"response.created","response":{"id":"r"}}')
         const delta = 'a'.repeat(400)
         socket.send(JSON.stringify({ type: 'response.output_text.delta', response_id: 'r', delta }))
-        socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', status, usage: told } }))
+        socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', status, usage: reported } }))
       })
     })
     const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
@@ -423,7 +429,7 @@ await t.test('a turn whose provider counts nothing of what it said is estimated'
     await client.next('response.done')
     client.socket.close()
     const [charge, ...others] = await settledCharges(gateway)
-    t.match(charge, { usageSource: 'estimated' }, `${status} ${JSON.stringify(told)}`)
+    t.match(charge, { usageSource: 'estimated' }, `${status} ${JSON.stringify(reported)}`)
     t.ok(Number(charge?.amount) >= 0.1, `${charge?.amount}`)
     t.same(others, [])
     t.same(await gateway.breaches(), [])

@@ -16,7 +16,7 @@ const foreign = [
 ]
 
 await t.test(
-  'a Realtime event that names what its account has not made is refused, the session is not',
+  'a Realtime event that names an object outside the account is refused, and the session continues',
   async t => {
     const gateway = await startSessionGateway(t, answerResponses)
     const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
@@ -36,7 +36,7 @@ await t.test(
   },
 )
 
-await t.test('a message of Gemini Live that names a file of others ends the session', async t => {
+await t.test('a message of Gemini Live that names a file outside the account ends the session', async t => {
   const fileData = {
     fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/theirs',
     mimeType: 'image/png',

@@ -57,8 +57,8 @@ async function replay(t: Test, { tags, frames, expected_usage: expected }: Sessi
   const of = (direction: Frame['direction']): string[] =>
     frames.filter(frame => frame.direction === direction).map(({ data }) => JSON.stringify(data))
   await until(() => upstream.sessions[0]?.received.length === of('sent').length)
-  t.same(client.received, of('received'), 'the client got every frame as it was')
-  t.same(upstream.sessions[0]?.received, of('sent'), 'the provider got every frame as it was')
+  t.same(client.received, of('received'), 'the client received every frame unchanged')
+  t.same(upstream.sessions[0]?.received, of('sent'), 'the provider received every frame unchanged')
 
   client.socket.close(1000)
   t.equal((await client.closed).code, 1000)
@@ -67,7 +67,7 @@ async function replay(t: Test, { tags, frames, expected_usage: expected }: Sessi
   t.same(
     charges.map(charge => charge.usage).sort(bySize),
     expected.map(({ usage }) => expectedMeters(usage, provider)).sort(bySize),
-    'charged by what was reported',
+    'charged by the reported usage',
   )
   await until(async () => (await gateway.balance()).heldMicros === 0)
   t.same(await gateway.breaches(), [])
@@ -77,14 +77,14 @@ function bySize(left: object, right: object): number {
   return JSON.stringify(left).length - JSON.stringify(right).length
 }
 
-/** Says what was received then, and waits where the client spoke. */
+/** Sends the recorded frames of the provider, and waits for the client's message where the client sent one. */
 async function speak(session: ProviderSession, frames: readonly Frame[]): Promise<void> {
-  let heard = 0
+  let messages = 0
   for (const { direction, data } of frames) {
     if (direction === 'received') session.socket.send(JSON.stringify(data))
     else {
-      heard += 1
-      const count = heard
+      messages += 1
+      const count = messages
       await until(() => session.received.length >= count)
     }
   }
@@ -107,7 +107,7 @@ async function startSessions(t: Test, provider: string, origin: string): Promise
   })
 }
 
-/** The meters of a reported usage, worked out apart from the gateway's readers. */
+/** The meters of a reported usage, computed independently of the gateway's readers. */
 function expectedMeters(usage: Record<string, unknown>, provider: string): Record<string, number> {
   if (usage['type'] === 'duration') return { audioSeconds: Number(usage['seconds']) }
   const meters: Record<string, number> = {}

@@ -3,7 +3,7 @@ import { openSession } from '../fixtures/session-client.ts'
 import { settledCharges, startSessionGateway, usage, usedMeters } from '../fixtures/session-gateway.ts'
 import { until } from '../fixtures/until.ts'
 
-await t.test('a response that is told to be done twice is charged once', async t => {
+await t.test('a response that is reported as done twice is charged once', async t => {
   const gateway = await startSessionGateway(t, ({ socket }) => {
     const say = (event: unknown): void => socket.send(JSON.stringify(event))
     socket.on('message', (data: Buffer) => {
@@ -18,7 +18,7 @@ await t.test('a response that is told to be done twice is charged once', async t
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
   client.send({ type: 'response.create' })
   await client.next('last')
-  t.equal(client.received.length, 4, 'all of it is passed on')
+  t.equal(client.received.length, 4, 'all of it is relayed')
   client.socket.close()
   t.match(await settledCharges(gateway), [{ usage: usedMeters }])
   t.equal((await gateway.charges()).length, 1)
@@ -26,7 +26,7 @@ await t.test('a response that is told to be done twice is charged once', async t
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a transcript that is told twice is charged once', async t => {
+await t.test('a transcript that is reported twice is charged once', async t => {
   const transcript = (item: string): string =>
     JSON.stringify({
       type: 'conversation.item.input_audio_transcription.completed',
@@ -44,7 +44,7 @@ await t.test('a transcript that is told twice is charged once', async t => {
   t.equal((await settledCharges(gateway)).length, 2)
 })
 
-await t.test('usage that comes after the end of its turn is not charged beside the estimate', async t => {
+await t.test('usage after the end of its turn is not charged beside the estimate', async t => {
   const setup = { setup: { model: 'models/gemini-live' } }
   const usageMetadata = { promptTokenCount: 400, responseTokenCount: 100, totalTokenCount: 500 }
   const gateway = await startSessionGateway(t, ({ socket }) => {
@@ -75,7 +75,7 @@ await t.test('usage that comes after the end of its turn is not charged beside t
   t.ok(gateway.logLines.some(line => line.includes('usage_unmatched')))
 })
 
-await t.test('a turn without a word is charged by the usage that ends it', async t => {
+await t.test('a turn without text is charged by the usage that ends it', async t => {
   const gateway = await startSessionGateway(t, ({ socket }) => {
     socket.once('message', () => {
       const usageMetadata = { promptTokenCount: 400, totalTokenCount: 400 }

@@ -33,7 +33,7 @@ function update(model: string, more: object = {}): object {
   }
 }
 
-/** Takes every change to the session, and transcribes what is committed. */
+/** Accepts every change of the session, and transcribes every commit. */
 function transcribe(session: ProviderSession, finish = true): void {
   const say = (event: object): void => session.socket.send(JSON.stringify(event))
   say({ type: 'session.created', session: { type: 'transcription' } })
@@ -61,7 +61,7 @@ async function start(
   return { gateway, client }
 }
 
-async function listen(client: SessionClient, seconds = 1): Promise<void> {
+async function sendAudio(client: SessionClient, seconds = 1): Promise<void> {
   for (let count = 0; count < seconds; count += 1)
     client.send({ type: 'input_audio_buffer.append', audio: second })
   client.send({ type: 'input_audio_buffer.commit' })
@@ -71,14 +71,14 @@ function transcripts(client: SessionClient): number {
   return client.received.filter(text => text.includes('.completed')).length
 }
 
-await t.test('each transcript is charged by the model that the session names, an alias too', async t => {
+await t.test("each transcript is charged at the price of the session's model, also by an alias", async t => {
   const { gateway, client } = await start(t, session => transcribe(session))
   client.send(update('listener'))
   await client.next('session.updated')
   for (const count of [1, 2]) {
-    await listen(client)
+    await sendAudio(client)
     await until(() => transcripts(client) === count)
-    t.equal((await gateway.charges()).length, count, 'the charge is there when the transcript is')
+    t.equal((await gateway.charges()).length, count, 'the charge exists when the transcript arrives')
   }
   client.socket.close()
   const charges = await settledCharges(gateway)
@@ -98,7 +98,7 @@ await t.test('each transcript is charged by the model that the session names, an
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('what is heard is held for before it is passed on, and each time anew', async t => {
+await t.test('audio is held for before it is relayed, and again as more follows', async t => {
   const { gateway, client } = await start(t, session => transcribe(session, false))
   client.send(update('gpt-4o-transcribe'))
   await client.next('session.updated')
@@ -110,25 +110,25 @@ await t.test('what is heard is held for before it is passed on, and each time an
     client.send({ type: 'input_audio_buffer.append', audio: second })
   await until(() => gateway.upstream.sessions[0]?.received.length === 32)
   const later = (await gateway.balance()).worstMicros
-  t.ok(later - first >= 15 * 20 * 1000, `more is held for as more is said: ${later}`)
+  t.ok(later - first >= 15 * 20 * 1000, `more is held for as more audio follows: ${later}`)
 })
 
-await t.test('a transcript billed by its length costs its seconds', async t => {
+await t.test('a transcript billed by its length is charged by its seconds', async t => {
   const { gateway, client } = await start(t, session => {
     transcribe(session, false)
     session.socket.on('message', (data: Buffer) => {
       if (!data.toString().includes('.commit')) return
-      const told = { type: 'duration', seconds: 3 }
-      session.socket.send(JSON.stringify({ type: `${prefix}.completed`, item_id: 'item_1', usage: told }))
+      const reported = { type: 'duration', seconds: 3 }
+      session.socket.send(JSON.stringify({ type: `${prefix}.completed`, item_id: 'item_1', usage: reported }))
     })
   })
   client.send(update('whisper-1'))
-  await listen(client)
+  await sendAudio(client)
   await until(() => transcripts(client) === 1)
   t.match(await gateway.charges(), [{ usage: { audioSeconds: 3 }, amount: '1.500000', flags: [] }])
 })
 
-await t.test('audio without a model that is priced and allowed is refused, and goes nowhere', async t => {
+await t.test('audio without an allowed and priced model is refused and not forwarded', async t => {
   const { gateway, client } = await start(t, session => transcribe(session), {
     keyModels: ['gpt-4o-transcribe', 'unpriced'],
   })
@@ -157,12 +157,12 @@ await t.test('audio without a model that is priced and allowed is refused, and g
   }
   t.same(gateway.upstream.sessions[0]?.received, [])
   client.send(update('gpt-4o-transcribe'))
-  await listen(client)
+  await sendAudio(client)
   await until(() => transcripts(client) === 1)
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a model that is replaced while an item is transcribed does not change its price', async t => {
+await t.test("replacing the model while an item is transcribed does not change the item's price", async t => {
   let finish = (): void => undefined
   const { gateway, client } = await start(
     t,
@@ -181,7 +181,7 @@ await t.test('a model that is replaced while an item is transcribed does not cha
     },
   )
   client.send(update('gpt-4o-transcribe'))
-  await listen(client)
+  await sendAudio(client)
   await client.next(`${prefix}.delta`)
   client.send(update('cheap'))
   await until(() => client.received.filter(text => text.includes('session.updated')).length === 2)
@@ -190,12 +190,12 @@ await t.test('a model that is replaced while an item is transcribed does not cha
   t.match(await gateway.charges(), [{ amount: '0.025000' }])
 })
 
-await t.test('a client that leaves with its transcript under way pays for what was heard', async t => {
+await t.test('a client that leaves during a transcript is charged for the audio', async t => {
   const { gateway, client } = await start(t, session => transcribe(session, false), {
     provider: { onClientLeft: 'abort' },
   })
   client.send(update('gpt-4o-transcribe'))
-  await listen(client, 5)
+  await sendAudio(client, 5)
   await client.next(`${prefix}.delta`)
   client.socket.terminate()
   const charges = await settledCharges(gateway)
@@ -204,7 +204,7 @@ await t.test('a client that leaves with its transcript under way pays for what w
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('audio that nobody has transcribed costs nothing', async t => {
+await t.test('audio that was not transcribed costs nothing', async t => {
   const { gateway, client } = await start(t, session => transcribe(session, false))
   client.send(update('gpt-4o-transcribe'))
   client.send({ type: 'input_audio_buffer.append', audio: second })
@@ -214,7 +214,7 @@ await t.test('audio that nobody has transcribed costs nothing', async t => {
   t.same(await settledCharges(gateway), [])
 })
 
-await t.test('an item that fails leaves a charge of nothing, and the session goes on', async t => {
+await t.test('a failed item leaves a charge of zero, and the session continues', async t => {
   const { gateway, client } = await start(t, session => {
     let isFailing = true
     transcribe(session, false)
@@ -226,16 +226,16 @@ await t.test('an item that fails leaves a charge of nothing, and the session goe
     })
   })
   client.send(update('gpt-4o-transcribe'))
-  await listen(client)
+  await sendAudio(client)
   await client.next(`${prefix}.failed`)
-  await listen(client)
+  await sendAudio(client)
   await until(() => transcripts(client) === 1)
   const charges = await gateway.charges()
   t.equal(charges.length, 2)
   t.equal(charges.at(-1)?.amount, '0.025000')
 })
 
-await t.test('without money no audio is passed on, and the client is told why', async t => {
+await t.test('without money no audio is forwarded, and the client receives the reason', async t => {
   const { gateway, client } = await start(t, session => transcribe(session), { rub: 0.01 })
   client.send(update('gpt-4o-transcribe'))
   await client.next('session.updated')
@@ -257,7 +257,7 @@ await t.test('the emulator of the API transcribes through the gateway', async t 
   const client = await openSession(t, url, { key: gateway.key })
   client.send(update('gpt-4o-transcribe', { turn_detection: null }))
   await client.next('session.updated')
-  await listen(client)
+  await sendAudio(client)
   const done = await client.next(`${prefix}.completed`)
   t.equal(done['transcript'], 'Spoken, and written down.')
   t.match(await gateway.charges(), [

@@ -13,14 +13,14 @@ function transcript(tokens: number): object {
 }
 
 await t.test(
-  'audio that is only written down needs money too, and a transcript takes what stands ready',
+  'audio that is only transcribed needs money too, and a transcript may use the ready hold',
   async t => {
     const gateway = await startSessionGateway(
       t,
       ({ socket }) => {
         socket.send(JSON.stringify(transcribing))
         let count = 0
-        // The first costs more than is free while the next turn is held for.
+        // The first costs more than is available while the next turn is held for.
         socket.on('message', () => {
           count += 1
           socket.send(JSON.stringify(transcript(count === 1 ? 900 : 2000)))
@@ -32,10 +32,14 @@ await t.test(
     await client.next('session.updated')
     client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
     await client.next('conversation.item.input_audio_transcription.completed')
-    t.match(await gateway.charges(), [{ amount: '0.900000', flags: [] }], 'no overrun, since there was money')
+    t.match(
+      await gateway.charges(),
+      [{ amount: '0.900000', flags: [] }],
+      'no overrun, since the balance covered it',
+    )
     client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
     t.equal((await client.closed).code, 1008)
-    t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'no audio is taken without money')
+    t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'no audio is accepted without money')
     t.equal((await settledCharges(gateway)).length, 1)
     t.same(await gateway.breaches(), [])
   },
@@ -62,39 +66,39 @@ const written = { type: `${transcribed}.delta`, ...item, delta: 'a'.repeat(400) 
 
 interface Leaving {
   readonly name: string
-  /** What the provider says before the client leaves, and after. */
+  /** The provider's events before the client leaves, and after. */
   readonly before: readonly object[]
   readonly after: readonly object[]
   readonly charges: readonly object[]
 }
 
-/** The price is a thousandth of a rouble a token; ten seconds were said, of which 320 tokens are heard. */
+/** A thousandth of a rouble a token; ten seconds of audio, which are 320 tokens of input. */
 const leavings: readonly Leaving[] = [
   {
-    name: 'is charged by the usage that comes after',
+    name: 'is charged by the usage that arrives later',
     before: [committed, written],
     after: [{ ...transcript(900), ...item }],
     charges: [{ amount: '0.900000', flags: [] }],
   },
   {
-    name: 'is charged by the usage, though nothing of it had come',
+    name: 'is charged by the usage, though no text had arrived',
     before: [committed],
     after: [{ ...transcript(900), ...item }],
     charges: [{ amount: '0.900000', flags: [] }],
   },
   {
-    name: 'is estimated where its usage never comes',
+    name: 'is estimated where its usage never arrives',
     before: [committed, written],
     after: [],
     charges: [{ amount: '0.420000', usageSource: 'estimated', flags: ['estimate_rough'] }],
   },
   {
-    name: 'is estimated where the server begins it and nobody commits it',
+    name: 'is estimated where the server begins it without a commit',
     before: [written],
     after: [],
     charges: [{ amount: '0.420000', usageSource: 'estimated', flags: ['estimate_rough'] }],
   },
-  { name: 'costs nothing where nothing of it came', before: [committed], after: [], charges: [] },
+  { name: 'costs nothing where no text arrived', before: [committed], after: [], charges: [] },
   {
     name: 'costs nothing where it fails',
     before: [committed, written],

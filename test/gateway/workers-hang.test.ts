@@ -13,12 +13,12 @@ function stop(t: Test, pid: number): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It is gone, as it should be.
+      // It has exited, as it should.
     }
   })
 }
 
-await t.test('a worker that hangs keeps nobody from a reload, and another takes its place', async t => {
+await t.test('a hanging worker delays no reload, and is replaced', async t => {
   const gateway = await startTwoWorkers(t)
   const [hung = 0] = await gateway.allListen()
   t.equal((await gateway.ask()).status, 200)
@@ -27,7 +27,7 @@ await t.test('a worker that hangs keeps nobody from a reload, and another takes 
   const before = await counted()
   t.equal(before, 'gateway_charges_total{source="provider"} 1')
   stop(t, hung)
-  t.equal(await counted(), before, 'metrics are told as they were')
+  t.equal(await counted(), before, 'metrics keep their values')
 
   gateway.child.kill('SIGHUP')
   await until(() => gateway.written().includes('was read again'))
@@ -36,7 +36,7 @@ await t.test('a worker that hangs keeps nobody from a reload, and another takes 
   t.strictSame(await gateway.breaches(), [])
 })
 
-await t.test('a key is revoked also while a worker hangs, and for that worker too', async t => {
+await t.test('a key is revoked while a worker hangs, also for its replacement', async t => {
   const gateway = await startTwoWorkers(t)
   const [hung = 0] = await gateway.allListen()
   stop(t, hung)
@@ -46,7 +46,7 @@ await t.test('a key is revoked also while a worker hangs, and for that worker to
   for (let count = 0; count < 4; count += 1) t.equal((await gateway.ask()).status, 401)
 })
 
-await t.test('a worker that cannot be started is tried again, and ends nothing else', async t => {
+await t.test('a worker that cannot start is retried, and nothing else ends', async t => {
   const gateway = await startTwoWorkers(t, { imports: [lostExecutable] })
   const [lost = 0] = await gateway.allListen()
   gateway.child.kill('SIGUSR2')
@@ -55,7 +55,7 @@ await t.test('a worker that cannot be started is tried again, and ends nothing e
   process.kill(lost, 'SIGKILL')
   await Promise.race([stream.ended, other.ended])
   await until(() => gateway.written().includes('a worker cannot start'))
-  t.equal((await gateway.ask()).status, 200, 'the other worker goes on')
+  t.equal((await gateway.ask()).status, 200, 'the other worker continues')
   gateway.child.kill('SIGUSR2')
   await gateway.allListen([lost])
   for (let count = 0; count < 4; count += 1) t.equal((await gateway.ask()).status, 200)

@@ -9,13 +9,13 @@ import { until } from '../fixtures/until.ts'
 import { workerPids } from '../fixtures/worker-pids.ts'
 import { runGateway } from '../cli/run-gateway.ts'
 
-/** `npm run test:crash` makes it more. */
+/** `npm run test:crash` sets more. */
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 2)
 const workers = 3
 const creditRub = 1_000_000
 
 await t.test(
-  `${rounds} times two workers and then all are killed under load: whole answers are charged once`,
+  `${rounds} times two workers and then all are killed under load: whole responses are charged once`,
   { timeout: 60_000 + rounds * 30_000 },
   async t => {
     const upstream = await startPricedUpstream(t)
@@ -45,7 +45,7 @@ await t.test(
       records.push(...load.records)
       running = await startGatewayProcess(t, config)
       const probe = await askOnce(running.url, key, false)
-      t.equal(probe.isWhole && probe.status, 200, 'the first request after the kill is answered')
+      t.equal(probe.isWhole && probe.status, 200, 'the first request after the kill is served')
       records.push(probe)
     }
 
@@ -57,8 +57,8 @@ await t.test(
     t.equal(store.balance(accountId), creditRub * 1_000_000 - paid)
     t.match(await runGateway(['verify', '--config', config]), { code: 0 })
     for (const record of records) counted[record.isWhole ? 'whole' : 'cut'] += 1
-    t.ok(counted.whole > rounds * 10, 'answers came whole')
-    t.ok(counted.cut > 0, 'answers were cut')
+    t.ok(counted.whole > rounds * 10, 'whole responses arrived')
+    t.ok(counted.cut > 0, 'responses were cut')
     t.comment(JSON.stringify(counted))
     await running.kill()
   },

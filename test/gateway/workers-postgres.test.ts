@@ -15,7 +15,7 @@ import { until } from '../fixtures/until.ts'
 const [openai] = dialectCalls as readonly [DialectCall]
 const server = await startPostgres(t)
 
-await t.test('on PostgreSQL each worker is a node, and limits of keys hold over all', async t => {
+await t.test('on PostgreSQL each worker is a node, and the limits of keys apply across all', async t => {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], openai.document),
   )
@@ -43,12 +43,12 @@ await t.test('on PostgreSQL each worker is a node, and limits of keys hold over 
     send(`${gateway.url}/v1/chat/completions`, { headers: openai.keyHeader(key), body: openai.body(false) })
   const all = (count: number): Promise<ClientAnswer[]> => Promise.all(Array.from({ length: count }, ask))
 
-  // Nodes hear of keys a moment later; what they refuse until then is not counted.
+  // Nodes learn of new keys a moment later; requests that they refuse until then do not count.
   await until(async () => {
     await all(4)
     return (await Array.fromAsync(store.reports.charges(accountId))).length >= 10
   }, 20_000)
-  t.equal((await all(4)).filter(({ status }) => status === 429).length, 4, 'ten a minute, over both')
+  t.equal((await all(4)).filter(({ status }) => status === 429).length, 4, 'ten a minute over both nodes')
   const served =
     /"worker":1,"requestId".*"worker":2,"requestId"|"worker":2,"requestId".*"worker":1,"requestId"/s
   await until(() => served.test(gateway.written()))

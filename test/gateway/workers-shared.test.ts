@@ -11,7 +11,7 @@ const [openai] = dialectCalls as readonly [DialectCall]
 const workers = 3
 const json = ['content-type', 'application/json']
 
-/** Answers wait until the gate is opened. */
+/** Responses wait until the gate is opened. */
 const gate = { opened: Promise.resolve() }
 const upstream = await startRawUpstream(t, async () => {
   await gate.opened
@@ -23,7 +23,7 @@ const gateway = await serveProcess(t, {
     { limits: { connectionsMax: 600, waitingMax: 600 } },
     {
       workers,
-      // Without risk the worst of each decides, so that it can be told how many fit.
+      // Without risk the worst cost of each decides, so the number that fits is known.
       hold: { riskRub: '0', riskOfPaid: '0' },
       plugins: [
         'auth',
@@ -51,7 +51,7 @@ async function client(
   return { accountId, ...(await control.createKey({ accountId })) }
 }
 
-function workersThatAnswered(): Set<unknown> {
+function servingWorkers(): Set<unknown> {
   return new Set(
     gateway
       .lines()
@@ -65,7 +65,7 @@ await t.test('requests are served by all workers, and counted and charged as by 
   t.ok(answers.every(answer => answer.status === 200 && answer.isWhole))
   t.ok(answers.every(answer => answer.body.equals(Buffer.from(openai.document))))
   await until(() => gateway.lines().filter(line => line['msg'] === 'exchange').length === 12)
-  t.strictSame(workersThatAnswered(), new Set([1, 2, 3]))
+  t.strictSame(servingWorkers(), new Set([1, 2, 3]))
   t.equal((await gateway.charges()).length, 12)
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   t.match(metrics, /^gateway_exchanges_total\{.*outcome="completed",status="200"\} 12$/m)
@@ -75,12 +75,12 @@ await t.test('requests are served by all workers, and counted and charged as by 
   t.match(metrics, /^process_cpu_seconds_total /m)
 })
 
-await t.test('a key that is revoked is revoked for all workers when the command is done', async t => {
+await t.test('a revoked key is refused by all workers when the command returns', async t => {
   const { key, id } = await client('revoked', 1_000_000_000)
   const before = await Promise.all(Array.from({ length: 9 }, () => ask(gateway, key)))
   t.ok(
     before.every(answer => answer.status === 200),
-    'a new key is known to all at once',
+    'a new key works on all workers at once',
   )
   await control.revokeKey(id)
   const after = await Promise.all(Array.from({ length: 9 }, () => ask(gateway, key)))
@@ -88,7 +88,7 @@ await t.test('a key that is revoked is revoked for all workers when the command 
   t.match(after[0]?.body.toString(), /revoked/)
 })
 
-await t.test('an account that is blocked is blocked for all workers when the command is done', async t => {
+await t.test('a blocked account is refused by all workers when the command returns', async t => {
   const { key, accountId } = await client('blocked', 1_000_000_000)
   const block = { accountId, isBlocked: true, reason: 'spam', operator: 'olga' }
   await control.setBlocked(block)
@@ -100,32 +100,35 @@ await t.test('an account that is blocked is blocked for all workers when the com
   t.ok(after.every(answer => answer.status === 200))
 })
 
-await t.test('of 500 requests at once over all workers, money for 7 admits exactly 7', async t => {
-  const { accountId, key } = await client('seven', 0)
-  const refused = await ask(gateway, key)
-  t.equal(refused.status, 402)
-  const [, worst = ''] = /"worst":"(\d+\.\d{6})"/.exec(refused.body.toString()) ?? []
-  const each = Math.round(Number(worst) * 1_000_000)
-  await control.credit({ accountId, amountMicros: each * 8 - 1, reason: 'test' })
-  const { promise, resolve: open } = Promise.withResolvers<void>()
-  gate.opened = promise
-  const sent = upstream.requests.length
-  const statuses: number[] = []
-  // More keys than one, so that no limit of a key comes before the money.
-  const keys = await Promise.all(Array.from({ length: 25 }, () => control.createKey({ accountId })))
-  const asked = Array.from({ length: 500 }, async (_, index) => {
-    statuses.push((await ask(gateway, keys[index % 25]?.key ?? '')).status)
-  })
-  await until(() => statuses.length === 493)
-  t.strictSame(new Set(statuses), new Set([402]))
-  await until(() => upstream.requests.length === sent + 7)
-  open()
-  await Promise.all(asked)
-  t.equal(statuses.filter(status => status === 200).length, 7)
-  t.strictSame(await gateway.breaches(), [])
-})
+await t.test(
+  'of 500 concurrent requests over all workers on a balance for 7, exactly 7 are admitted',
+  async t => {
+    const { accountId, key } = await client('seven', 0)
+    const refused = await ask(gateway, key)
+    t.equal(refused.status, 402)
+    const [, worst = ''] = /"worst":"(\d+\.\d{6})"/.exec(refused.body.toString()) ?? []
+    const each = Math.round(Number(worst) * 1_000_000)
+    await control.credit({ accountId, amountMicros: each * 8 - 1, reason: 'test' })
+    const { promise, resolve: open } = Promise.withResolvers<void>()
+    gate.opened = promise
+    const sent = upstream.requests.length
+    const statuses: number[] = []
+    // Several keys, so that no limit of a key applies before the balance.
+    const keys = await Promise.all(Array.from({ length: 25 }, () => control.createKey({ accountId })))
+    const pending = Array.from({ length: 500 }, async (_, index) => {
+      statuses.push((await ask(gateway, keys[index % 25]?.key ?? '')).status)
+    })
+    await until(() => statuses.length === 493)
+    t.strictSame(new Set(statuses), new Set([402]))
+    await until(() => upstream.requests.length === sent + 7)
+    open()
+    await Promise.all(pending)
+    t.equal(statuses.filter(status => status === 200).length, 7)
+    t.strictSame(await gateway.breaches(), [])
+  },
+)
 
-await t.test('the limits of a key hold over all workers', async t => {
+await t.test('the limits of a key apply across all workers', async t => {
   const { key } = await client('limited', 1_000_000_000)
   const { promise, resolve: open } = Promise.withResolvers<void>()
   gate.opened = promise
@@ -139,14 +142,14 @@ await t.test('the limits of a key hold over all workers', async t => {
   const more = await Promise.all(Array.from({ length: 6 }, () => ask(gateway, key)))
   t.ok(
     more.every(answer => answer.status === 429),
-    'so many at once',
+    'the limit of concurrent requests',
   )
   open()
   t.ok((await Promise.all(running)).every(answer => answer.status === 200))
-  t.equal((await ask(gateway, key)).status, 200, 'what has ended is free')
+  t.equal((await ask(gateway, key)).status, 200, 'finished requests release their slots')
 })
 
-await t.test('SIGTERM lets all workers end, and the process after them', async t => {
+await t.test('SIGTERM lets all workers end, and then the process', async t => {
   const { promise, resolve: open } = Promise.withResolvers<void>()
   gate.opened = promise
   const sent = upstream.requests.length

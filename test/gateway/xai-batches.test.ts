@@ -7,7 +7,7 @@ import { until } from '../fixtures/until.ts'
 
 const batchId = 'batch_1'
 
-/** As xAI tells it: thinking is no part of the completion. */
+/** In xAI's form: reasoning is not part of the completion. */
 function result(
   id: string,
   prompt_tokens: number,
@@ -24,7 +24,7 @@ function result(
   return { batch_request_id: id, batch_result: { response: { chat_get_completion } } }
 }
 
-/** xAI, whose batch is told to have come so far, and whose results stand on pages. */
+/** A gateway before xAI, whose batch has this progress, and whose results are in pages. */
 async function start(t: Test, { pollMs = 600_000 } = {}) {
   const state: Record<string, unknown> = { num_requests: 0, num_pending: 0 }
   const about: Record<string, unknown> = { batch_id: batchId, name: 'b', input_file_id: 'file-in', state }
@@ -120,7 +120,7 @@ const editLine = (id: string, given: number, more: object = {}): object =>
     ...imagesGiven(given),
     ...more,
   })
-/** One stands by itself, and several in a list. */
+/** One image is a member of its own, several are a list. */
 function imagesGiven(given: number): object {
   const image = { url: 'https://example.org/cat.png', type: 'image_url' }
   return given === 1 ? { image } : { images: Array.from({ length: given }, () => image) }
@@ -154,7 +154,7 @@ await t.test('a batch of a file is held for, and charged once by all pages of it
   await ask('GET', path)
   go(3, 1)
   await ask('GET', path)
-  t.ok((await held()) > 0, 'it goes on')
+  t.ok((await held()) > 0, 'it is still running')
   go(3, 0, [
     { results: [result('a', 1000, 100, 50)], pagination_token: '1' },
     { results: [result('b', 3000, 20, 0)], pagination_token: '2' },
@@ -167,37 +167,34 @@ await t.test('a batch of a file is held for, and charged once by all pages of it
   ])
   t.equal(await held(), 0)
   const results = await ask('GET', `${path}/results?limit=1&pagination_token=1`)
-  t.match(JSON.parse(results.body.toString()), { pagination_token: '2' }, 'as they are')
+  t.match(JSON.parse(results.body.toString()), { pagination_token: '2' }, 'unchanged')
   t.equal(upstream.requests.filter(({ path }) => path.includes('limit=1000')).length, 3)
   t.same(await gateway.breaches(), [])
 })
 
-await t.test(
-  'results without a usage are charged by what they show, on whatever page they stand',
-  async t => {
-    const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
-    await upload([line('a'), line('b')])
-    t.equal((await ask('POST', '/v1/batches', submission)).status, 200)
-    const untold = (id: string): object => {
-      const chat_get_completion = {
-        id,
-        model: 'grok-4.3',
-        choices: [{ message: { content: 'x'.repeat(80) } }],
-      }
-      return { batch_request_id: id, batch_result: { response: { chat_get_completion } } }
+await t.test('results without a usage are charged by their content, on any page', async t => {
+  const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
+  await upload([line('a'), line('b')])
+  t.equal((await ask('POST', '/v1/batches', submission)).status, 200)
+  const withoutUsage = (id: string): object => {
+    const chat_get_completion = {
+      id,
+      model: 'grok-4.3',
+      choices: [{ message: { content: 'x'.repeat(80) } }],
     }
-    go(2, 0, [{ results: [untold('a')], pagination_token: '1' }, { results: [untold('b')] }])
-    await until(async () => (await gateway.charges()).length === 1)
-    const [charge] = await gateway.charges()
-    t.match(charge, { usageSource: 'estimated', usage: { output: 40 } })
-    t.match(charge?.flags, ['usage_missing', 'estimate_rough'])
-    const read = charge?.usage['input'] ?? 0
-    t.ok(read > 20 && read < 120, String(read))
-    t.same(await gateway.breaches(), [])
-  },
-)
+    return { batch_request_id: id, batch_result: { response: { chat_get_completion } } }
+  }
+  go(2, 0, [{ results: [withoutUsage('a')], pagination_token: '1' }, { results: [withoutUsage('b')] }])
+  await until(async () => (await gateway.charges()).length === 1)
+  const [charge] = await gateway.charges()
+  t.match(charge, { usageSource: 'estimated', usage: { output: 40 } })
+  t.match(charge?.flags, ['usage_missing', 'estimate_rough'])
+  const read = charge?.usage['input'] ?? 0
+  t.ok(read > 20 && read < 120, String(read))
+  t.same(await gateway.breaches(), [])
+})
 
-await t.test('a batch that nobody asks after is charged all the same', async t => {
+await t.test('a batch that no client retrieves is charged by polling', async t => {
   const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
   await upload([line('a')])
   t.equal((await ask('POST', '/v1/batches', submission)).status, 200)
@@ -206,23 +203,20 @@ await t.test('a batch that nobody asks after is charged all the same', async t =
   t.match(await gateway.charges(), [{ amount: '0.800000', flags: [] }])
 })
 
-await t.test(
-  'a batch that was cancelled, or whose file xAI refused, is charged for what was done',
-  async t => {
-    for (const results of [[], [result('a', 1000, 100, 50)]]) {
-      const { ask, upload, gateway, held, go } = await start(t)
-      await upload([line('a'), line('b')])
-      await ask('POST', '/v1/batches', submission)
-      go(results.length, 0, [{ results }])
-      t.equal((await ask('POST', `/v1/batches/${batchId}:cancel`)).status, 200)
-      await until(async () => (await gateway.charges()).length === 1)
-      t.match(await gateway.charges(), [{ amount: results.length === 0 ? '0.000000' : '0.800000' }])
-      t.equal(await held(), 0)
-    }
-  },
-)
+await t.test('a cancelled batch is charged for its finished requests, and is free without any', async t => {
+  for (const results of [[], [result('a', 1000, 100, 50)]]) {
+    const { ask, upload, gateway, held, go } = await start(t)
+    await upload([line('a'), line('b')])
+    await ask('POST', '/v1/batches', submission)
+    go(results.length, 0, [{ results }])
+    t.equal((await ask('POST', `/v1/batches/${batchId}:cancel`)).status, 200)
+    await until(async () => (await gateway.charges()).length === 1)
+    t.match(await gateway.charges(), [{ amount: results.length === 0 ? '0.000000' : '0.800000' }])
+    t.equal(await held(), 0)
+  }
+})
 
-await t.test('what cannot be held for is refused with words', async t => {
+await t.test('a batch that cannot be held for is refused with the reason', async t => {
   const { ask, upload, upstream, gateway } = await start(t)
   await upload([line('a'), line('b', '/v1/images/generations', { model: 'grok-imagine-image' })])
   const sent = upstream.requests.length
@@ -244,16 +238,16 @@ await t.test('what cannot be held for is refused with words', async t => {
   ] as const) {
     const another = await start(t)
     await another.upload(others)
-    const asked = another.upstream.requests.length
+    const sentBefore = another.upstream.requests.length
     const refused = await another.ask('POST', '/v1/batches', submission)
     t.match(refused.body.toString(), words)
     t.ok(refused.status === 400 || refused.status === 404)
-    t.equal(another.upstream.requests.length, asked)
+    t.equal(another.upstream.requests.length, sentBefore)
   }
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('images are held for by their lines, and charged by those that came', async t => {
+await t.test('images are held for by their lines, and charged by the images in the results', async t => {
   const { ask, upload, gateway, held, go } = await start(t, { pollMs: 50 })
   await upload([imageLine('a', 4, { resolution: '2k' }), imageLine('b', 2, { resolution: '2K' })])
   const made = await ask('POST', '/v1/batches', submission)
@@ -274,12 +268,12 @@ await t.test('images are held for by their lines, and charged by those that came
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('edits are held for and charged with the images that they begin from', async t => {
+await t.test('edits are held for and charged with their source images', async t => {
   const { ask, upload, gateway, held, go } = await start(t, { pollMs: 50 })
   await upload([editLine('a', 2, { n: 2 }), editLine('b', 2), editLine('c', 2), editLine('d', 2)])
   const made = await ask('POST', '/v1/batches', submission)
   t.equal(made.status, 200, made.body.toString())
-  t.equal(await held(), 26_000_000, 'five images, and eight that they begin from')
+  t.equal(await held(), 26_000_000, 'five images, and eight source images')
   const image = { url: 'https://imgen.x.ai/1.jpg' }
   go(4, 0, [
     {
@@ -297,7 +291,7 @@ await t.test('edits are held for and charged with the images that they begin fro
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('images, edits and videos are added to one batch, each kind by itself', async t => {
+await t.test('images, edits and videos are added to one batch, each kind separately', async t => {
   const { ask, gateway, held, go } = await start(t, { pollMs: 50 })
   await ask('POST', '/v1/batches', { name: 'b' })
   const add = async (batch_requests: readonly object[]): Promise<void> => {
@@ -312,7 +306,7 @@ await t.test('images, edits and videos are added to one batch, each kind by itse
   await add([of('a', 'image_generation', { ...drawn, n: 2 }), of('b', 'image_generation', drawn)])
   t.equal(await held(), 9_000_000, 'three images')
   await add([of('c', 'image_edit', { ...drawn, ...imagesGiven(2) })])
-  t.equal(await held(), 18_000_000, 'an edit of two')
+  t.equal(await held(), 18_000_000, 'an edit of two images')
   await add([of('d', 'video_generation', { prompt: 'A cat', duration: 6, resolution: '720p' })])
   t.equal(await held(), 60_000_000, 'six seconds')
   await add([request('e')])
@@ -335,7 +329,7 @@ await t.test('images, edits and videos are added to one batch, each kind by itse
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('videos are charged by their seconds, and by their lines where no result tells', async t => {
+await t.test('videos are charged by their seconds, or by their lines where a result has none', async t => {
   const { ask, upload, gateway, held, go } = await start(t, { pollMs: 50 })
   await upload([videoLine('a', 6), videoLine('b', 10), videoLine('c', 5)])
   const made = await ask('POST', '/v1/batches', submission)
@@ -356,7 +350,7 @@ await t.test('videos are charged by their seconds, and by their lines where no r
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('what xAI states of a video beyond its seconds is charged as it states it', async t => {
+await t.test('a stated cost of a video beyond its seconds is charged', async t => {
   const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
   await upload([videoLine('a', 2)])
   await ask('POST', '/v1/batches', submission)
@@ -366,7 +360,7 @@ await t.test('what xAI states of a video beyond its seconds is charged as it sta
   t.match(await gateway.charges(), [{ amount: '15.000000' }])
 })
 
-await t.test("another account's batch is not found, nor are its results", async t => {
+await t.test('another account does not find a batch or its results', async t => {
   const { ask, upload, upstream, gateway } = await start(t)
   await upload([line('a')])
   await ask('POST', '/v1/batches', submission)
@@ -387,54 +381,51 @@ await t.test("another account's batch is not found, nor are its results", async 
   t.equal(upstream.requests.length, sent)
 })
 
-await t.test(
-  'requests that are added to a batch are held for and charged, each addition by itself',
-  async t => {
-    const { ask, gateway, held, go, upstream } = await start(t, { pollMs: 50 })
-    const made = await ask('POST', '/v1/batches', { name: 'b' })
-    t.match(JSON.parse(made.body.toString()), { batch_id: batchId })
-    t.equal(await held(), 0, 'a batch without requests costs nothing')
+await t.test('requests added to a batch are held for and charged by addition', async t => {
+  const { ask, gateway, held, go, upstream } = await start(t, { pollMs: 50 })
+  const made = await ask('POST', '/v1/batches', { name: 'b' })
+  t.match(JSON.parse(made.body.toString()), { batch_id: batchId })
+  t.equal(await held(), 0, 'a batch without requests costs nothing')
 
-    const inputs = { responses: { model: 'grok-4.3', max_output_tokens: 100, input: 'Hi' } }
-    const first = [request('a'), request('b'), { batch_request: inputs, batch_request_id: 'c' }]
-    const sent = await ask('POST', requestsPath, { batch_requests: first })
-    t.equal(sent.status, 200, sent.body.toString())
-    const heldForThree = await held()
-    t.ok(heldForThree > 0)
-    t.equal((await ask('POST', requestsPath, { batch_requests: [request('d')] })).status, 200)
-    t.ok((await held()) > heldForThree)
+  const inputs = { responses: { model: 'grok-4.3', max_output_tokens: 100, input: 'Hi' } }
+  const first = [request('a'), request('b'), { batch_request: inputs, batch_request_id: 'c' }]
+  const sent = await ask('POST', requestsPath, { batch_requests: first })
+  t.equal(sent.status, 200, sent.body.toString())
+  const heldForThree = await held()
+  t.ok(heldForThree > 0)
+  t.equal((await ask('POST', requestsPath, { batch_requests: [request('d')] })).status, 200)
+  t.ok((await held()) > heldForThree)
 
-    go(4, 1)
-    await until(() => upstream.requests.filter(({ path }) => path === `/v1/batches/${batchId}`).length > 3)
-    t.same(await gateway.charges(), [], 'one is still pending')
-    const failed = { batch_result: { error: { code: 3, message: 'no' } }, batch_request_id: 'b' }
-    go(4, 0, [
-      { results: [result('d', 500, 10, 0), result('a', 1000, 100, 50)], pagination_token: '1' },
-      { results: [failed, result('c', 3000, 20, 0)] },
-    ])
-    await until(async () => (await gateway.charges()).length === 2 && (await held()) === 0)
-    t.match(
-      (await gateway.charges()).toSorted((one, other) => Number(other.amount) - Number(one.amount)),
-      [
-        { operation: 'batch-requests', amount: '2.340000', usage: { input: 4000, output: 170 }, flags: [] },
-        { operation: 'batch-requests', amount: '0.270000', usage: { input: 500, output: 10 }, flags: [] },
-      ],
-    )
-    const told = await ask('GET', `/v1/batches/${batchId}/requests`)
-    t.equal(told.status, 200)
-    t.same(await gateway.breaches(), [])
-  },
-)
+  go(4, 1)
+  await until(() => upstream.requests.filter(({ path }) => path === `/v1/batches/${batchId}`).length > 3)
+  t.same(await gateway.charges(), [], 'one is still pending')
+  const failed = { batch_result: { error: { code: 3, message: 'no' } }, batch_request_id: 'b' }
+  go(4, 0, [
+    { results: [result('d', 500, 10, 0), result('a', 1000, 100, 50)], pagination_token: '1' },
+    { results: [failed, result('c', 3000, 20, 0)] },
+  ])
+  await until(async () => (await gateway.charges()).length === 2 && (await held()) === 0)
+  t.match(
+    (await gateway.charges()).toSorted((one, other) => Number(other.amount) - Number(one.amount)),
+    [
+      { operation: 'batch-requests', amount: '2.340000', usage: { input: 4000, output: 170 }, flags: [] },
+      { operation: 'batch-requests', amount: '0.270000', usage: { input: 500, output: 10 }, flags: [] },
+    ],
+  )
+  const listed = await ask('GET', `/v1/batches/${batchId}/requests`)
+  t.equal(listed.status, 200)
+  t.same(await gateway.breaches(), [])
+})
 
 await t.test(
-  'requests that are not counted yet are waited for; of a cancelled batch they cost nothing',
+  'requests that are not counted yet are waited for, and cost nothing in a cancelled batch',
   async t => {
     const { ask, gateway, held, go, upstream } = await start(t, { pollMs: 50 })
     await ask('POST', '/v1/batches', { name: 'b' })
     await ask('POST', requestsPath, { batch_requests: [request('a')] })
-    const asked = (): number => upstream.requests.filter(({ path }) => path.includes('/results')).length
+    const pollCount = (): number => upstream.requests.filter(({ path }) => path.includes('/results')).length
     go(1, 0, [{ results: [result('another', 1000, 100, 50)] }])
-    await until(() => asked() > 1)
+    await until(() => pollCount() > 1)
     t.ok((await held()) > 0)
     t.same(await gateway.charges(), [])
     await ask('POST', `/v1/batches/${batchId}:cancel`)
@@ -444,7 +435,7 @@ await t.test(
   },
 )
 
-await t.test('requests that nobody could hold for are not added', async t => {
+await t.test('requests that cannot be held for are not added', async t => {
   const { ask, upstream, held } = await start(t)
   await ask('POST', '/v1/batches', { name: 'b' })
   const sent = upstream.requests.length
@@ -475,7 +466,7 @@ await t.test('requests that nobody could hold for are not added', async t => {
       /batch_requests\[1\].*by themselves/,
     ],
     [
-      'an image beside it',
+      'an image in the same request',
       {
         batch_requests: [
           { batch_request_id: 'a', batch_request: { chat_get_completion: body, image_generation: {} } },
@@ -497,12 +488,12 @@ await t.test('requests that nobody could hold for are not added', async t => {
     ['a cap of another endpoint', { batch_requests: [request('a', { max_tokens: 'many' })] }, /whole number/],
   ]
   for (const [name, refused, words] of rows) {
-    const { status, body: said } = await ask('POST', requestsPath, refused as object)
+    const { status, body: responseBody } = await ask('POST', requestsPath, refused as object)
     t.ok(status === 400 || status === 404, `${name}: ${status}`)
-    t.match(said.toString(), words, name)
+    t.match(responseBody.toString(), words, name)
   }
   const unknown = await ask('POST', '/v1/batches/batch_other/requests', { batch_requests: [request('a')] })
-  t.equal(unknown.status, 404, 'a batch that nobody made here')
+  t.equal(unknown.status, 404, 'a batch that was not made here')
   t.equal(upstream.requests.length, sent)
   t.equal(await held(), 0)
 
@@ -516,7 +507,7 @@ await t.test('requests that nobody could hold for are not added', async t => {
     holds.push(await held())
   }
   const [, first = 0, both = 0] = holds
-  t.ok(first > 0.9 * (both - first), `a cap that chats do not read: ${holds.join()}`)
+  t.ok(first > 0.9 * (both - first), `a cap that chats ignore: ${holds.join()}`)
 
   const file = await start(t)
   await file.upload([line('a')])

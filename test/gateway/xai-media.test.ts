@@ -8,9 +8,9 @@ const json = ['content-type', 'application/json']
 const image = `data:image/png;base64,${png(8, 8).toString('base64')}`
 const requestId = 'c84748c1-5ec7-9c62-b013-dc6e71a83de7'
 
-/** A provider that answers as xAI has been recorded to, and OpenRouter beside it. */
+/** A provider that responds like the recorded xAI, and OpenRouter beside it. */
 async function start(t: Test, rub = 1000) {
-  /** What is answered, by method and path; `{}` where nothing is. */
+  /** Responses by method and path; `{}` by default. */
   const answers: Record<string, object> = {
     'POST /v1/videos': { id: 'video_1', object: 'video', status: 'queued' },
     [`GET /v1/videos/${requestId}`]: { status: 'pending' },
@@ -88,30 +88,33 @@ await t.test('speech is charged by its characters, with and without the provider
     })
   }
   t.equal(upstream.requests.at(-1)?.path, '/v1/tts')
-  t.notOk(upstream.requests.at(-1)?.body.includes('model'), 'as it was sent')
+  t.notOk(upstream.requests.at(-1)?.body.includes('model'), 'no model was added')
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a transcript is held for by the length of the audio, and charged by what is told', async t => {
-  const { answers, ask } = await start(t)
-  answers['POST /v1/stt'] = { text: 'Hello.', language: '', duration: 3.45, words: [] }
+await t.test(
+  'a transcript is held for by the length of the audio, and charged by the reported length',
+  async t => {
+    const { answers, ask } = await start(t)
+    answers['POST /v1/stt'] = { text: 'Hello.', language: '', duration: 3.45, words: [] }
 
-  const answer = await ask(
-    'POST',
-    '/v1/stt',
-    form({ language: 'en', file: new Blob([new Uint8Array(wav(4))]) }),
-  )
+    const answer = await ask(
+      'POST',
+      '/v1/stt',
+      form({ language: 'en', file: new Blob([new Uint8Array(wav(4))]) }),
+    )
 
-  t.equal(answer.status, 200, answer.text)
-  t.match(await answer.charge(), {
-    model: 'grok-stt',
-    amount: '1.725000',
-    usage: { audioSeconds: 3.45 },
-    flags: [],
-  })
-})
+    t.equal(answer.status, 200, answer.text)
+    t.match(await answer.charge(), {
+      model: 'grok-stt',
+      amount: '1.725000',
+      usage: { audioSeconds: 3.45 },
+      flags: [],
+    })
+  },
+)
 
-await t.test('audio that the provider fetches may be as long as any', async t => {
+await t.test('audio that the provider fetches is held for at the maximum length', async t => {
   const { answers, ask, upstream } = await start(t, 100)
   answers['POST /v1/stt'] = { text: 'Hello.', duration: 2 }
   const body = () => form({ url: 'https://example.org/a.mp3' })
@@ -125,7 +128,7 @@ await t.test('audio that the provider fetches may be as long as any', async t =>
   t.match(await (await rich.ask('POST', '/v1/stt', body())).charge(), { amount: '1.000000' })
 })
 
-await t.test('images are charged by their resolution, and those that an edit begins from too', async t => {
+await t.test('images are charged by their resolution, and edits for their source images too', async t => {
   const { answers, ask, gateway, held } = await start(t)
   const model = 'grok-imagine-image-quality'
   const url = `data:image/png;base64,${png(8, 8).toString('base64')}`
@@ -136,7 +139,7 @@ await t.test('images are charged by their resolution, and those that an edit beg
   for (const [path, body, amount] of [
     ['generations', { prompt: 'a cat', n: 2 }, '10.000000'],
     ['generations', { prompt: 'a cat', n: 2, resolution: '2K' }, '14.000000'],
-    // As recorded: five cents and one for each of two.
+    // As recorded: five cents, and one for each of two source images.
     [
       'edits',
       {
@@ -157,7 +160,7 @@ await t.test('images are charged by their resolution, and those that an edit beg
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a video is held for as it is asked for, and charged once, by the length it has', async t => {
+await t.test('a video is held for by its requested length, and charged once by its real length', async t => {
   const { answers, ask, gateway, held } = await start(t)
   const body = { model: 'grok-imagine-video', prompt: 'A calm sea', duration: 10, resolution: '720p' }
 
@@ -169,7 +172,7 @@ await t.test('a video is held for as it is asked for, and charged once, by the l
   t.same(JSON.parse(begun.text), { request_id: requestId })
   t.equal(await held(), 71_000_000, 'ten seconds, and a cent for the image')
   t.match((await ask('GET', `/v1/videos/${requestId}`)).text, 'pending')
-  t.equal(await held(), 71_000_000, 'it goes on')
+  t.equal(await held(), 71_000_000, 'it is still running')
   answers[`GET /v1/videos/${requestId}`] = {
     status: 'done',
     video: { url: 'https://vidgen.x.ai/a.mp4', duration: 9, respect_moderation: true },
@@ -192,7 +195,7 @@ await t.test('a video is held for as it is asked for, and charged once, by the l
   t.same(await gateway.breaches(), [])
 })
 
-await t.test('a video that leaves its length open is held for as long as it may become', async t => {
+await t.test('a video of unknown length is held for at its maximum length', async t => {
   for (const [path, body, seconds, cents] of [
     ['generations', {}, 8, 0],
     ['generations', { reference_images: [{ url: image }, { url: image }] }, 8, 2],
@@ -206,19 +209,19 @@ await t.test('a video that leaves its length open is held for as long as it may 
     t.equal(await held(), seconds * 5_000_000 + cents * 1_000_000, path)
     answers[`GET /v1/videos/${requestId}`] = { status: 'expired' }
     await ask('GET', `/v1/videos/${requestId}`)
-    t.equal(await held(), 0, 'one that came to nothing is free')
+    t.equal(await held(), 0, 'an expired video is free')
     t.match(await gateway.charges(), [{ amount: '0.000000' }])
   }
 })
 
-await t.test('what a video began from is charged as its answer states it, beyond its seconds', async t => {
+await t.test('the source of a video is charged by the stated cost beyond its own seconds', async t => {
   const { answers, ask, gateway } = await start(t)
   await ask('POST', '/v1/videos/edits', { prompt: 'Calmer', video: { url: 'https://example.org/a.mp4' } })
   answers[`GET /v1/videos/${requestId}`] = {
     status: 'done',
     video: { url: 'https://vidgen.x.ai/a.mp4', duration: 6 },
     model: 'grok-imagine-video',
-    // Six seconds at $0.05, which are 5 roubles each here, and at $0.01 for those that it began from.
+    // Six seconds at $0.05, which are 5 roubles each here, and six source seconds at $0.01.
     usage: { cost_in_usd_ticks: 3_600_000_000 },
   }
 
@@ -230,7 +233,7 @@ await t.test('what a video began from is charged as its answer states it, beyond
   t.same(await gateway.breaches(), [])
 })
 
-await t.test("another account's video is not found, and neither is one to go on from", async t => {
+await t.test("another account's video is not found, also as a source", async t => {
   const { ask, gateway, upstream } = await start(t)
   await ask('POST', '/v1/videos/generations', { prompt: 'A calm sea' })
   const { id } = await gateway.accounts.createAccount({ email: 'other@example.org' })
@@ -244,7 +247,7 @@ await t.test("another account's video is not found, and neither is one to go on 
   t.equal(upstream.requests.length, sent)
 })
 
-await t.test("another provider's video is not gone on from at xAI's price", async t => {
+await t.test("a video of another provider cannot be continued at xAI's price", async t => {
   const { ask, upstream } = await start(t)
   const begun = await ask('POST', '/v1/videos', { model: 'dear-video', prompt: 'A calm sea', seconds: '8' })
   t.equal(begun.status, 200, begun.text)
@@ -260,7 +263,7 @@ await t.test("another provider's video is not gone on from at xAI's price", asyn
       t.equal(answer.status, 400, answer.text)
       t.match(answer.text, /kept at a provider, which does not serve the model/)
     }
-    // It may have been made by a model that costs more than the one that is named.
+    // It may have been made by a more expensive model than the named one.
     const named = { model: 'dear-video', prompt: 'On', video: { id: 'video_1' } }
     const there = await ask('POST', `/v1/videos/${path}`, named)
     t.equal(there.status, 501, there.text)
@@ -269,7 +272,7 @@ await t.test("another provider's video is not gone on from at xAI's price", asyn
   t.equal(upstream.requests.length, sent)
 })
 
-await t.test('a length that is none is refused by the name it was sent under', async t => {
+await t.test('an invalid length is refused with the name of its member', async t => {
   const { ask, upstream } = await start(t)
   for (const duration of ['many', 0, -4, true]) {
     const answer = await ask('POST', '/v1/videos/generations', { prompt: 'x', duration })
@@ -279,7 +282,7 @@ await t.test('a length that is none is refused by the name it was sent under', a
   t.equal(upstream.requests.length, 0)
 })
 
-await t.test('OpenRouter transcribes audio that stands in JSON, by seconds or by tokens', async t => {
+await t.test("OpenRouter's transcription of audio in JSON is charged by seconds or by tokens", async t => {
   const { answers, ask, gateway, upstream } = await start(t)
   const audio = { data: wav(4).toString('base64'), format: 'wav' }
   for (const [model, usage, expected] of [
@@ -298,7 +301,7 @@ await t.test('OpenRouter transcribes audio that stands in JSON, by seconds or by
     })
 
     t.equal(answer.status, 200, answer.text)
-    t.ok(upstream.requests.at(-1)?.body.includes(audio.data), 'as it was sent')
+    t.ok(upstream.requests.at(-1)?.body.includes(audio.data), 'the audio is unchanged')
     t.match(await answer.charge(), { ...expected, flags: [] })
   }
   const sent = upstream.requests.length
@@ -316,13 +319,13 @@ await t.test('OpenRouter transcribes audio that stands in JSON, by seconds or by
     form({ model: 'openai/whisper-1', file_url: 'https://example.org/a.mp3' }),
   ]) {
     const fetched = await ask('POST', '/openrouter/v1/audio/transcriptions', body)
-    t.equal(fetched.status, 402, 'audio by address may be of every length')
+    t.equal(fetched.status, 402, 'audio by address may have any length')
   }
   t.equal(upstream.requests.length, sent)
   const wrong = await ask('POST', '/openrouter/v1/audio/transcriptions', {
     model: 'openai/whisper-1',
     input_audio: { data: png(8, 8).toString('base64'), format: 'wav' },
   })
-  t.equal(wrong.status, 400, 'it is looked at as everywhere')
+  t.equal(wrong.status, 400, 'its type is checked as everywhere')
   t.same(await gateway.breaches(), [])
 })
