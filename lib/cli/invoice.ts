@@ -102,7 +102,7 @@ function addCancel(invoice: Command, { stdout }: CliContext): void {
       await withRecords(options, (records, at) =>
         cancelInvoice(records, id, at, { operator: operatorName() }),
       )
-      answer(stdout, options, { id }, `invoice ${id} cancelled\n`)
+      answer(stdout, options, { id }, `invoice ${id} canceled\n`)
     },
   )
 }

@@ -72,7 +72,7 @@ export interface ProviderLimits {
   readonly waitMs: number
 }
 
-/** A provider as the request path sees it: its addresses, its keys and its behaviour. */
+/** A provider as the request path sees it: its addresses, its keys and its behavior. */
 export interface ProviderConfig {
   readonly name: string
   /** The provider whose quirks it shares: another provider's name, or its own. */

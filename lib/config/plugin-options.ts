@@ -167,8 +167,8 @@ export const telemetryOptions = z.strictObject({
   serviceName: z.string().min(1).default('gateway'),
   /** The fraction of requests that are traced, where the client does not decide. */
   sampleRatio: z.number().min(0).max(1).default(1),
-  /** honour: the gateway's spans join the trace that the client names in `traceparent`. */
-  clientTrace: z.enum(['honour', 'ignore']).default('ignore'),
+  /** honor: the gateway's spans join the trace that the client names in `traceparent`. */
+  clientTrace: z.enum(['honor', 'ignore']).default('ignore'),
   /** Providers receive the gateway's `traceparent`; without it they receive none, not even the client's. */
   sendTrace: z.boolean().default(false),
   exportMs: milliseconds.default(10_000),

@@ -47,7 +47,7 @@ const bodyBytesMax = 2 * 1024 * 1024
 
 /**
  * Listens beside the store for requests of the command line. Requires the store's lock. The file's mode, 0600, is the
- * whole of the authorisation: a user who may use the socket may also write the store.
+ * whole of the authorization: a user who may use the socket may also write the store.
  *
  * @throws Error when the path is too long, is not a socket, or another process listens there
  */

@@ -83,7 +83,7 @@ export interface RequestFacts {
   readonly usageSplice?: { readonly span: Span; readonly bytes: Buffer }
   /** Models that the provider may use instead of the requested one. */
   readonly otherModels?: readonly string[]
-  /** Body bytes that are text as the provider tokenises it: the body less its inline media. */
+  /** Body bytes that are text as the provider tokenizes it: the body less its inline media. */
   readonly textBytes: number
   /** The text's tokens; at most one token a byte if they were not counted. */
   readonly textTokens?: TextTokens

@@ -22,7 +22,7 @@ export interface StoredInvoice {
   readonly token: string
   readonly document: Invoice
   readonly paid: Kopecks
-  readonly state: 'open' | 'overdue' | 'part-paid' | 'paid' | 'overpaid' | 'cancelled'
+  readonly state: 'open' | 'overdue' | 'part-paid' | 'paid' | 'overpaid' | 'canceled'
   readonly createdAt: number
   /** The account is deleted, so a payment for it cannot be used. */
   readonly isAccountDeleted: boolean
@@ -93,7 +93,7 @@ function stateOf(one: {
   readonly paid: Kopecks
   readonly isLate: boolean
 }): StoredInvoice['state'] {
-  if (one.isCancelled) return 'cancelled'
+  if (one.isCancelled) return 'canceled'
   if (one.paid > one.amount) return 'overpaid'
   if (one.paid === one.amount) return 'paid'
   if (one.paid > 0) return 'part-paid'
@@ -103,7 +103,7 @@ function stateOf(one: {
 /**
  * Cancels an invoice, so that it must not be paid.
  * @param by the account that owns it, which requires that nothing is paid, or the operator for the log
- * @throws DocumentError when it does not exist, or is paid or cancelled
+ * @throws DocumentError when it does not exist, or is paid or canceled
  */
 export async function cancelInvoice(
   records: Records,
@@ -135,7 +135,7 @@ export async function cancelInvoice(
     await records.write([{ write, rows: 1 }, ...logged])
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
-    const message = `there is no invoice ${id} that could be cancelled: gateway invoice list shows them`
+    const message = `there is no invoice ${id} that could be canceled: gateway invoice list shows them`
     throw new DocumentError('invoice_not_found', message, { id }, { cause: error })
   }
 }

@@ -169,7 +169,7 @@ interface Assignment {
 
 /**
  * Credits a queued transfer to an account, or to the account of an invoice, which then counts as paid by it.
- * @throws DocumentError when the transfer is not queued, or the invoice does not exist or is cancelled
+ * @throws DocumentError when the transfer is not queued, or the invoice does not exist or is canceled
  */
 export async function assignTransfer(
   records: Records,

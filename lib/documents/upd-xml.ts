@@ -34,7 +34,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"]/g, character => escapes[character] ?? '')
 }
 
-/** Serialises an element without optional white space: signatures cover these exact bytes. */
+/** Serializes an element without optional white space: signatures cover these exact bytes. */
 function writeXml({ name, attributes = {}, content = [] }: XmlElement): string {
   const written = Object.entries(attributes)
     .map(([key, value]) => (value === undefined ? '' : ` ${key}="${escaped(value)}"`))

@@ -27,7 +27,7 @@ export interface PluginContext {
   readonly bodies: Bodies
   readonly log: Log
   readonly pluginMetrics: PluginMetrics
-  /** The usual size of responses, learnt from what was settled here. */
+  /** The usual size of responses, learned from what was settled here. */
   readonly usualOutputs: UsualOutputs
   /** Called before work is done for callers whose key is unknown. */
   readonly overload: Pick<Overload, 'admitUnknown'>

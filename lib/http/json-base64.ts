@@ -131,7 +131,7 @@ export class Base64Meter {
       if (this.#isUrl) this.#address = this.#staging.toString('utf8', start, this.#staged).trimEnd()
       return
     }
-    // White space before a data URL is not part of one: its provider would not recognise it.
+    // White space before a data URL is not part of one: its provider would not recognize it.
     if (start > 0) {
       this.#isValid = false
       return

@@ -109,7 +109,7 @@ export class JsonWord {
     let position = from
     while (position < chunk.length && this.#matched < literal.length) {
       if (chunk[position] !== literal.charCodeAt(this.#matched)) {
-        this.problem = `'${literal}' is misspelt`
+        this.problem = `'${literal}' is misspelled`
         return position
       }
       position++

@@ -3,7 +3,7 @@
  * likely number.
  *
  * The most: every tokenizer in use falls back to bytes, so no text has more tokens than bytes. It has fewer where two
- * neighbouring bytes are one token in every vocabulary: such a pair is never split, so in a run of them at least every
+ * neighboring bytes are one token in every vocabulary: such a pair is never split, so in a run of them at least every
  * third byte has no token of its own. These pairs are two small letters (except the rare ones below, compared with
  * o200k and cl100k), a letter after a space, repeated white space, and the two bytes of a small Russian letter.
  * Everything else counts one token a byte: digits (Google has a token for each), punctuation, capitals, Chinese, emoji.

@@ -18,17 +18,17 @@ export interface TokenCount {
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
 
-/** The longest run of one kind passed to the tokeniser: its time grows with the square of a run. */
+/** The longest run of one kind passed to the tokenizer: its time grows with the square of a run. */
 const runUnitsMax = 128
 /** Long enough that the overhead of a call is small, short enough that each call is short. */
 const pieceUnitsMax = 8192
 
-/** Counts tokens, with a tokeniser that only receives texts it can process quickly. */
-export function countTokens({ form, bytes }: TextToCount, tokenise: (text: string) => number): TokenCount {
+/** Counts tokens, with a tokenizer that only receives texts it can process quickly. */
+export function countTokens({ form, bytes }: TextToCount, tokenize: (text: string) => number): TokenCount {
   const text = new TextDecoder().decode(bytes)
   const count = (one: string): number => {
     let tokens = 0
-    for (const piece of boundedPieces(one)) tokens += tokenise(piece)
+    for (const piece of boundedPieces(one)) tokens += tokenize(piece)
     return tokens
   }
   const found = form === 'prompt' ? readPrompt(text) : undefined
@@ -115,7 +115,7 @@ function unescape(text: string): string {
 }
 
 /**
- * Cuts a text into pieces that a byte-pair tokeniser processes in linear time. Words longer than 128 characters, and
+ * Cuts a text into pieces that a byte-pair tokenizer processes in linear time. Words longer than 128 characters, and
  * runs of blanks of that length, are cut, which adds at most one token per cut; elsewhere a piece ends before a blank,
  * where tokens end anyway.
  */

@@ -53,7 +53,7 @@ function byLength(bytes: number): Estimate {
   return { tokens: Math.ceil(bytes / bytesPerToken), isCounted: false }
 }
 
-/** A provider's tokeniser, by the provider's kind; OpenAI's if none is known. */
+/** A provider's tokenizer, by the provider's kind; OpenAI's if none is known. */
 function tokenizerOf(providerKind: string): Tokenizer {
   return knownProvider(providerKind).tokenizer ?? openaiTokenizer
 }

@@ -4,12 +4,12 @@ import { Tiktoken } from 'tiktoken/lite'
 import { countTokens, type TextToCount } from './count-tokens.ts'
 
 // The counter's thread. It sends `ready`, then one count for each text. Any error here ends the thread: after a panic
-// the tokeniser is unusable.
+// the tokenizer is unusable.
 const port = parentPort
-if (port === null) throw new Error('the tokeniser runs in a thread of its own')
+if (port === null) throw new Error('the tokenizer runs in a thread of its own')
 
 const tiktoken = new Tiktoken(vocabulary.bpe_ranks, vocabulary.special_tokens, vocabulary.pat_str)
-const tokenise = (text: string): number => tiktoken.encode_ordinary(text).length
+const tokenize = (text: string): number => tiktoken.encode_ordinary(text).length
 
-port.on('message', (text: TextToCount) => port.postMessage(countTokens(text, tokenise)))
+port.on('message', (text: TextToCount) => port.postMessage(countTokens(text, tokenize)))
 port.postMessage('ready')

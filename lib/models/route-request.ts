@@ -35,7 +35,7 @@ interface RoutedRequest {
 }
 
 /** A request whose model is known, and whose provider is not chosen yet. */
-interface ModelledRequest {
+interface ModeledRequest {
   readonly exchange: Exchange
   readonly route: Route
   readonly scanned: ScannedRequest
@@ -67,7 +67,7 @@ export function routeRequest(
   const facts = route.dialect.name === 'google' ? withTierOfHeaders(exchange, said) : said
   if (goesOnFromObject(route) || isOfBatch(route, facts))
     return routeLookedUp(context, exchange, route, { ...scanned, facts })
-  const request = modelled(context, exchange, route, scanned, facts)
+  const request = modeled(context, exchange, route, scanned, facts)
   const place = routeProvider(context, exchange, route, facts, request.model)
   return place instanceof Promise
     ? place.then(found => routeInContext(context, request, found))
@@ -85,7 +85,7 @@ async function routeLookedUp(
   const facts = goesOnFromObject(route)
     ? await factsOfObject(context, accountId, route, scanned.facts)
     : scanned.facts
-  const request = modelled(context, exchange, route, scanned, facts)
+  const request = modeled(context, exchange, route, scanned, facts)
   if (isOfBatch(route, facts)) {
     const plan = await planOf(context, exchange, route, facts)
     return { request: facts, target: targetAt(request, plan, plan.model) }
@@ -102,13 +102,13 @@ function isOfBatch({ match }: Route, facts: RequestFacts): boolean {
   return match.operation.isBatch === true || facts.batch !== undefined
 }
 
-function modelled(
+function modeled(
   { config, directory }: RoutingContext,
   exchange: Exchange,
   route: Route,
   scanned: ScannedRequest,
   facts: RequestFacts,
-): ModelledRequest {
+): ModeledRequest {
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
   const { namedModels, drawsWith } = facts
@@ -122,7 +122,7 @@ function modelled(
 /** Adds the stored context of objects that the body names: it is billed with the request. */
 async function routeInContext(
   { ledger, config }: RoutingContext,
-  request: ModelledRequest,
+  request: ModeledRequest,
   place: ProviderRoute,
 ): Promise<RoutedRequest> {
   const { price } = request
@@ -143,7 +143,7 @@ async function routeInContext(
 
 /** The first target to try, or a later one, each of which knows the next. */
 function targetAt(
-  request: ModelledRequest,
+  request: ModeledRequest,
   place: ProviderRoute,
   ofBatch?: BatchPlan['model'],
   index = 0,
@@ -183,7 +183,7 @@ function targetAt(
 
 /** A tool that one provider runs may have no price at the next one, which is then skipped. */
 function laterTarget(
-  request: ModelledRequest,
+  request: ModeledRequest,
   place: ProviderRoute,
   ofBatch: BatchPlan['model'] | undefined,
   index: number,

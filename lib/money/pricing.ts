@@ -86,7 +86,7 @@ export function priceHash(canonical: string): string {
 }
 
 /**
- * Makes a price from the config's form, normalised and with its hash.
+ * Makes a price from the config's form, normalized and with its hash.
  * @throws RangeError naming the path of the wrong value within the price
  */
 export function buildPrice(input: PriceInput): Price {

@@ -138,7 +138,7 @@ export interface JobSighting {
   readonly id: string
   /** `done`: its usage is in the lines; `failed`: it ended, and the provider does not bill it. */
   readonly state: 'running' | 'done' | 'failed'
-  /** For a cancelled job: a result that is missing now will never come. */
+  /** For a canceled job: a result that is missing now will never come. */
   readonly isFinal?: boolean
   /** For a job that is done and whose usage is in another document: its path below the base URL. */
   readonly resultsPath?: string

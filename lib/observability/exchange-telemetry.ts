@@ -50,7 +50,7 @@ export async function openExchangeTelemetry(
     const begun = spans.get(exchange)
     if (begun !== undefined) return begun
     const { request, startedAt } = exchange
-    const span = telemetry.beginRequest(clientTrace === 'honour' ? request : undefined, startedAt)
+    const span = telemetry.beginRequest(clientTrace === 'honor' ? request : undefined, startedAt)
     spans.set(exchange, span)
     return span
   }

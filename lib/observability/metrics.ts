@@ -40,7 +40,7 @@ const microsPerRouble = 1_000_000
 
 /**
  * Counts the bus's events, in Prometheus' format. Labels are names from the config and the program, never text of a
- * client: a model is labelled by the entry of the config that set its price.
+ * client: a model is labeled by the entry of the config that set its price.
  */
 export class Metrics {
   readonly #registry = new Registry()

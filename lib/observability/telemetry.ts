@@ -103,7 +103,7 @@ export class Telemetry {
     this.#tokens = histogram('gen_ai.client.token.usage', '{token}', 'Tokens of requests.', tokenBounds)
   }
 
-  /** Starts the span of a request, as a child of the client's span where the config honours it. */
+  /** Starts the span of a request, as a child of the client's span where the config honors it. */
   beginRequest(request: IncomingMessage | undefined, startMs: number): Span {
     const parent = request === undefined ? ROOT_CONTEXT : clientContext(request)
     return this.#tracer.startSpan('request', { kind: SpanKind.SERVER, startTime: startMs }, parent)

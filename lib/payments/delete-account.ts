@@ -15,7 +15,7 @@ export interface DeletionBlockers {
   readonly openHolds: number
   /** Payments and refunds that are not final. */
   readonly openPayments: number
-  /** Invoices that are neither paid nor cancelled. */
+  /** Invoices that are neither paid nor canceled. */
   readonly openInvoices: number
   /** Charges that are in no closing document yet. */
   readonly undocumentedKopecks: number

@@ -127,7 +127,7 @@ export function paymentBody(request: PaymentRequest, settings: ReceiptSettings |
   const what = 'savedMethodId' in way ? 'Автопополнение' : 'Пополнение'
   return JSON.stringify({
     amount: apiAmount(amountMicros),
-    // The default, false, would only authorise the amount and wait for a capture that never comes.
+    // The default, false, would only authorize the amount and wait for a capture that never comes.
     capture: true,
     ...wayMembers(way),
     description: `${what} баланса, лицевой счёт ${accountId}`,

@@ -52,7 +52,7 @@ function differenceOf(known: KnownPayment, found: ProviderPayment): string | und
 
 /**
  * Decides what the provider's response means for a payment. A payment is credited only when the provider itself
- * reports it as paid and it agrees with the row in every field. A payment that was cancelled here but paid after all
+ * reports it as paid and it agrees with the row in every field. A payment that was canceled here but paid after all
  * is credited.
  */
 export function decidePayment(known: KnownPayment, found: ProviderPayment): PaymentDecision {

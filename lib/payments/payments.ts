@@ -260,7 +260,7 @@ export class Payments {
     const { rows, auto, clock } = this.#context
     const now = clock.now()
     const change = { state: 'canceled', failure, ended_at: now, next_poll_at: null } as const
-    // A payment settled meanwhile is not cancelled.
+    // A payment settled meanwhile is not canceled.
     await tryWrite(rows, [rows.changePayment(payment, change), ...auto.ended(payment, now, failure)])
   }
 

@@ -1,4 +1,4 @@
-/** The fewest letters to insert, delete, replace or swap with a neighbour to turn one word into the other. */
+/** The fewest letters to insert, delete, replace or swap with a neighbor to turn one word into the other. */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, index) => index)

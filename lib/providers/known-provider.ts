@@ -2,7 +2,7 @@ import type { CredentialRefusal } from './credential-refusals.ts'
 
 /**
  * The gateway's built-in knowledge of a provider: its addresses, and its differences from others. An absent property
- * means the common behaviour. Quirks of models are in the code that handles them, since many providers serve them.
+ * means the common behavior. Quirks of models are in the code that handles them, since many providers serve them.
  */
 export interface KnownProvider {
   /** Base URLs by format. */

@@ -53,7 +53,7 @@ export const anyRefusals: readonly CredentialRefusal[] = [
   isPaymentRequired,
 ]
 
-/** The provider of a kind; for an unknown kind the common behaviour. */
+/** The provider of a kind; for an unknown kind the common behavior. */
 export function knownProvider(kind: string): KnownProvider {
   return knownProviders.get(kind) ?? unknown
 }

@@ -239,7 +239,7 @@ const forwardedOfSystem = new Set(['$alt', '$prettyprint', '$.xgafv', '$unique']
 const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
 
 /**
- * What is authorised must be exactly what is forwarded, so anything that a provider could read differently is refused.
+ * What is authorized must be exactly what is forwarded, so anything that a provider could read differently is refused.
  * @param isGoogle whether the request is in Google's format, which matters for a query alone
  * @throws GatewayError request_invalid
  */

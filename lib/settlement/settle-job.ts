@@ -50,7 +50,7 @@ function endingOf(ending: JobEnding): SentEnding {
   return { outcome: 'completed', wasSent: true, drain: 'none', reading: readingOf(reading, hasFailed) }
 }
 
-/** A job that was cancelled may have used something until then, and then has lines, text or images. */
+/** A job that was canceled may have used something until then, and then has lines, text or images. */
 function readingOf(
   { lines, hasError, outputTextBytes, beside = [] }: UsageReading,
   hasFailed: boolean,

@@ -186,7 +186,7 @@ function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | 
   const isSuccess = status !== undefined && status >= 200 && status <= 299
   const isUnreadable =
     isSuccess && outcome.kind === 'completed' && (reading?.flags.includes('answer_unreadable') ?? true)
-  // The response reports that background work has failed or was cancelled.
+  // The response reports that background work has failed or was canceled.
   const hasFailed = reading?.job?.state === 'failed' && reading.lines.length === 0
   const endedBy = endedByWhom(outcome, status !== undefined && !isSuccess)
   return {

@@ -45,7 +45,7 @@ const sessionHeaders = [
 
 /**
  * The members with which the part of a body starts that stays the same while a conversation grows. Providers cache
- * prompts of a thousand tokens and more, so the first thousand bytes of that part are enough to recognise it.
+ * prompts of a thousand tokens and more, so the first thousand bytes of that part are enough to recognize it.
  */
 const beginnings = `"system" "systemInstruction" "system_instruction"
     "instructions" "messages" "contents" "input"`.split(/\s+/)

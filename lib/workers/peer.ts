@@ -78,7 +78,7 @@ export type ErrorMessage =
   | readonly ['range', string]
   | readonly ['other', string, string]
 
-/** Serialises an error; what callers act on is kept, its stack is not. */
+/** Serializes an error; what callers act on is kept, its stack is not. */
 export function errorMessage(error: unknown): ErrorMessage {
   if (error instanceof BalanceInsufficientError)
     return ['balance', error.likelyMicros, error.worstMicros, error.balance]

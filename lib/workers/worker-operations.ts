@@ -114,7 +114,7 @@ export type PrimaryOperations = LedgerOperations &
     noteErrors(counts: readonly ErrorCount[]): void
   }
 
-/** A config in a message to another process: its addresses are text, since URL objects cannot be serialised. */
+/** A config in a message to another process: its addresses are text, since URL objects cannot be serialized. */
 interface ConfigMessage {
   readonly config: unknown
 }
@@ -137,7 +137,7 @@ export type WorkerOperations = HoldNews &
     drain(drainMs: number, waitMs: number): Promise<void>
   }
 
-/** Serialises the config, so that all workers run with exactly the same one, even if its files have changed. */
+/** Serializes the config, so that all workers run with exactly the same one, even if its files have changed. */
 export function configMessage(config: Config): ConfigMessage {
   return { config: changed(config, value => (value instanceof URL ? { $address: value.href } : undefined)) }
 }

@@ -196,14 +196,14 @@ export async function accountingContract(t: Test, open: OpenStore): Promise<void
     )
     const cancel = (invoice: string, by: Parameters<typeof cancelInvoice>[3]) =>
       cancelInvoice(records, invoice, 4, by)
-    await t.rejects(cancel(first, { operator: 'olga' }), /no invoice .* could be cancelled/, 'it is paid')
-    await t.rejects(cancel(second, { accountId }), /no invoice .* could be cancelled/, 'it is paid in part')
+    await t.rejects(cancel(first, { operator: 'olga' }), /no invoice .* could be canceled/, 'it is paid')
+    await t.rejects(cancel(second, { accountId }), /no invoice .* could be canceled/, 'it is paid in part')
     await cancel(second, { operator: 'olga' })
     await t.rejects(
       assignTransfer(records, { id, to: { invoiceId: second }, note: '', at: 5 }),
       /no invoice .* could be paid.*name the account instead/,
     )
-    t.same(await paid(), ['paid 10000', 'cancelled 17000'])
+    t.same(await paid(), ['paid 10000', 'canceled 17000'])
     await t.rejects(
       records.write([{ write: records.build.deleteFrom('invoice_parts').where('invoice_id', '=', first) }]),
       /what was issued is not changed/,

@@ -99,11 +99,11 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     await cancelInvoice(records, next.id, 1, { operator: 'olga' })
     await t.rejects(
       cancelInvoice(records, next.id, 1, { operator: 'olga' }),
-      /no invoice .* could be cancelled/,
+      /no invoice .* could be canceled/,
     )
     t.match((await listInvoices(records, '2026-12-01', { accountId }))[0], {
       id: next.id,
-      state: 'cancelled',
+      state: 'canceled',
     })
     await t.rejects(
       createInvoice(records, seller, { accountId: 'x', amount: 1, at: 1 }),

@@ -137,7 +137,7 @@ await t.test(
     const { busy, able } = await startBoth(t)
     const { received, url, spans, metrics } = await startCollector(t)
     const gateway = await startTestGateway(t, {
-      config: configFor(busy, able, { url, clientTrace: 'honour', exportMs: 200 }),
+      config: configFor(busy, able, { url, clientTrace: 'honor', exportMs: 200 }),
     })
     const ask = (isStreaming: boolean, key = gateway.key) =>
       send(gateway.url + openai.path(isStreaming), {

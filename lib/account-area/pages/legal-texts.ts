@@ -16,7 +16,7 @@ interface LegalText {
 export type LegalTexts = Readonly<Record<Consent['kind'], LegalText>>
 
 /**
- * The texts until the operator provides some. They call themselves drafts, and are short enough to be recognised as
+ * The texts until the operator provides some. They call themselves drafts, and are short enough to be recognized as
  * such.
  */
 const drafts = {

@@ -126,7 +126,7 @@ const en: typeof ru = {
     'member-removed': 'The access is removed.',
     'account-left': 'You gave up the access.',
     'company-saved': 'The details are saved.',
-    'invoice-cancelled': 'The invoice is cancelled.',
+    'invoice-cancelled': 'The invoice is canceled.',
     'key-revoked': 'The key is revoked and works no more.',
     'auto-on': 'Automatic top-ups are on.',
     'auto-off': 'Automatic top-ups are off.',

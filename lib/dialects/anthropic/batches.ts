@@ -32,7 +32,7 @@ class BatchReader extends ResponseReader {
 
   protected override jobState(): ReturnType<ResponseReader['jobState']> {
     if (this.#status !== 'ended') return { state: 'running' }
-    // Requests that errored, were cancelled or expired are not billed.
+    // Requests that errored, were canceled or expired are not billed.
     if (this.#succeeded === 0) return { state: 'failed' }
     return { state: 'done', resultsPath: `${pathOf(this.objectId)}/results` }
   }

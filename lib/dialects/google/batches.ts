@@ -168,7 +168,7 @@ class GoogleBatchReader extends ResponseReader {
   #sighting({ file, isEmpty }: Output): JobSighting {
     const name = { kind: 'batch', id: this.objectId } as const
     if (!this.#isOver) return { ...name, state: 'running' }
-    // A batch that failed, or was cancelled before any work, has no output.
+    // A batch that failed, or was canceled before any work, has no output.
     if (isEmpty) return { ...name, state: 'failed' }
     if (file === '') return { ...name, state: 'done' }
     return { ...name, state: 'done', resultsPath: `/${file}:download?alt=media` }

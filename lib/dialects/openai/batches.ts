@@ -133,7 +133,7 @@ const batch = object({
   ...xaiCounts,
 })
 
-/** Batches that were cancelled or expired are billed for the completed part; Mistral's statuses are in capitals. */
+/** Batches that were canceled or expired are billed for the completed part; Mistral's statuses are in capitals. */
 const finalStatuses: ReadonlySet<string> = new Set(
   'completed cancelled expired SUCCESS CANCELLED TIMEOUT_EXCEEDED'.split(' '),
 )

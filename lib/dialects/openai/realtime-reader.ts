@@ -176,7 +176,7 @@ export class RealtimeReader implements SessionReader {
         const { usage, status } = fieldsOf(event['response'])
         // xAI puts the usage beside the response.
         const told = this.#usageOf(isEmpty(usage) ? event['usage'] : usage, undefined)
-        // The input of a cancelled response is billed: https://developers.openai.com/api/docs/guides/realtime-costs
+        // The input of a canceled response is billed: https://developers.openai.com/api/docs/guides/realtime-costs
         const isFailed = (status === 'failed' || status === 'cancelled') && isZero(told.usage?.lines ?? [])
         // A client may cancel a response at its last word.
         const isUnreported = isFailed && status === 'cancelled'

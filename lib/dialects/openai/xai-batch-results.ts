@@ -43,7 +43,7 @@ export class XaiCounts {
     return this.#requests !== undefined
   }
 
-  /** xAI is still checking a batch without requests, unless it cancelled the batch because the check failed. */
+  /** xAI is still checking a batch without requests, unless it canceled the batch because the check failed. */
   state(id: string): Omit<JobSighting, 'kind' | 'id'> {
     const isFinal = this.#isCancelled
     if (this.#pending > 0 || ((this.#requests ?? 0) === 0 && !isFinal)) return { state: 'running' }

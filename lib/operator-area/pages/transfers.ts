@@ -171,9 +171,7 @@ async function destination(
   if (number === '') return { accountId: account }
   const today = moscowDay(site.clock.now())
   const made = await listInvoices(site.records, today, { accountId: account })
-  const found = made.find(
-    one => one.state !== 'cancelled' && comparableNumber(one.document.number) === number,
-  )
+  const found = made.find(one => one.state !== 'canceled' && comparableNumber(one.document.number) === number)
   if (found !== undefined) return { invoiceId: found.id }
   throw new DocumentError('invoice_not_found', `the account ${account} has no invoice ${number}`, {
     id: number,

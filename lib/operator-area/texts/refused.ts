@@ -82,7 +82,7 @@ const en: Refused = {
     document_not_found: 'There is no document {id}.',
     image_missing: 'The store has no image {image}.',
     invoice_amount: 'An invoice is for 0.01 ₽ to {mostKopecks}, in whole kopecks.',
-    invoice_not_found: 'There is no invoice {id}, or it is paid or cancelled already.',
+    invoice_not_found: 'There is no invoice {id}, or it is paid or canceled already.',
     invoice_of_another: 'The invoice {id} is of another account.',
     month_invalid: '“{month}” is no month. A month is written 2026-11.',
     month_not_begun: 'The month {month} has not begun.',

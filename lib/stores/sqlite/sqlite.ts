@@ -42,8 +42,8 @@ const writerUrl = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.m
 /** Starts the thread and waits until it has opened the store. */
 async function startWriter(options: WriterOptions): Promise<{ worker: Worker; snapshot: StoreSnapshot }> {
   const worker = new Worker(writerUrl, { workerData: options, execArgv: [] })
-  const message = await new Promise<WriterMessage>((fulfil, reject) => {
-    worker.once('message', fulfil)
+  const message = await new Promise<WriterMessage>((fulfill, reject) => {
+    worker.once('message', fulfill)
     worker.once('error', reject)
   })
   if (message.kind === 'ready') return { worker, snapshot: message.snapshot }
@@ -59,10 +59,10 @@ function connect(worker: Worker, queue: WriteQueue): Promise<void> {
   worker.on('error', cause => {
     queue.stop(new LedgerUnavailableError("the store's writer failed", { cause }))
   })
-  return new Promise(fulfil => {
+  return new Promise(fulfill => {
     worker.once('exit', () => {
       queue.stop(new LedgerUnavailableError("the store's writer has ended"))
-      fulfil()
+      fulfill()
     })
   })
 }

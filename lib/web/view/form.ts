@@ -48,7 +48,7 @@ function described({ errors }: FormState, { name, hint, id = name }: ControlOpti
 }
 
 /** A control with its label, hint and error. */
-function labelled(
+function labeled(
   { errors }: FormState,
   { name, label, hint, id = name }: ControlOptions,
   control: Html,
@@ -70,7 +70,7 @@ interface FieldOptions extends ControlOptions {
   readonly list?: string
 }
 
-/** A labelled field with its hint and error. Typed values are kept, except passwords. */
+/** A labeled field with its hint and error. Typed values are kept, except passwords. */
 export function field(state: FormState, options: FieldOptions): Html {
   const {
     name,
@@ -81,7 +81,7 @@ export function field(state: FormState, options: FieldOptions): Html {
     isOptional = false,
     list,
   } = options
-  return labelled(
+  return labeled(
     state,
     options,
     html`<input
@@ -195,7 +195,7 @@ interface ButtonForm {
 /** An optional field of several lines. */
 export function textArea(state: FormState, options: ControlOptions): Html {
   const { name, id = name } = options
-  return labelled(
+  return labeled(
     state,
     options,
     // Browsers drop a line end directly after the tag, so one is added to protect the typed text.
@@ -220,7 +220,7 @@ interface ChoiceOptions extends ControlOptions {
 /** A select with a few options. */
 export function choice(state: FormState, options: ChoiceOptions): Html {
   const { name, id = name } = options
-  return labelled(
+  return labeled(
     state,
     options,
     html`<select id="${id}" name="${name}" ${described(state, options)}>

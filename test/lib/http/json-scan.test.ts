@@ -186,7 +186,7 @@ await t.test('an error names the path and the byte, and later calls throw again'
     reason: 'syntax',
     path: 'messages[1].a',
     offset: 23,
-    message: /'true' is misspelt \(byte 23, in messages\[1\]\.a\)/,
+    message: /'true' is misspelled \(byte 23, in messages\[1\]\.a\)/,
   })
   t.throws(() => scanner.push(Buffer.from('1')), JsonScanError)
   t.throws(() => scanner.end(), JsonScanError)

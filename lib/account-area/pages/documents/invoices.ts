@@ -122,7 +122,7 @@ export async function showInvoice(page: OwnPage): Promise<PageResponse> {
   if (invoice === undefined) return showFailure(page, 'notFound')
   const { invoices } = page.texts
   const link = new URL(`/invoices/${invoice.token}`, page.site.publicUrl).href
-  const isOpen = invoice.paid === 0 && invoice.state !== 'cancelled'
+  const isOpen = invoice.paid === 0 && invoice.state !== 'canceled'
   return titledPage(
     page,
     { title: title(page, invoice), isNarrow: true },
@@ -162,7 +162,7 @@ export async function submitCancelInvoice(page: OwnPage): Promise<PageResponse> 
       accountId: page.account.accountId,
     })
   } catch (error) {
-    // It was already cancelled, for instance in another window.
+    // It was already canceled, for instance in another window.
     if (!(error instanceof DocumentError)) throw error
   }
   return seeOther(page, `/balance/invoices/${invoice.id}?notice=invoice-cancelled`)

@@ -24,7 +24,7 @@ export interface Spending {
   readonly chargesByDay: readonly number[]
 }
 
-/** More colours than this are hard to tell apart. */
+/** More colors than this are hard to tell apart. */
 const seriesMax = 5
 
 /** Orders sums for a chart: the most expensive models, and the rest together. */
