@@ -135,9 +135,7 @@ export async function showInvoice(page: OwnPage): Promise<PageResponse> {
       <section class="card">
         <h2>${invoices.link}</h2>
         <p class="quiet">${invoices.linkHint}</p>
-        <p class="breaking">
-          <a id="invoice-link" href="${link}">${link}</a> ${copyButton(page, 'invoice-link')}
-        </p>
+        <p class="row"><a id="invoice-link" href="${link}">${link}</a> ${copyButton(page, 'invoice-link')}</p>
       </section>
       ${
         isOpen
