@@ -10,7 +10,7 @@ import { responses } from '../../lib/dialects/openai/responses.ts'
 import { openaiVideoRows } from '../../lib/dialects/openai/videos.ts'
 import { xaiVideoRows } from '../../lib/dialects/openai/xai-videos.ts'
 import { scanMultipart } from '../fixtures/scan-multipart.ts'
-import { factsOf } from '../lib/dialects/read-answer.ts'
+import { factsOf } from '../lib/dialects/read-response.ts'
 
 // Members whose value makes a request less expensive, in a spelling that the provider ignores: it then uses its
 // default, which costs more. So a member that decides a price is spelled as documented, or the request is refused.

@@ -11,7 +11,7 @@ import { list, object, span, value } from '../../../lib/dialects/interest.ts'
 import { chat } from '../../../lib/dialects/openai/chat.ts'
 import { responses } from '../../../lib/dialects/openai/responses.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
-import { noFacts } from './read-answer.ts'
+import { noFacts } from './read-response.ts'
 
 const operations: readonly Operation[] = [
   chat,

@@ -6,7 +6,7 @@ import { genericOperation } from '../../../lib/dialects/generic.ts'
 import { streamGenerateContent } from '../../../lib/dialects/google/generate-content.ts'
 import { chat } from '../../../lib/dialects/openai/chat.ts'
 import { responses } from '../../../lib/dialects/openai/responses.ts'
-import { eventStream, noFacts, readAnswer } from './read-answer.ts'
+import { eventStream, noFacts, readResponse } from './read-response.ts'
 
 const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const operations: readonly Operation[] = [chat, responses, messages, streamGenerateContent, genericOperation]
@@ -61,15 +61,15 @@ await t.test('readers accept any response without throwing', async () => {
 
 await t.test('a document that breaks off keeps the members found before', async t => {
   const whole = JSON.stringify({ model: 'm', usage, choices: [{ message: { content: 'abc' } }] })
-  const cut = readAnswer(chat, whole.slice(0, -3))
+  const cut = readResponse(chat, whole.slice(0, -3))
   t.match(cut, { isTerminal: false, model: 'm', lines: [{ meters: { input: 10, output: 4 } }] })
-  t.equal(readAnswer(chat, '').isTerminal, false)
+  t.equal(readResponse(chat, '').isTerminal, false)
 })
 
 await t.test('invalid JSON is flagged, and the reader goes on', async t => {
-  const broken = readAnswer(chat, '{"model":"m", nonsense')
+  const broken = readResponse(chat, '{"model":"m", nonsense')
   t.match(broken, { isTerminal: false, model: 'm', flags: ['answer_unreadable'] })
-  const events = readAnswer(
+  const events = readResponse(
     chat,
     'data: {broken\n\ndata: {"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n',
     {
@@ -80,11 +80,11 @@ await t.test('invalid JSON is flagged, and the reader goes on', async t => {
 })
 
 await t.test('a usage that is empty or no object is ignored', async t => {
-  for (const odd of [null, 'x', 7, true, [], {}]) t.same(readAnswer(chat, { usage: odd }).lines, [])
+  for (const odd of [null, 'x', 7, true, [], {}]) t.same(readResponse(chat, { usage: odd }).lines, [])
 })
 
 await t.test('of a repeated key the last value counts', async t => {
-  const reading = readAnswer(
+  const reading = readResponse(
     chat,
     `{"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${JSON.stringify(usage)}}`,
   )
@@ -92,12 +92,12 @@ await t.test('of a repeated key the last value counts', async t => {
   t.same(reading.flags, ['usage_inconsistent'])
   const repeated = JSON.stringify(usage)
   t.same(
-    readAnswer(chat, `{"usage":${repeated},"usage":${repeated}}`).flags,
+    readResponse(chat, `{"usage":${repeated},"usage":${repeated}}`).flags,
     [],
     'the same value twice loses nothing',
   )
   const event = `data: {"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${repeated}}\n\ndata: [DONE]\n\n`
-  const streamed = readAnswer(chat, event, { contentType: 'text/event-stream' })
+  const streamed = readResponse(chat, event, { contentType: 'text/event-stream' })
   t.match(streamed, { lines: [{ meters: { input: 10, output: 4 } }], flags: ['usage_inconsistent'] })
 })
 
@@ -105,7 +105,7 @@ await t.test('a usage that decreases is flagged, and the last one counts', async
   const event = (completion: number): string =>
     `data: {"usage":{"prompt_tokens":10,"completion_tokens":${completion}}}\n\n`
   const read = (...completions: readonly number[]) =>
-    readAnswer(chat, `${completions.map(event).join('')}data: [DONE]\n\n`, {
+    readResponse(chat, `${completions.map(event).join('')}data: [DONE]\n\n`, {
       contentType: 'text/event-stream',
     })
   t.match(read(5, 9, 2), { lines: [{ meters: { input: 10, output: 2 } }], flags: ['usage_decreased'] })
@@ -114,25 +114,25 @@ await t.test('a usage that decreases is flagged, and the last one counts', async
 
 await t.test('the raw usage has the bytes of the provider', async t => {
   const text = '{ "prompt_tokens" : 1,\n"completion_tokens":2, "x":1e400 }'
-  t.equal(readAnswer(chat, `{"usage":${text}}`).raw, text)
-  t.equal(readAnswer(chat, `data: {"usage":${text.replace('\n', '')}}\n\n`).raw, text.replace('\n', ''))
+  t.equal(readResponse(chat, `{"usage":${text}}`).raw, text)
+  t.equal(readResponse(chat, `data: {"usage":${text.replace('\n', '')}}\n\n`).raw, text.replace('\n', ''))
 })
 
 await t.test('the usage of an event that nests too deep for the scan is still read', async t => {
   const deep = `${'['.repeat(600)}${']'.repeat(600)}`
   const stream = `data: {"deep":${deep},"usage":${JSON.stringify(usage)}}\n\n`
-  const reading = readAnswer(chat, stream, { contentType: 'text/event-stream' })
+  const reading = readResponse(chat, stream, { contentType: 'text/event-stream' })
   t.match(reading, { raw: JSON.stringify(usage), lines: [{ meters: { input: 10, output: 4 } }] })
-  t.same(readAnswer(chat, `{"deep":${deep}}`).flags, ['answer_unreadable'])
+  t.same(readResponse(chat, `{"deep":${deep}}`).flags, ['answer_unreadable'])
 })
 
 await t.test('a response that is neither events nor JSON counts as output', async t => {
-  t.match(readAnswer(chat, 'plain words', { contentType: 'text/plain' }), { hasOutput: true, lines: [] })
+  t.match(readResponse(chat, 'plain words', { contentType: 'text/plain' }), { hasOutput: true, lines: [] })
 })
 
 await t.test('the usage of an unknown operation is recognised by its shape', async t => {
   const linesOf = (answer: unknown, contentType = 'application/json'): unknown =>
-    readAnswer(genericOperation, answer, { contentType }).lines
+    readResponse(genericOperation, answer, { contentType }).lines
   t.same(linesOf({ usage }), [{ meters: { input: 10, output: 4 } }])
   t.same(linesOf({ x_groq: { usage } }), [{ meters: { input: 10, output: 4 } }])
   t.same(linesOf({ usage: { input_tokens: 5, cache_read_input_tokens: 3, output_tokens: 1 } }), [
@@ -173,6 +173,6 @@ await t.test('the usage of an unknown operation is recognised by its shape', asy
     [{ meters: { input: 4, output: 2 } }],
   )
   t.same(linesOf({ hello: 'world' }), [])
-  t.equal(readAnswer(genericOperation, { hello: 'world' }).hasOutput, true)
-  t.equal(readAnswer(genericOperation, { error: { message: 'x' } }).hasOutput, false)
+  t.equal(readResponse(genericOperation, { hello: 'world' }).hasOutput, true)
+  t.equal(readResponse(genericOperation, { error: { message: 'x' } }).hasOutput, false)
 })

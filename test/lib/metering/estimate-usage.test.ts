@@ -7,7 +7,7 @@ import { TokenCounter } from '../../../lib/metering/token-counter.ts'
 import { buildPrice } from '../../../lib/money/pricing.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import { sumMeters } from '../../fixtures/expected-usage.ts'
-import { eventStream, factsOf, readAnswer } from '../dialects/read-answer.ts'
+import { eventStream, factsOf, readResponse } from '../dialects/read-response.ts'
 import * as recorded from '../dialects/recordings.ts'
 
 const counter = new TokenCounter({ timeoutMs: 30_000 })
@@ -31,7 +31,7 @@ const events = { contentType: 'text/event-stream' }
 const delta = (content: string): object => ({ choices: [{ delta: { content } }] })
 
 await t.test('without usage, input and output are counted', async t => {
-  const reading = readAnswer(chat, eventStream(delta('Good'), delta(' morning!'), '[DONE]'), events)
+  const reading = readResponse(chat, eventStream(delta('Good'), delta(' morning!'), '[DONE]'), events)
   t.same(await estimateUsage(hello, reading, counter), {
     line: { meters: { input: 11, output: 3 } },
     estimates: [
@@ -42,7 +42,7 @@ await t.test('without usage, input and output are counted', async t => {
 })
 
 await t.test('tokens that cannot be counted are estimated from the length of the text', async t => {
-  const reading = readAnswer(chat, eventStream(delta('x'.repeat(400))), events)
+  const reading = readResponse(chat, eventStream(delta('x'.repeat(400))), events)
   t.same(await estimateOutput(hello, reading, uncounted), { tokens: 100, isCounted: false })
   t.same(await estimateInput(hello, uncounted), {
     tokens: Math.ceil(hello.facts.textBytes / 4),
@@ -53,7 +53,7 @@ await t.test('tokens that cannot be counted are estimated from the length of the
 
 await t.test('the tokens of a long response are extrapolated from a sample', async t => {
   const chunks = Array.from({ length: 20_000 }, (_, index) => delta(` word${index % 10}`))
-  const reading = readAnswer(chat, eventStream(...chunks), events)
+  const reading = readResponse(chat, eventStream(...chunks), events)
   t.equal(reading.textSample?.bytes.length, 16_384)
   const { tokens } = await estimateOutput(hello, reading, counter)
   t.ok(Math.abs(tokens / 40_000 - 1) < 0.01, `${tokens} of 40000`)
@@ -79,16 +79,16 @@ await t.test('the tokens of a long request are extrapolated too, also with every
 
 await t.test('after a usage in a stream only the text behind it is unmetered', async t => {
   const usage = { usage: { prompt_tokens: 5, completion_tokens: 2 } }
-  const early = readAnswer(chat, eventStream({ ...usage, ...delta('Good') }, delta(' day')), events)
+  const early = readResponse(chat, eventStream({ ...usage, ...delta('Good') }, delta(' day')), events)
   t.match(early, { outputTextBytes: 8, unmeteredTextBytes: 4 })
-  const all = readAnswer(chat, eventStream(delta('Good'), { ...delta(' day'), ...usage }), events)
+  const all = readResponse(chat, eventStream(delta('Good'), { ...delta(' day'), ...usage }), events)
   t.match(all, { outputTextBytes: 8, unmeteredTextBytes: 0, textSample: undefined })
   const document = { ...usage, choices: [{ message: { content: 'Good day' } }] }
-  t.match(readAnswer(chat, document), { outputTextBytes: 8, unmeteredTextBytes: 0 })
+  t.match(readResponse(chat, document), { outputTextBytes: 8, unmeteredTextBytes: 0 })
 })
 
 await t.test('the sample of a document keeps its escapes', async t => {
-  const reading = readAnswer(chat, { choices: [{ message: { content: 'Доброе\n"утро"' } }] })
+  const reading = readResponse(chat, { choices: [{ message: { content: 'Доброе\n"утро"' } }] })
   t.equal(reading.textSample?.isEscaped, true)
   t.same(JSON.parse(`"${reading.textSample?.bytes.toString()}"`), 'Доброе\n"утро"')
   t.match(await estimateOutput(hello, reading, counter), { isCounted: true })

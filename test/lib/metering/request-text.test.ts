@@ -2,7 +2,7 @@ import t from 'tap'
 import { memoryBody } from '../../../lib/bodies/outgoing-body.ts'
 import { chat } from '../../../lib/dialects/openai/chat.ts'
 import { requestText } from '../../../lib/metering/estimate-usage.ts'
-import { factsOf } from '../dialects/read-answer.ts'
+import { factsOf } from '../dialects/read-response.ts'
 
 const imageUrl = `data:image/png;base64,${Buffer.alloc(3000, 7).toString('base64')}`
 const image = { type: 'image_url', image_url: { url: imageUrl } }

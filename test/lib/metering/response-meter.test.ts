@@ -4,7 +4,7 @@ import { chat } from '../../../lib/dialects/openai/chat.ts'
 import { ResponseMeter } from '../../../lib/metering/response-meter.ts'
 import { sliceTokens } from '../../../lib/metering/exchange-cost.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
-import { eventStream, noFacts } from '../dialects/read-answer.ts'
+import { eventStream, noFacts } from '../dialects/read-response.ts'
 
 interface Observed {
   /** The readings that the grower received, in order. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { countTokens, messages } from '../../../../lib/dialects/anthropic/messages.ts'
-import { eventStream, factsOf, readAnswer } from '../read-answer.ts'
+import { eventStream, factsOf, readResponse } from '../read-response.ts'
 
 const events = { contentType: 'text/event-stream', providerKind: 'anthropic' }
 
@@ -25,7 +25,7 @@ await t.test('the closing event overrides the opening one field by field', async
     cache_creation_input_tokens: 30,
     cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
   }
-  const old = readAnswer(messages, stream(start, { output_tokens: 9 }), events)
+  const old = readResponse(messages, stream(start, { output_tokens: 9 }), events)
   t.same(old.lines, [
     { meters: { input: 10, cachedInput: 5, cacheWrite1h: 20, cacheWrite5m: 10, output: 9 } },
   ])
@@ -36,7 +36,7 @@ await t.test('the closing event overrides the opening one field by field', async
     cache_creation_input_tokens: 36,
     cache_read_input_tokens: null,
   }
-  const lines = readAnswer(messages, stream(start, grown), events).lines
+  const lines = readResponse(messages, stream(start, grown), events).lines
   t.same(lines, [{ meters: { input: 99, cachedInput: 5, cacheWrite1h: 20, cacheWrite5m: 16, output: 9 } }])
 })
 
@@ -44,9 +44,9 @@ await t.test(
   'unsplit cache writes count as five-minute writes, and a split beyond the total is flagged',
   async t => {
     const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 7 }
-    t.same(readAnswer(messages, { usage }).lines, [{ meters: { input: 1, cacheWrite5m: 7, output: 1 } }])
+    t.same(readResponse(messages, { usage }).lines, [{ meters: { input: 1, cacheWrite5m: 7, output: 1 } }])
     const odd = { ...usage, cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 9 } }
-    const reading = readAnswer(messages, { usage: odd })
+    const reading = readResponse(messages, { usage: odd })
     t.same(reading.lines, [{ meters: { input: 1, cacheWrite1h: 7, output: 1 } }])
     t.same(reading.flags, ['usage_inconsistent'])
   },
@@ -70,7 +70,7 @@ await t.test('every iteration is charged at the price of its own model', async t
       { type: 'message', input_tokens: 220, output_tokens: 8 },
     ],
   }
-  const reading = readAnswer(messages, { usage })
+  const reading = readResponse(messages, { usage })
   t.same(reading.lines, [
     { meters: { input: 1220, output: 108, searches: 2 } },
     { model: 'claude-dear', meters: { input: 50, cachedInput: 7, output: 5 } },
@@ -84,12 +84,12 @@ await t.test('an attempt that declined before any output is not charged', async 
     { type: 'fallback_message', model: 'b', input_tokens: 412, output_tokens: 264 },
   ]
   const usage = { input_tokens: 412, output_tokens: 264, iterations }
-  t.same(readAnswer(messages, { usage }).lines, [{ model: 'b', meters: { input: 412, output: 264 } }])
+  t.same(readResponse(messages, { usage }).lines, [{ model: 'b', meters: { input: 412, output: 264 } }])
 })
 
 await t.test('a refusal is charged only with output', async t => {
   const usage = { input_tokens: 18, output_tokens: 5 }
-  const refused = readAnswer(messages, stream(usage, usage, 'refusal'), events)
+  const refused = readResponse(messages, stream(usage, usage, 'refusal'), events)
   t.same(refused.lines, [{ meters: { input: 0, output: 0 } }])
   t.same(refused.flags, ['refusal_unbilled'])
   const thought = {
@@ -98,18 +98,18 @@ await t.test('a refusal is charged only with output', async t => {
     content: [{ type: 'thinking', thinking: '', signature: 'x' }],
   }
   t.same(
-    readAnswer(messages, thought).lines,
+    readResponse(messages, thought).lines,
     [{ meters: { input: 18, output: 5 } }],
     'thinking counts as output, also when it is hidden',
   )
   const late = { usage, stop_reason: 'refusal', content: [{ type: 'text', text: 'I will' }] }
-  t.same(readAnswer(messages, late).lines, [{ meters: { input: 18, output: 5 } }])
+  t.same(readResponse(messages, late).lines, [{ meters: { input: 18, output: 5 } }])
 })
 
 await t.test('the tier of a line has the served tier, the speed and the region', async t => {
   const usage = { input_tokens: 1, output_tokens: 1 }
   const tierOf = (more: object): unknown =>
-    readAnswer(messages, { usage: { ...usage, ...more } }).lines[0]?.tier
+    readResponse(messages, { usage: { ...usage, ...more } }).lines[0]?.tier
   t.equal(tierOf({ service_tier: 'standard' }), undefined)
   t.equal(tierOf({ service_tier: 'batch' }), 'batch')
   t.equal(tierOf({ service_tier: 'standard', speed: 'fast' }), 'fast')
@@ -123,7 +123,7 @@ await t.test('an error event ends a stream, and the usage before it stays', asyn
     { type: 'message_start', message: { usage: { input_tokens: 9, output_tokens: 1 } } },
     { type: 'error', error: { type: 'overloaded_error', message: 'x' } },
   )
-  const reading = readAnswer(messages, text, events)
+  const reading = readResponse(messages, text, events)
   t.match(reading, { hasError: true, isTerminal: false, hasOutput: false, flags: ['usage_partial'] })
   t.same(reading.lines, [{ meters: { input: 9, output: 1 } }])
 })

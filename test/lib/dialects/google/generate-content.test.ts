@@ -6,7 +6,7 @@ import {
   streamGenerateContent,
 } from '../../../../lib/dialects/google/generate-content.ts'
 import { predict } from '../../../../lib/dialects/google/predict.ts'
-import { eventStream, factsOf, readAnswer } from '../read-answer.ts'
+import { eventStream, factsOf, readResponse } from '../read-response.ts'
 
 const usageMetadata = {
   promptTokenCount: 10,
@@ -21,7 +21,7 @@ const text = (words: string, more: object = {}): object => ({
 })
 
 await t.test('output counts both text and thinking', async t => {
-  const reading = readAnswer(generateContent, { ...text('abc', { finishReason: 'STOP' }), usageMetadata })
+  const reading = readResponse(generateContent, { ...text('abc', { finishReason: 'STOP' }), usageMetadata })
   t.same(reading.lines, [{ meters: { input: 10, output: 7 } }])
   t.match(reading, {
     details: { reasoning: 3 },
@@ -42,39 +42,39 @@ await t.test('the usage of a stream is that of its last chunk, in events and in 
   ]
   const streams = [eventStream(...chunks), eventStream(...chunks).replaceAll('\n', '\r\n')]
   for (const stream of streams) {
-    const reading = readAnswer(streamGenerateContent, stream, events)
+    const reading = readResponse(streamGenerateContent, stream, events)
     t.same(reading.lines, [{ meters: { input: 10, output: 7 } }])
     t.match(reading, { isTerminal: true, outputTextBytes: 3 })
     t.equal(reading.raw, JSON.stringify(usageMetadata))
   }
   const array = `[${chunks.map(chunk => JSON.stringify(chunk)).join('\n,\n')}\n]`
-  t.match(readAnswer(streamGenerateContent, array), {
+  t.match(readResponse(streamGenerateContent, array), {
     isTerminal: true,
     outputTextBytes: 3,
     lines: [{ meters: { input: 10, output: 7 } }],
   })
-  const cut = readAnswer(streamGenerateContent, array.slice(0, -1))
+  const cut = readResponse(streamGenerateContent, array.slice(0, -1))
   t.match(cut, { isTerminal: false, lines: [{ meters: { input: 10, output: 7 } }] })
 })
 
 await t.test('a stream is terminal only with a finish or block reason', async t => {
-  t.equal(readAnswer(streamGenerateContent, eventStream(text('a')), events).isTerminal, false)
+  t.equal(readResponse(streamGenerateContent, eventStream(text('a')), events).isTerminal, false)
   const blocked = {
     promptFeedback: { blockReason: 'SAFETY' },
     usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 },
   }
-  const reading = readAnswer(streamGenerateContent, eventStream(blocked), events)
+  const reading = readResponse(streamGenerateContent, eventStream(blocked), events)
   t.match(reading, { isTerminal: true, hasOutput: false })
   t.same(reading.lines, [{ meters: { input: 5 } }])
 })
 
 await t.test('an error is found as an event and as the whole body', async t => {
   const error = { error: { code: 503, message: 'x', status: 'UNAVAILABLE' } }
-  t.match(readAnswer(streamGenerateContent, eventStream(text('a'), error), events), {
+  t.match(readResponse(streamGenerateContent, eventStream(text('a'), error), events), {
     hasError: true,
     hasOutput: true,
   })
-  t.match(readAnswer(streamGenerateContent, JSON.stringify(error, null, 2), events), {
+  t.match(readResponse(streamGenerateContent, JSON.stringify(error, null, 2), events), {
     hasError: true,
     hasOutput: false,
   })
@@ -82,7 +82,7 @@ await t.test('an error is found as an event and as the whole body', async t => {
 
 await t.test('modalities have their own meters, also in cached and tool tokens', async t => {
   const modality = (modality: string, tokenCount: number): object => ({ modality, tokenCount })
-  const reading = readAnswer(generateContent, {
+  const reading = readResponse(generateContent, {
     usageMetadata: {
       promptTokenCount: 100,
       cachedContentTokenCount: 30,
@@ -118,11 +118,11 @@ await t.test('modalities have their own meters, also in cached and tool tokens',
 })
 
 await t.test('counts that do not add up to the total are flagged', async t => {
-  t.same(readAnswer(generateContent, { usageMetadata: { ...usageMetadata, totalTokenCount: 99 } }).flags, [
+  t.same(readResponse(generateContent, { usageMetadata: { ...usageMetadata, totalTokenCount: 99 } }).flags, [
     'usage_inconsistent',
   ])
-  t.same(readAnswer(generateContent, { usageMetadata: { candidatesTokenCount: 4 } }).flags, [])
-  t.same(readAnswer(generateContent, {}).lines, [])
+  t.same(readResponse(generateContent, { usageMetadata: { candidatesTokenCount: 4 } }).flags, [])
+  t.same(readResponse(generateContent, {}).lines, [])
 })
 
 await t.test('a count that decreases is used and flagged', async t => {
@@ -131,14 +131,14 @@ await t.test('a count that decreases is used and flagged', async t => {
     usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 21, totalTokenCount: 31 },
   }
   const last = { ...text('b', { finishReason: 'STOP' }), usageMetadata }
-  const reading = readAnswer(streamGenerateContent, eventStream(more, last), events)
+  const reading = readResponse(streamGenerateContent, eventStream(more, last), events)
   t.same(reading.lines, [{ meters: { input: 10, output: 7 } }])
   t.same(reading.flags, ['usage_decreased'])
 })
 
 await t.test('the line has the served tier', async t => {
   const tierOf = (more: object): unknown =>
-    readAnswer(generateContent, { usageMetadata: { ...usageMetadata, ...more } }).lines[0]?.tier
+    readResponse(generateContent, { usageMetadata: { ...usageMetadata, ...more } }).lines[0]?.tier
   t.equal(tierOf({ serviceTier: 'standard' }), undefined)
   t.equal(tierOf({ serviceTier: 'flex' }), 'flex')
   t.equal(tierOf({ trafficType: 'ON_DEMAND_FLEX' }), 'flex')
@@ -152,7 +152,7 @@ await t.test('grounding is billed by prompt before Gemini 3 and by distinct quer
       modelVersion,
       usageMetadata,
     })
-    return readAnswer(streamGenerateContent, eventStream(chunk('a', 'b', ''), chunk('b', 'c')), events)
+    return readResponse(streamGenerateContent, eventStream(chunk('a', 'b', ''), chunk('b', 'c')), events)
       .lines[0]?.meters.searches
   }
   t.equal(grounded('gemini-2.5-flash'), 1)
@@ -225,9 +225,9 @@ await t.test('facts of a request are read in camel case and in snake case', asyn
 
 await t.test('embeddings report their input, or nothing', async t => {
   const usage = { promptTokenCount: 8, promptTokenDetails: [{ modality: 'TEXT', tokenCount: 8 }] }
-  const reading = readAnswer(batchEmbedContents, { embeddings: [{ values: [0.1] }], usageMetadata: usage })
+  const reading = readResponse(batchEmbedContents, { embeddings: [{ values: [0.1] }], usageMetadata: usage })
   t.same(reading.lines, [{ meters: { input: 8 } }])
-  t.match(readAnswer(embedContent, { embedding: { values: [0.1] } }), { lines: [], hasOutput: true })
+  t.match(readResponse(embedContent, { embedding: { values: [0.1] } }), { lines: [], hasOutput: true })
   const requests = [{ content: { parts: [{ inlineData: { mimeType: 'image/png', data: 'AAAA' } }] } }]
   t.equal(factsOf(batchEmbedContents, { requests }, true).media.length, 1)
 })
@@ -245,13 +245,13 @@ await t.test('Imagen is charged by the images in its response', async t => {
     { raiFilteredReason: 'no' },
     { bytesBase64Encoded: 'AAAA' },
   ]
-  t.same(readAnswer(predict, { predictions }, { facts }).lines, [{ meters: { images: 2 }, variant: '2k' }])
-  t.same(readAnswer(predict, { predictions: [] }, { facts }).lines, [])
+  t.same(readResponse(predict, { predictions }, { facts }).lines, [{ meters: { images: 2 }, variant: '2k' }])
+  t.same(readResponse(predict, { predictions: [] }, { facts }).lines, [])
 })
 
 await t.test('searches of maps and images count as searches', async t => {
   const grounded = (model: string, groundingMetadata: object): unknown =>
-    readAnswer(generateContent, {
+    readResponse(generateContent, {
       ...text('abc', { finishReason: 'STOP', groundingMetadata }),
       modelVersion: model,
       usageMetadata,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { interactions } from '../../../../lib/dialects/google/interactions.ts'
-import { factsOf, noFacts, readAnswer } from '../read-answer.ts'
+import { factsOf, noFacts, readResponse } from '../read-response.ts'
 
 const usage = {
   total_tokens: 240,
@@ -29,7 +29,7 @@ await t.test('an interaction is measured like generated content', async t => {
     usage,
     steps: [{ content: [{ text: 'abc' }] }],
   }
-  const reading = readAnswer(interactions, answer)
+  const reading = readResponse(interactions, answer)
   t.same(reading.lines, [line])
   t.match(reading, {
     isTerminal: true,
@@ -100,7 +100,7 @@ await t.test('agents and background work are jobs, and an agent is priced by its
   const facts = factsOf(interactions, { model: 'm', background: true }, true)
   t.match(facts, { model: 'm', startsJob: true })
   t.equal(factsOf(interactions, { model: 'm' }, true).startsJob, undefined)
-  const job = (answer: object): unknown => readAnswer(interactions, { id: 'i', ...answer }, { facts }).job
+  const job = (answer: object): unknown => readResponse(interactions, { id: 'i', ...answer }, { facts }).job
   t.same(job({ status: 'in_progress' }), { kind: 'interaction', id: 'i', state: 'running' })
   t.match(job({ status: 'completed' }), { state: 'done' })
   t.match(job({ status: 'requires_action' }), { state: 'done' })

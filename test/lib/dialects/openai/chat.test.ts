@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chat } from '../../../../lib/dialects/openai/chat.ts'
 import { completions } from '../../../../lib/dialects/openai/completions.ts'
-import { eventStream, factsOf, readAnswer } from '../read-answer.ts'
+import { eventStream, factsOf, readResponse } from '../read-response.ts'
 
 const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const events = { contentType: 'text/event-stream' }
@@ -21,7 +21,7 @@ await t.test('the last usage of a stream counts, in whichever chunk it is', asyn
     eventStream({ choices: [{ delta: {} }], x_groq: { usage } }, '[DONE]'),
   ]
   for (const stream of streams) {
-    const reading = readAnswer(chat, stream, events)
+    const reading = readResponse(chat, stream, events)
     t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
     t.equal(reading.raw, JSON.stringify(usage))
     t.equal(reading.isTerminal, true)
@@ -30,22 +30,22 @@ await t.test('the last usage of a stream counts, in whichever chunk it is', asyn
 })
 
 await t.test('the bytes of the text and the model are read from deltas', async t => {
-  const reading = readAnswer(chat, eventStream(delta('hé'), delta('llo'), '[DONE]'), events)
+  const reading = readResponse(chat, eventStream(delta('hé'), delta('llo'), '[DONE]'), events)
   t.equal(reading.outputTextBytes, 6)
   t.equal(reading.hasOutput, true)
   t.equal(reading.model, 'gpt-x')
   t.same(reading.lines, [])
   const first = { choices: [{ delta: { role: 'assistant', content: '' } }] }
-  t.equal(readAnswer(chat, eventStream(first), events).hasOutput, false)
+  t.equal(readResponse(chat, eventStream(first), events).hasOutput, false)
   const tool = { choices: [{ delta: { tool_calls: [{ function: { name: 'f', arguments: '{"a"' } }] } }] }
-  t.match(readAnswer(chat, eventStream(tool), events), { hasOutput: true, outputTextBytes: 4 })
+  t.match(readResponse(chat, eventStream(tool), events), { hasOutput: true, outputTextBytes: 4 })
 })
 
 await t.test('a stream that breaks off is not terminal, and an error in it is found', async t => {
-  t.match(readAnswer(chat, eventStream(delta('a')), events), { isTerminal: false, hasError: false })
+  t.match(readResponse(chat, eventStream(delta('a')), events), { isTerminal: false, hasError: false })
   const failed = eventStream(delta('a'), { error: { message: 'x' } })
-  t.match(readAnswer(chat, failed, events), { isTerminal: false, hasError: true, hasOutput: true })
-  t.match(readAnswer(chat, 'event: error\ndata: {"error":{"message":"x"}}\n\n', events), { hasError: true })
+  t.match(readResponse(chat, failed, events), { isTerminal: false, hasError: true, hasOutput: true })
+  t.match(readResponse(chat, 'event: error\ndata: {"error":{"message":"x"}}\n\n', events), { hasError: true })
 })
 
 await t.test('Perplexity ends a stream with a chat.completion.done object instead of [DONE]', async t => {
@@ -53,12 +53,12 @@ await t.test('Perplexity ends a stream with a chat.completion.done object instea
     { object: 'chat.completion.chunk', usage },
     { object: 'chat.completion.done', usage },
   )
-  t.equal(readAnswer(chat, stream, events).isTerminal, true)
+  t.equal(readResponse(chat, stream, events).isTerminal, true)
 })
 
 await t.test('a document is read after leading blank lines', async t => {
   const answer = { model: 'm', choices: [{ message: { content: 'abc' } }], usage }
-  const reading = readAnswer(chat, `\n\n  \n${JSON.stringify(answer)}`)
+  const reading = readResponse(chat, `\n\n  \n${JSON.stringify(answer)}`)
   t.match(reading, { isTerminal: true, hasOutput: true, outputTextBytes: 3, model: 'm' })
   t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
 })
@@ -67,9 +67,9 @@ await t.test(
   'an error with status 200 is found in a document and in a body that is no event stream',
   async t => {
     const error = { error: { message: 'upstream', code: 502 } }
-    t.match(readAnswer(chat, error), { hasError: true, lines: [], hasOutput: false })
-    t.match(readAnswer(chat, error, events), { hasError: true, isTerminal: true })
-    t.match(readAnswer(chat, { error: null, choices: [], usage }), { hasError: false })
+    t.match(readResponse(chat, error), { hasError: true, lines: [], hasOutput: false })
+    t.match(readResponse(chat, error, events), { hasError: true, isTerminal: true })
+    t.match(readResponse(chat, { error: null, choices: [], usage }), { hasError: false })
   },
 )
 
@@ -80,14 +80,14 @@ await t.test('the line has the served tier', async t => {
     ['default', undefined],
     ['on_demand', undefined],
   ]) {
-    t.equal(readAnswer(chat, { service_tier: tier, usage }).lines[0]?.tier, served)
+    t.equal(readResponse(chat, { service_tier: tier, usage }).lines[0]?.tier, served)
   }
 })
 
 await t.test('a zero usage of a complete response is flagged', async t => {
   const zero = { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }
-  t.same(readAnswer(chat, zero).flags, ['usage_zero'])
-  t.same(readAnswer(chat, { ...zero, error: { message: 'x' } }).flags, [])
+  t.same(readResponse(chat, zero).flags, ['usage_zero'])
+  t.same(readResponse(chat, { ...zero, error: { message: 'x' } }).flags, [])
 })
 
 await t.test('model, stream and limits are read, with the span of the model', async t => {
@@ -241,7 +241,7 @@ await t.test('candidates of legacy completions are multiplied by prompts and bes
   t.equal(factsOf(completions, { prompt: ['a', 'b', 'c'], n: 2 }).candidates, 6)
   t.equal(factsOf(completions, { prompt: [1, 2, 3], best_of: 4 }).candidates, 4)
   t.equal(factsOf(completions, { prompt: [[1], [2]] }).candidates, 2)
-  const reading = readAnswer(completions, { choices: [{ text: 'abc' }], usage })
+  const reading = readResponse(completions, { choices: [{ text: 'abc' }], usage })
   t.match(reading, { outputTextBytes: 3, lines: [{ meters: { input: 10, output: 4 } }] })
 })
 
@@ -249,17 +249,17 @@ await t.test('search models are billed one search for each response, streamed or
   const model = 'gpt-4o-mini-search-preview-2025-03-11'
   const searched = [{ meters: { input: 10, output: 4, searches: 1 } }]
   const choices = [{ message: { content: 'Found.' } }]
-  t.same(readAnswer(chat, { model, choices, usage }).lines, searched)
-  t.same(readAnswer(chat, { model: 'gpt-5-search-api', choices, usage }).lines, searched)
+  t.same(readResponse(chat, { model, choices, usage }).lines, searched)
+  t.same(readResponse(chat, { model: 'gpt-5-search-api', choices, usage }).lines, searched)
   const stream = eventStream(
     { model, choices: [{ delta: { content: 'F' } }] },
     { model, choices: [], usage },
     '[DONE]',
   )
-  t.same(readAnswer(chat, stream, events).lines, searched)
-  t.same(readAnswer(chat, { model: 'gpt-4o-mini', choices, usage }).lines, [
+  t.same(readResponse(chat, stream, events).lines, searched)
+  t.same(readResponse(chat, { model: 'gpt-4o-mini', choices, usage }).lines, [
     { meters: { input: 10, output: 4 } },
   ])
   const billed = { ...usage, server_tool_use: { web_search_requests: 3 } }
-  t.match(readAnswer(chat, { model, choices, usage: billed }).lines, [{ meters: { searches: 3 } }])
+  t.match(readResponse(chat, { model, choices, usage: billed }).lines, [{ meters: { searches: 3 } }])
 })

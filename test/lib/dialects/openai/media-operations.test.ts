@@ -6,7 +6,7 @@ import { speech } from '../../../../lib/dialects/openai/speech.ts'
 import { transcriptions, translations } from '../../../../lib/dialects/openai/transcriptions.ts'
 import type { Operation, RequestFacts } from '../../../../lib/dialects/dialect.ts'
 import { scanMultipart } from '../../../fixtures/scan-multipart.ts'
-import { eventStream, factsOf, readAnswer } from '../read-answer.ts'
+import { eventStream, factsOf, readResponse } from '../read-response.ts'
 
 type Field = readonly [name: string, value: string, filename?: string]
 
@@ -31,19 +31,19 @@ await t.test('images with a usage are charged by tokens', async t => {
     total_tokens: 636,
   }
   const expected = [{ meters: { imageInput: 194, input: 27, imageOutput: 272, output: 143 } }]
-  t.same(readAnswer(imageGenerations, { data: [{ b64_json: 'AAAA' }], usage }).lines, expected)
+  t.same(readResponse(imageGenerations, { data: [{ b64_json: 'AAAA' }], usage }).lines, expected)
   const stream = eventStream(
     { type: 'image_generation.partial_image', b64_json: 'AAAA' },
     { type: 'image_generation.completed', b64_json: 'AAAA', usage },
   )
-  const reading = readAnswer(imageGenerations, stream, { contentType: 'text/event-stream' })
+  const reading = readResponse(imageGenerations, stream, { contentType: 'text/event-stream' })
   t.same(reading.lines, expected)
   t.match(reading, { isTerminal: true, hasOutput: true })
 })
 
 await t.test('output tokens without details count as image tokens', async t => {
   const usage = { input_tokens: 5, output_tokens: 9, total_tokens: 14 }
-  t.same(readAnswer(imageGenerations, { data: [{}], usage }).lines, [
+  t.same(readResponse(imageGenerations, { data: [{}], usage }).lines, [
     { meters: { input: 5, output: 0, imageOutput: 9 } },
   ])
 })
@@ -53,13 +53,13 @@ await t.test('images without a usage are counted in the response', async t => {
   t.same(facts.units, { images: 4 })
   t.equal(facts.candidates, 4, 'each has its own tokens')
   t.equal(facts.unitsVariant, '1024x1024/high')
-  const reading = readAnswer(
+  const reading = readResponse(
     imageGenerations,
     { data: [{ url: 'a' }, { url: 'b' }, { url: 'c' }] },
     { facts },
   )
   t.same(reading.lines, [{ meters: { images: 3 }, variant: '1024x1024/high' }])
-  t.same(readAnswer(imageGenerations, { data: [] }, { facts }).lines, [])
+  t.same(readResponse(imageGenerations, { data: [] }, { facts }).lines, [])
   t.same(factsOf(imageGenerations, { model: 'm', size: 'auto' }).units, { images: 1 })
   t.equal(factsOf(imageGenerations, { model: 'm', size: 'auto' }).unitsVariant, undefined)
 })
@@ -72,7 +72,7 @@ await t.test('a large image in an event is read without parsing it', async t => 
     output_tokens_details: { image_tokens: 2 },
   }
   const event = { type: 'image_generation.completed', b64_json: 'A'.repeat(3_000_000), usage }
-  const reading = readAnswer(imageGenerations, eventStream(event), { contentType: 'text/event-stream' })
+  const reading = readResponse(imageGenerations, eventStream(event), { contentType: 'text/event-stream' })
   t.same(reading.lines, [{ meters: { input: 1, imageOutput: 2, output: 0 } }])
   t.equal(reading.raw, JSON.stringify(usage))
 })
@@ -113,17 +113,17 @@ await t.test(
   async t => {
     const facts = factsOf(speech, { model: 'tts', input: 'Привет 🙂', voice: 'x' })
     t.same(facts.units, { characters: 8 })
-    const audio = readAnswer(speech, '\xff\xfb\x90', { contentType: 'audio/mpeg', facts })
+    const audio = readResponse(speech, '\xff\xfb\x90', { contentType: 'audio/mpeg', facts })
     t.match(audio, { lines: [{ meters: { characters: 8 } }], hasOutput: true })
     const usage = { input_tokens: 3, output_tokens: 30, total_tokens: 33 }
     const stream = eventStream(
       { type: 'speech.audio.delta', audio: 'AAAA' },
       { type: 'speech.audio.done', usage },
     )
-    const streamed = readAnswer(speech, stream, { contentType: 'text/event-stream', facts })
+    const streamed = readResponse(speech, stream, { contentType: 'text/event-stream', facts })
     const meters = { characters: 8, input: 3, audioOutput: 30 }
     t.match(streamed, { isTerminal: true, lines: [{ meters }] })
-    t.same(readAnswer(speech, '', { contentType: 'audio/mpeg', facts }).lines, [])
+    t.same(readResponse(speech, '', { contentType: 'audio/mpeg', facts }).lines, [])
   },
 )
 
@@ -135,27 +135,29 @@ await t.test('transcriptions are measured by tokens or by seconds', async t => {
     output_tokens: 5,
     total_tokens: 31,
   }
-  t.same(readAnswer(transcriptions, { text: 'abc', usage: tokens }).lines, [
+  t.same(readResponse(transcriptions, { text: 'abc', usage: tokens }).lines, [
     { meters: { audioInput: 21, input: 5, output: 5 } },
   ])
-  t.same(readAnswer(transcriptions, { text: 'abc', usage: { type: 'duration', seconds: 4 } }).lines, [
+  t.same(readResponse(transcriptions, { text: 'abc', usage: { type: 'duration', seconds: 4 } }).lines, [
     { meters: { audioSeconds: 4 } },
   ])
-  t.same(readAnswer(transcriptions, { text: 'abc', duration: 3.5 }).lines, [
+  t.same(readResponse(transcriptions, { text: 'abc', duration: 3.5 }).lines, [
     { meters: { audioSeconds: 3.5 } },
   ])
-  t.same(readAnswer(translations, { text: 'abc', duration: '3.5' }).lines, [
+  t.same(readResponse(translations, { text: 'abc', duration: '3.5' }).lines, [
     { meters: { audioSeconds: 3.5 } },
   ])
   const mistral = { prompt_audio_seconds: 4, prompt_tokens: 9, completion_tokens: 20, total_tokens: 29 }
-  t.same(readAnswer(transcriptions, { text: 'abc', usage: mistral }).lines, [{ meters: { audioSeconds: 4 } }])
+  t.same(readResponse(transcriptions, { text: 'abc', usage: mistral }).lines, [
+    { meters: { audioSeconds: 4 } },
+  ])
   const stream = eventStream(
     { type: 'transcript.text.delta', delta: 'abc' },
     { type: 'transcript.text.done', text: 'abc', usage: tokens },
   )
-  const reading = readAnswer(transcriptions, stream, { contentType: 'text/event-stream' })
+  const reading = readResponse(transcriptions, stream, { contentType: 'text/event-stream' })
   t.match(reading, { isTerminal: true, lines: [{ meters: { audioInput: 21 } }] })
-  t.same(readAnswer(transcriptions, '1\n00:00 --> 00:01\nabc', { contentType: 'text/plain' }).lines, [])
+  t.same(readResponse(transcriptions, '1\n00:00 --> 00:01\nabc', { contentType: 'text/plain' }).lines, [])
   const { facts } = formFacts(transcriptions, [
     ['model', 'whisper'],
     ['file', 'RIFF....WAVEfmt ', 'a.wav'],
@@ -165,9 +167,11 @@ await t.test('transcriptions are measured by tokens or by seconds', async t => {
 
 await t.test('embeddings are measured by input tokens, reranking by tokens or search units', async t => {
   const usage = { prompt_tokens: 7, total_tokens: 7 }
-  t.same(readAnswer(embeddings, { data: [{}], usage }).lines, [{ meters: { input: 7 } }])
-  t.same(readAnswer(rerank, { results: [], usage: { total_tokens: 17 } }).lines, [{ meters: { input: 17 } }])
-  t.same(readAnswer(rerank, { results: [], meta: { billed_units: { search_units: 2 } } }).lines, [
+  t.same(readResponse(embeddings, { data: [{}], usage }).lines, [{ meters: { input: 7 } }])
+  t.same(readResponse(rerank, { results: [], usage: { total_tokens: 17 } }).lines, [
+    { meters: { input: 17 } },
+  ])
+  t.same(readResponse(rerank, { results: [], meta: { billed_units: { search_units: 2 } } }).lines, [
     { meters: { searches: 2 } },
   ])
 })

@@ -17,11 +17,15 @@ export interface ReadOptions {
 }
 
 /** Reads a response with the reader of an operation: a string as it is, anything else as JSON. */
-export function readAnswer(operation: Operation, answer: unknown, options: ReadOptions = {}): UsageReading {
+export function readResponse(
+  operation: Operation,
+  response: unknown,
+  options: ReadOptions = {},
+): UsageReading {
   const { contentType = 'application/json', providerKind = 'openai', facts = noFacts } = options
   const reader = operation.readUsage?.({ status: 200, contentType }, { providerKind, facts })
   if (reader === undefined) throw new Error(`${operation.name} reads no usage`)
-  reader.push(Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)))
+  reader.push(Buffer.from(typeof response === 'string' ? response : JSON.stringify(response)))
   return reader.end()
 }
 
