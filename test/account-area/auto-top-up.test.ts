@@ -34,13 +34,13 @@ await t.test(
 
     t.equal(on.location, '/balance/auto?notice=auto-on')
     t.match(
-      (await area.mail.letterTo(email, /включено автопополнение/)).text,
+      (await area.mail.emailTo(email, /включено автопополнение/)).text,
       'Не больше 650,00\u00a0₽ в месяц',
     )
     await pageThatSays(browser, '/balance', /Автопополнение<\/a>[^]*\+300,00/)
-    const letter = await area.mail.letterTo(email, /пополнен автоматически на 300,00/)
-    t.match(letter.text, 'Сейчас на балансе 450,00\u00a0₽')
-    t.match(letter.text, `${area.url}/balance/auto`)
+    const received = await area.mail.emailTo(email, /пополнен автоматически на 300,00/)
+    t.match(received.text, 'Сейчас на балансе 450,00\u00a0₽')
+    t.match(received.text, `${area.url}/balance/auto`)
     const { text } = await browser.get(from)
     t.match(text, 'В этом месяце списано 300,00\u00a0₽ из 650,00\u00a0₽')
     t.match((await browser.get('/balance.csv')).text, 'Автопополнение;')
@@ -61,7 +61,7 @@ await t.test('a card that its owner unlinks is forgotten at once, and an email r
 
   t.match((await browser.follow(answer)).text, 'Карта отвязана')
   t.notMatch((await browser.get(from)).text, card)
-  await area.mail.letterTo(email, /Списать с неё деньги мы больше не можем/)
+  await area.mail.emailTo(email, /Списать с неё деньги мы больше не можем/)
   t.equal(
     (await browser.post('/balance/auto/unlink', { card }, { from })).status,
     303,
@@ -80,7 +80,7 @@ await t.test('automatic top-up is switched off at once, and an email reports it'
 
   t.equal(answer.location, '/balance/auto?notice=auto-off')
   t.match((await browser.get('/balance')).text, 'Выключено.')
-  await area.mail.letterTo(email, /списаний больше не будет/)
+  await area.mail.emailTo(email, /списаний больше не будет/)
 })
 
 await t.test('invalid terms are marked at their field', async t => {
@@ -110,8 +110,8 @@ await t.test('amounts and emails are in English for English users', async t => {
 
   await browser.post(from, { below: '200', amount: '1,000', monthMax: '1,000.00', card }, { from })
 
-  const letter = await area.mail.letterTo(email, /topped up automatically by 1,000\.00/)
-  t.equal(letter.subject, 'Balance topped up by 1,000.00\u00a0₽: Gateway')
+  const received = await area.mail.emailTo(email, /topped up automatically by 1,000\.00/)
+  t.equal(received.subject, 'Balance topped up by 1,000.00\u00a0₽: Gateway')
 })
 
 await t.test('a deleted account is not charged', async t => {

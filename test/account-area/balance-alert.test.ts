@@ -11,7 +11,7 @@ import { plugins } from '../../plugins/index.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import type { AccountBrowser } from '../fixtures/account-browser.ts'
 import type { TestAccountArea } from '../fixtures/account-area.ts'
-import type { ReceivedLetter } from '../fixtures/mail-server.ts'
+import type { ReceivedEmail } from '../fixtures/mail-server.ts'
 import { startPostgres } from '../fixtures/postgres-server.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -71,9 +71,9 @@ async function spend(
   }
 }
 
-function alertsTo(area: TestAccountArea, email: string): readonly ReceivedLetter[] {
-  return area.mail.letters.filter(
-    letter => letter.to === email && /опустился ниже|fallen below/.test(letter.text),
+function alertsTo(area: TestAccountArea, email: string): readonly ReceivedEmail[] {
+  return area.mail.emails.filter(
+    received => received.to === email && /опустился ниже|fallen below/.test(received.text),
   )
 }
 
@@ -108,9 +108,9 @@ await t.test('an alert comes when the balance falls below, and again only after 
 
   const first = await spend(area, gateway, payer)
   await untilAlerted(area, payer, 1)
-  const [letter] = alertsTo(area, email)
-  t.match(letter?.text, /fallen below 100\.00\u00a0₽: 99\.9\d\u00a0₽ is left/)
-  t.match(letter?.text, `${area.url}/`)
+  const [received] = alertsTo(area, email)
+  t.match(received?.text, /fallen below 100\.00\u00a0₽: 99\.9\d\u00a0₽ is left/)
+  t.match(received?.text, `${area.url}/`)
 
   const second = await spend(area, gateway, payer)
   await settled(area, gateway, other)

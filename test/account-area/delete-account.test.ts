@@ -37,7 +37,7 @@ async function deletion(t: Test, config: ConfigSections): Promise<TestAccountAre
   elsewhere.headers['user-agent'] = 'Elsewhere/1'
   await elsewhere.post('/sign-in', { email, password: goodPassword })
   await browser.post('/forgot-password', { email })
-  const reset = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const reset = linkIn((await area.mail.emailTo(email, /reset-password/)).text)
 
   const asked = await browser.get(page)
   t.match(asked.text, accountId)
@@ -64,7 +64,7 @@ async function deletion(t: Test, config: ConfigSections): Promise<TestAccountAre
   const newPassword = 'another good phrase'
   const dead = await area.browser().post('/reset-password', { token, newPassword }, { from: reset })
   t.equal(dead.status, 410, 'a link from an email sent before has no effect')
-  const { text } = await area.mail.letterTo(email, /удалена/)
+  const { text } = await area.mail.emailTo(email, /удалена/)
   t.match(text, accountId)
   t.match(text, /осталось (49,9\d|50,00)\u00a0₽/)
   t.strictSame(await area.test.breaches(), [], 'the ledger is unchanged')
@@ -115,8 +115,8 @@ async function atOnce(t: Test, config: ConfigSections): Promise<void> {
   )
   // Any further emails would arrive before those of this sign-up.
   await area.signUp('next@example.org')
-  const letters = area.mail.letters.filter(({ to, text }) => to === email && /удалена/.test(text))
-  t.equal(letters.length, 1)
+  const emails = area.mail.emails.filter(({ to, text }) => to === email && /удалена/.test(text))
+  t.equal(emails.length, 1)
 }
 
 await t.test('several concurrent deletions send one email', t => atOnce(t, {}))

@@ -126,7 +126,7 @@ await t.test('an invoice is made on the balance page, emailed, and open by its l
   t.match(text, 'ждёт оплаты')
   const number = /Счёт № (\d+)/.exec(text)?.[1] ?? ''
   t.match(await pdfText(browser, `${made.location}/pdf`), `Счёт на оплату № ${number}`)
-  const email = await area.mail.letterTo('buh@romashka.example', new RegExp(`Счёт № ${number} `))
+  const email = await area.mail.emailTo('buh@romashka.example', new RegExp(`Счёт № ${number} `))
   t.match(email.text, /Оплата по счету № \d+ от/)
   t.match(email.messageId, '<invoice-made.')
   t.match(email.attachments, [{ name: new RegExp(`^Счёт № ${number} от .*\\.pdf$`) }])
@@ -156,7 +156,7 @@ await t.test('a reminder requests the rest of an invoice, with the tax on that r
   const invoice = await makeInvoice(browser, '122')
   const id = invoice.split('/').at(-1) ?? ''
   const number = /Счёт № (\d+)/.exec((await browser.get(invoice)).text)?.[1] ?? ''
-  await taxed.mail.letterTo(details.email, /К оплате|НДС 22% 22\.00/)
+  await taxed.mail.emailTo(details.email, /К оплате|НДС 22% 22\.00/)
   const payment = { amount: 6_100, date: today, inn: details.inn, purpose: `по счету № ${number}` }
   const bytes = statementOf([payment], today)
   await beside(async records => {
@@ -169,7 +169,7 @@ await t.test('a reminder requests the rest of an invoice, with the tax on that r
     await records.write([documentEmailStep(records, email)])
   }, taxed.test)
 
-  const reminder = await taxed.mail.letterTo(details.email, /Напоминаем/)
+  const reminder = await taxed.mail.emailTo(details.email, /Напоминаем/)
 
   t.match(reminder.text, /К оплате 61,00\u00a0₽/)
   t.match(reminder.text, `Оплата по счету № ${number} от`)
@@ -240,7 +240,7 @@ await t.test(
     const month = today.slice(0, 7)
     await beside(records => closeMonth(records, seller, { month, at: systemClock.now() }))
 
-    const sent = await area.mail.letterTo('month@romashka.example', /^Акт № /)
+    const sent = await area.mail.emailTo('month@romashka.example', /^Акт № /)
     t.equal(linkIn(sent.text), `/documents?year=${month.slice(0, 4)}`, 'in January the link is to last year')
     t.match((await pdfPages(sent.attachments[0]?.bytes ?? Buffer.alloc(0)))[0], /Акт № \d+ от/)
     const { text } = await browser.get('/documents')

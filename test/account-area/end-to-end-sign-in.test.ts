@@ -25,7 +25,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.check('#personalData')
       await page.click('main button')
       t.match(await page.textContent('h1'), 'Проверьте почту')
-      await page.goto(`${area.url}${linkIn((await area.mail.letterTo(email, /confirm/)).text)}`)
+      await page.goto(`${area.url}${linkIn((await area.mail.emailTo(email, /confirm/)).text)}`)
       await page.fill('#password', goodPassword)
       await page.click('main button')
       t.match(await page.textContent('h1'), 'Обзор')

@@ -141,7 +141,7 @@ await t.test('an accountant is invited by email, signs up with the address and s
 
   const sent = await owner.browser.post('/settings/members', { email: 'Buh@Example.org ' })
   t.match((await owner.browser.follow(sent)).text, 'Приглашение отправлено.')
-  const { text, subject } = await area.mail.letterTo(email, /приглашает/)
+  const { text, subject } = await area.mail.emailTo(email, /приглашает/)
   t.match(subject, 'Приглашение вести бухгалтерию')
   t.match(text, owner.email)
   t.equal(linkIn(text), '/accounts')

@@ -14,7 +14,7 @@ async function askForEmail(browser: AccountBrowser, newEmail: string): Promise<s
     { from },
   )
   if (location !== '/settings?notice=email-letter-sent') throw new Error(page)
-  const { text } = await area.mail.letterTo(newEmail.trim().toLowerCase(), /\/settings\/email\?token=/)
+  const { text } = await area.mail.emailTo(newEmail.trim().toLowerCase(), /\/settings\/email\?token=/)
   return linkIn(text)
 }
 
@@ -65,7 +65,7 @@ await t.test('a new email takes effect once its link is confirmed, and only once
 
   t.equal(answer.location, '/settings?notice=email-changed')
   t.match((await browser.follow(answer)).text, newEmail)
-  await area.mail.letterTo(email, /another@example\.org/)
+  await area.mail.emailTo(email, /another@example\.org/)
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).status, 422)
   const again = area.browser()
   t.equal((await again.post('/sign-in', { email: newEmail, password: goodPassword })).location, '/')
@@ -100,7 +100,7 @@ await t.test('only the owner of an address learns that it is in use', async t =>
   const answer = await browser.post('/settings/email', { newEmail: owner.email, currentPassword }, { from })
 
   t.equal(answer.location, '/settings?notice=email-letter-sent', 'the same as for an unused address')
-  const { text } = await area.mail.letterTo(owner.email, /Кто-то хотел/)
+  const { text } = await area.mail.emailTo(owner.email, /Кто-то хотел/)
   t.notMatch(text, 'token')
 })
 
@@ -120,7 +120,7 @@ await t.test('links of another user and forged links have no effect', async t =>
   const victim = await area.signUp()
   const path = await askForEmail(attacker.browser, 'mine@example.org')
   const [head = '', claims = ''] = tokenOf(path).split('.')
-  const { text } = await area.mail.letterTo(victim.email, /\/confirm\?token=/)
+  const { text } = await area.mail.emailTo(victim.email, /\/confirm\?token=/)
   for (const token of [tokenOf(path), '', 'x.y.z', `${head}.${claims}.`, tokenOf(linkIn(text))]) {
     const shown = await victim.browser.get(`/settings/email?token=${encodeURIComponent(token)}`)
     t.equal(shown.status, 410)
@@ -143,7 +143,7 @@ await t.test('earlier links are invalid once a new password is set', async t => 
   const { email, browser } = await area.signUp()
   const path = await askForEmail(browser, 'late@example.org')
   await browser.post('/forgot-password', { email })
-  const reset = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const reset = linkIn((await area.mail.emailTo(email, /reset-password/)).text)
 
   await browser.post('/settings/email/confirm', { token: tokenOf(path) }, { from: path })
 

@@ -8,7 +8,7 @@ const newPassword = 'another good phrase'
 
 async function askForReset(browser: AccountBrowser, email: string): Promise<string> {
   await browser.post('/forgot-password', { email })
-  const { text } = await area.mail.letterTo(email, /\/reset-password\?token=/)
+  const { text } = await area.mail.emailTo(email, /\/reset-password\?token=/)
   return linkIn(text)
 }
 
@@ -33,7 +33,7 @@ await t.test('a forgotten password is replaced through an email, once, and all s
   const elsewhere = area.browser()
   t.equal((await elsewhere.post('/sign-in', { email, password: goodPassword })).status, 422)
   t.equal((await elsewhere.post('/sign-in', { email, password: newPassword })).location, '/')
-  await area.mail.letterTo(email, /Пароль изменён/)
+  await area.mail.emailTo(email, /Пароль изменён/)
   const again = await area
     .browser()
     .post('/reset-password', { token, newPassword: goodPassword }, { from: path })
@@ -43,20 +43,20 @@ await t.test('a forgotten password is replaced through an email, once, and all s
 await t.test('the response to a reset does not show whether an address has a user', async t => {
   const { email } = await area.signUp()
   const known = await area.browser().post('/forgot-password', { email })
-  await area.mail.letterTo(email, /reset-password/)
-  const before = area.mail.letters.length
+  await area.mail.emailTo(email, /reset-password/)
+  const before = area.mail.emails.length
 
   const unknown = await area.browser().post('/forgot-password', { email: 'nobody@example.org' })
 
   t.same([unknown.status, unknown.location], [known.status, known.location])
   t.match((await area.browser().follow(unknown)).text, 'Если такой пользователь есть')
-  t.equal(area.mail.letters.length, before)
+  t.equal(area.mail.emails.length, before)
 })
 
 await t.test('the number of reset emails to one mailbox is limited', async t => {
   const { email } = await area.signUp()
   const browser = area.browser()
-  const count = (): number => area.mail.letters.filter(({ to }) => to === email).length
+  const count = (): number => area.mail.emails.filter(({ to }) => to === email).length
 
   for (let times = 0; times < 10; times += 1) {
     const { status } = await browser.post('/forgot-password', { email })
@@ -86,7 +86,7 @@ await t.test('a network can request sixty emails an hour, of all kinds together'
     )
     t.equal(asked.status, 303)
   }
-  const before = own.mail.letters.length
+  const before = own.mail.emails.length
 
   const neighbour = browserAt('2001:db8:1:2:ffff::9')
   const newcomer = { email: 'new@example.org', password: goodPassword, offer: 'yes', personalData: 'yes' }
@@ -94,8 +94,8 @@ await t.test('a network can request sixty emails an hour, of all kinds together'
   t.equal((await neighbour.post('/sign-up', newcomer)).status, 303)
   await browserAt('2001:db8:1:3::1').post('/forgot-password', { email })
 
-  await own.mail.letterTo(email, /reset-password/)
-  t.equal(own.mail.letters.length, before + 1, 'only the email that another network requested')
+  await own.mail.emailTo(email, /reset-password/)
+  t.equal(own.mail.emails.length, before + 1, 'only the email that another network requested')
 })
 
 await t.test('a user whom an operator made signs in with a new password, and must consent first', async t => {
@@ -105,7 +105,7 @@ await t.test('a user whom an operator made signs in with a new password, and mus
   await own.test.accounts.credit({ accountId: id, amountMicros: 12_345_000_000, reason: 'test' })
   const browser = own.browser()
   await browser.post('/forgot-password', { email })
-  const path = linkIn((await own.mail.letterTo(email, /reset-password/)).text)
+  const path = linkIn((await own.mail.emailTo(email, /reset-password/)).text)
   await browser.post('/reset-password', { token: tokenOf(path), newPassword }, { from: path })
 
   t.equal((await browser.get('/')).location, '/consents')
@@ -120,7 +120,7 @@ await t.test('a user whom an operator made signs in with a new password, and mus
 await t.test('a used or invalid link is reported before a password is entered', async t => {
   const { email, browser } = await area.signUp()
   await browser.post('/forgot-password', { email })
-  const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const path = linkIn((await area.mail.emailTo(email, /reset-password/)).text)
   t.match((await browser.get(path)).text, 'id="newPassword"')
   await browser.post('/reset-password', { token: tokenOf(path), newPassword }, { from: path })
 
@@ -149,9 +149,9 @@ await t.test('changing the password invalidates the old one, and ends the other 
   const answer = await browser.post('/security/password', change, { from: '/security' })
 
   t.equal(answer.location, '/security?notice=password-changed')
-  const letter = await area.mail.letterTo(email, /остальные сеансы завершены.*Если это были не вы/s)
-  t.match(letter.subject, 'Пароль изменён')
-  t.equal(linkIn(letter.text), '/forgot-password')
+  const received = await area.mail.emailTo(email, /остальные сеансы завершены.*Если это были не вы/s)
+  t.match(received.subject, 'Пароль изменён')
+  t.equal(linkIn(received.text), '/forgot-password')
   t.match((await browser.follow(answer)).text, 'остальные сеансы завершены')
   t.equal((await other.get('/')).location, '/sign-in')
   t.equal((await copy.get('/')).location, '/sign-in', 'a copy of the old cookie is invalid')
@@ -162,7 +162,7 @@ await t.test('a new password invalidates earlier links to set one', async t => {
   const { email, browser } = await area.signUp()
   const linkAfter = async (count: number): Promise<string> => {
     await browser.post('/forgot-password', { email })
-    const sent = () => area.mail.letters.filter(({ to, text }) => to === email && /reset-password/.test(text))
+    const sent = () => area.mail.emails.filter(({ to, text }) => to === email && /reset-password/.test(text))
     await until(() => sent().length === count)
     return linkIn(sent().at(-1)?.text ?? '')
   }

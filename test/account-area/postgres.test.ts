@@ -30,7 +30,7 @@ await t.test('on PostgreSQL a user signs up, signs in, uses a code, and sets a n
   t.equal((await other.post('/sign-in/code', { code: oneTimeCode(secret) })).location, '/')
 
   await other.post('/forgot-password', { email })
-  const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const path = linkIn((await area.mail.emailTo(email, /reset-password/)).text)
   const token = new URL(path, area.url).searchParams.get('token') ?? ''
   const newPassword = 'another good phrase'
   await other.post('/reset-password', { token, newPassword }, { from: path })

@@ -66,7 +66,7 @@ await t.test('a form that was not sent from a page of the area is refused', asyn
   const strangers = await stranger.browser.token('/security')
   const visitor = area.browser()
   const visitors = await visitor.token('/sign-in')
-  const before = area.mail.letters.length
+  const before = area.mail.emails.length
   for (const [path, fields] of forms) {
     const attempts: [string, Record<string, string>, Record<string, string>][] = [
       ['no token', fields, { origin }],
@@ -83,7 +83,7 @@ await t.test('a form that was not sent from a page of the area is refused', asyn
       t.same(setCookies, [])
     }
   }
-  t.equal(area.mail.letters.length, before)
+  t.equal(area.mail.emails.length, before)
   t.match((await browser.get('/')).text, email, 'nothing has changed')
 })
 

@@ -101,7 +101,7 @@ await t.test('a link by email ends a lockout, at the other node too', async t =>
   t.equal((await owner.post('/sign-in', { email, password: goodPassword })).status, 422)
 
   await owner.post('/forgot-password', { email })
-  const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const path = linkIn((await area.mail.emailTo(email, /reset-password/)).text)
   const token = new URL(path, area.url).searchParams.get('token') ?? ''
   const newPassword = 'another good phrase'
   const set = await owner.post('/reset-password', { token, newPassword }, { from: path })

@@ -20,7 +20,7 @@ type Act = () => Promise<PageAnswer>
 async function linkOf(area: TestAccountArea, email: string): Promise<Act> {
   const browser = area.browser()
   await browser.post('/forgot-password', { email })
-  const link = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const link = linkIn((await area.mail.emailTo(email, /reset-password/)).text)
   const token = new URL(link, area.url).searchParams.get('token') ?? ''
   const csrf = await browser.token(link)
   const { origin } = new URL(area.url)

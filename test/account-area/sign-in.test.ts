@@ -123,9 +123,9 @@ await t.test('behind HTTPS cookies are Secure and browsers are told to use HTTPS
   const consents = { offer: 'yes', personalData: 'yes' }
   const forwarded = { origin: 'https://account.example.org', 'x-forwarded-for': '198.51.100.7' }
   await browser.postRaw('/sign-up', { csrf, email, password: goodPassword, ...consents }, forwarded)
-  const letter = await secure.mail.letterTo(email, /confirm/)
-  const token = /token=(\S+)/.exec(letter.text)?.[1] ?? ''
-  t.match(letter.text, 'https://account.example.org/confirm?token=')
+  const received = await secure.mail.emailTo(email, /confirm/)
+  const token = /token=(\S+)/.exec(received.text)?.[1] ?? ''
+  t.match(received.text, 'https://account.example.org/confirm?token=')
 
   const answer = await browser.postRaw('/confirm', { csrf, token, password: goodPassword }, forwarded)
 

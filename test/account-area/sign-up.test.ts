@@ -78,7 +78,7 @@ await t.test('consents are stored with version, language, time and address', asy
     { kind: 'personal-data', version: /draft/, language: 'en', address: '127.0.0.1' },
   ])
   for (const { at } of consents) t.ok(Number(at) >= before && Number(at) <= Date.now())
-  const { text, subject } = await area.mail.letterTo('agrees@example.org', /confirm/)
+  const { text, subject } = await area.mail.emailTo('agrees@example.org', /confirm/)
   t.match(subject, 'Confirm your email: Gateway', 'the email is in the language of the page')
   t.match(text, area.url)
 })
@@ -91,8 +91,8 @@ await t.test('an address in use looks like a new one, and its owner gets an emai
 
   t.equal(answer.status, 303)
   t.equal(answer.location, '/check-mail?email=taken%40example.org')
-  const letter = await area.mail.letterTo('taken@example.org', /уже/)
-  t.equal(linkIn(letter.text), '/forgot-password')
+  const received = await area.mail.emailTo('taken@example.org', /уже/)
+  t.equal(linkIn(received.text), '/forgot-password')
   t.same(rows('SELECT * FROM users ORDER BY id'), before)
 })
 
@@ -133,21 +133,21 @@ await t.test('fields that are not in the form are ignored', async t => {
 await t.test('sign-in is refused until the email is confirmed, and a new link is sent', async t => {
   const browser = area.browser()
   await browser.post('/sign-up', { ...whole, email: 'slow@example.org' })
-  await area.mail.letterTo('slow@example.org', /confirm/)
-  const before = area.mail.letters.length
+  await area.mail.emailTo('slow@example.org', /confirm/)
+  const before = area.mail.emails.length
 
   const answer = await browser.post('/sign-in', { email: 'slow@example.org', password: goodPassword })
 
   t.equal(answer.location, '/check-mail?email=slow%40example.org')
   t.notOk([...browser.cookies.keys()].some(name => name.includes('session')))
   t.equal((await browser.get('/')).location, '/sign-in')
-  await until(() => area.mail.letters.length > before)
+  await until(() => area.mail.emails.length > before)
 })
 
 await t.test('a link needs the password, and a forged link is refused even with it', async t => {
   const browser = area.browser()
   await browser.post('/sign-up', { ...whole, email: 'victim@example.org' })
-  const { text } = await area.mail.letterTo('victim@example.org', /confirm/)
+  const { text } = await area.mail.emailTo('victim@example.org', /confirm/)
   const path = linkIn(text)
   const token = new URL(path, area.url).searchParams.get('token') ?? ''
 

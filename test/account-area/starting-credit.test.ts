@@ -37,7 +37,7 @@ await t.test('a deleted account that signs up again, or a changed email, gets no
     { newEmail: 'boris-new@example.org', currentPassword: goodPassword },
     { from: '/settings' },
   )
-  const link = linkIn((await area.mail.letterTo('boris-new@example.org', /settings\/email/)).text)
+  const link = linkIn((await area.mail.emailTo('boris-new@example.org', /settings\/email/)).text)
   const token = new URL(link, area.url).searchParams.get('token') ?? ''
   await browser.post('/settings/email/confirm', { token }, { from: link })
   t.equal(await balanceOf(browser), '50,00', 'changing the email gives no more')
@@ -58,7 +58,7 @@ await t.test('setting a new password confirms the address too', async t => {
   const email = 'vera@example.org'
   await browser.post('/sign-up', { email, password: goodPassword, offer: 'yes', personalData: 'yes' })
   await browser.post('/forgot-password', { email })
-  const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const path = linkIn((await area.mail.emailTo(email, /reset-password/)).text)
   const token = new URL(path, area.url).searchParams.get('token') ?? ''
   await browser.post('/reset-password', { token, newPassword }, { from: path })
   t.equal(await balanceOf(browser), '50,00')

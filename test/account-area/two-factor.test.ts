@@ -116,7 +116,7 @@ await t.test('new backup codes need the password, and invalidate the old ones', 
   const old = await (await passwordStep(email)).post('/sign-in/code', { code: backupCodes[0] ?? '' })
   t.equal(old.status, 422)
   t.equal((await (await passwordStep(email)).post('/sign-in/code', { code: made[0] ?? '' })).location, '/')
-  t.match(await area.mail.letterTo(email, /новые резервные коды.*Если это были не вы/s), {
+  t.match(await area.mail.emailTo(email, /новые резервные коды.*Если это были не вы/s), {
     subject: /резервные/,
   })
 })
@@ -232,15 +232,15 @@ await t.test('an email reports that it was switched on, and off', async t => {
   await browser.post('/settings/profile', { name: '', language: 'en' }, { from: '/settings' })
   await setUp(browser)
 
-  const on = await area.mail.letterTo(email, /now takes a code.*If it was not you/s)
+  const on = await area.mail.emailTo(email, /now takes a code.*If it was not you/s)
   t.match(on.subject, 'Codes from an app were switched on')
   await browser.post('/settings/profile', { name: '', language: 'ru' }, { from: '/settings' })
   await browser.post('/security/two-factor/remove', { password: goodPassword }, { from })
 
-  const off = await area.mail.letterTo(email, /снова достаточно пароля.*Если это были не вы/s)
+  const off = await area.mail.emailTo(email, /снова достаточно пароля.*Если это были не вы/s)
   t.match(off.subject, 'Вход по коду отключён')
   t.equal(
-    area.mail.letters.filter(({ to }) => to === email).length,
+    area.mail.emails.filter(({ to }) => to === email).length,
     3,
     'two emails beside the one for signing up',
   )

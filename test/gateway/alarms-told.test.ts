@@ -55,11 +55,11 @@ await t.test(
     const delivered = () => receiver.requests.map(readWebhook)
 
     await askAs(gateway, openai)
-    await mail.letterTo('ops@example.org', /credential_suspended/)
+    await mail.emailTo('ops@example.org', /credential_suspended/)
     await until(() => delivered().length === 1)
 
-    const [letter] = mail.letters
-    t.match(letter, {
+    const [email] = mail.emails
+    t.match(email, {
       from: 'gateway@example.org',
       subject: 'Gateway: credential_suspended openai#main opened',
       text: /a provider refuses our key or its billing\nopened 20\d\d-.*\+03:00/,
@@ -69,19 +69,19 @@ await t.test(
       data: { kind: 'credential_suspended', subject: 'openai#main', count: 1, closedAt: null },
     })
     t.equal(receiver.requests[0]?.path, '/hook?token=t')
-    t.notMatch(JSON.stringify([mail.letters, delivered()]), secret)
+    t.notMatch(JSON.stringify([mail.emails, delivered()]), secret)
 
     // A write lock: the gateway can store neither the hold nor the alarm.
     const other = new Database(gateway.storeFile)
     other.exec('BEGIN IMMEDIATE')
     const asked = askAs(gateway, openai)
-    await mail.letterTo('ops@example.org', /store_unavailable opened/)
+    await mail.emailTo('ops@example.org', /store_unavailable opened/)
     await until(() => delivered().length === 2)
     other.exec('ROLLBACK')
     other.close()
     await asked
 
-    await mail.letterTo('ops@example.org', /store_unavailable closed/)
+    await mail.emailTo('ops@example.org', /store_unavailable closed/)
     await until(() => delivered().length === 3)
     t.same(
       delivered().map(({ type, data }) => `${type} ${String(data['kind'])}`),
@@ -91,7 +91,7 @@ await t.test(
         'alarm.closed store_unavailable',
       ],
     )
-    t.equal(mail.letters.length, 3)
+    t.equal(mail.emails.length, 3)
   },
 )
 

@@ -20,7 +20,7 @@ await t.test('an email arrives with its sender, subject, reply address and text'
 
   mailer.send(email)
 
-  const received = await server.letterTo('a@example.org', /ё/)
+  const received = await server.emailTo('a@example.org', /ё/)
   t.match(received, { from: 'gateway@example.org', subject: email.subject, replyTo: 'help@example.org' })
   t.equal(received.text.trim(), email.text.trim())
   await mailer.close()
@@ -38,7 +38,7 @@ await t.test('an email is sent again after the mail server refuses it once', asy
 
   mailer.send(email)
 
-  await server.letterTo('a@example.org', /ё/)
+  await server.emailTo('a@example.org', /ё/)
   t.match(lines.join(''), 'could not be sent yet')
   await mailer.close()
 })

@@ -12,7 +12,7 @@ import {
 import { Identity } from '../../../../lib/web/sign-in/identity.ts'
 import { Sessions } from '../../../../lib/web/sign-in/sessions.ts'
 import { systemClock } from '../../../../lib/platform/clock.ts'
-import { cheapPasswords } from '../../../fixtures/account-area.ts'
+import { fastPasswordCost } from '../../../fixtures/account-area.ts'
 import { openNew } from '../../stores/open-store.ts'
 
 const password = 'correct horse battery'
@@ -46,7 +46,7 @@ async function openIdentity(t: Test, onConfirmed: (email: string) => Promise<voi
     name: 'Gateway',
     emails,
     onPasswordReset: (email, isFirst) => (isFirst ? onConfirmed(email) : Promise.resolve()),
-    passwordCost: cheapPasswords,
+    passwordCost: fastPasswordCost,
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
