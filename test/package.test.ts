@@ -49,7 +49,7 @@ t.test('a signal to npm start ends the gateway, not only the shell between', asy
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL')
     } catch {
-      // All of it has ended.
+      // The whole group has ended.
     }
   })
   for await (const line of createInterface(child.stderr)) if (line.includes('"listening"')) break

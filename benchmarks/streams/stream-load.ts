@@ -16,9 +16,9 @@ export type LoadOrder =
       readonly request: string
       readonly count: number
     }
-  /** What came since the last look. */
+  /** Reports what was received since the last report. */
   | { readonly kind: 'look' }
-  /** Waits until every stream has ended, or for so long. */
+  /** Waits until every stream has ended, or for this long. */
   | { readonly kind: 'finish'; readonly timeoutMs: number }
 
 export interface LoadReport {

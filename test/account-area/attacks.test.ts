@@ -69,9 +69,9 @@ function filled(route: string, ids: Ids): string {
     .replace('/receipts/:id', `/receipts/${receiptId}`)
     .replace('/balance/invoices/:id', `/balance/invoices/${invoiceId}`)
     .replace('/invoices/:token', `/invoices/${token}`)
-    // A document is made by a month's close; test/account-area/documents.test.ts tries another's.
+    // A document is made when a month is closed; test/account-area/documents.test.ts tries another account's.
     .replace('/closing/:id', '/closing/none')
-    // A month is nobody's own.
+    // A month belongs to no account.
     .replace('/months/:month', '/months/2020-01')
   if (path.includes(':'))
     throw new Error(`test/account-area/attacks.test.ts does not know the id of ${route}`)

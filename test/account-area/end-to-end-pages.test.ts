@@ -54,7 +54,7 @@ for (const [language, screen, colorScheme] of [
 
 for (const language of ['ru', 'en'] as const) {
   await t.test(
-    `the sections, the email and the way out stand in one row of a desktop: ${language}`,
+    `the sections, the email and the sign-out button are in one row of a desktop: ${language}`,
     async t => {
       await speak(
         [{ name: 'settings', route: '/settings', path: '/settings', who: busyArea.busy.browser }],

@@ -46,7 +46,7 @@ for (const [words, name] of empty) {
   })
 }
 
-await t.test('an empty configuration is no configuration', async t => {
+await t.test('an empty --config is refused', async t => {
   const { code, stderr } = await runHere(['balance', '--account', account, '--config', ''])
 
   t.same([code, stderr], [2, 'gateway: --config: is empty: give it a value\n'])
@@ -73,7 +73,7 @@ const ofAccount: readonly string[][] = [
 ]
 
 for (const words of ofAccount) {
-  await t.test(`an account that does not exist has no empty list: ${words.join(' ')}`, async t => {
+  await t.test(`an unknown account is an error, not an empty list: ${words.join(' ')}`, async t => {
     t.same(await run(...words), {
       code: 1,
       stdout: '',
@@ -82,7 +82,7 @@ for (const words of ofAccount) {
   })
 }
 
-await t.test('a key that does not exist has no empty list of charges', async t => {
+await t.test('an unknown key is an error, not an empty list of charges', async t => {
   t.same(await run('charges', '--key', 'no-such'), {
     code: 1,
     stdout: '',
@@ -90,7 +90,7 @@ await t.test('a key that does not exist has no empty list of charges', async t =
   })
 })
 
-await t.test("an error does not repeat a key's value, which terminals and logs would keep", async t => {
+await t.test('an error does not repeat the value of a key, which terminals and logs would store', async t => {
   const made = await run('key', 'create', '--account', account, '--json')
   const { key } = JSON.parse(made.stdout) as { key: string }
 
@@ -103,7 +103,7 @@ await t.test("an error does not repeat a key's value, which terminals and logs w
   t.match((await run('key', 'revoke', key)).stderr, `there is no key gw-…${key.slice(-4)}: `)
 })
 
-await t.test('an error is not as long as what was given', async t => {
+await t.test('an error does not repeat a long argument in full', async t => {
   const long = 'x'.repeat(100_000)
 
   for (const words of [

@@ -83,7 +83,7 @@ function sayingOf(output: string, url: string): string {
     .replaceAll(/\d+\.\d{4,}/g, 'N')
     .split('\n')
     .map(line => line.trim())
-    // Neither the stack of an error nor its fields.
+    // Without the stack of an error and its fields.
     .filter(line => line !== '' && !/^(?:at |Symbol\(|\w+: (?:'\w+'|null|\w+),?$)/.test(line))
   const telling = lines.filter(line => /rror|disconnect|clos|terminated|incomplete|The quick/.test(line))
   const line =

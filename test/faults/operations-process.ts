@@ -144,7 +144,7 @@ async function upload(context: FaultContext, count: number, megabytes: number): 
   )
   const others = answers
     .map(answer => (answer.status === 'fulfilled' ? answer.value.status : 'reset'))
-    // Whoever still sends when it is answered may meet the reset instead of the answer.
+    // A client that is still sending when the response arrives may get a reset instead of the response.
     .filter(status => status !== 200 && status !== 503 && status !== 'reset')
   const isRunning = served.child.exitCode === null && served.child.signalCode === null
   await until(async () => (await askServed(served)).status === 200, 10_000)

@@ -49,7 +49,7 @@ const tests = pages.map(({ name, url }) =>
     while (status !== 200 && performance.now() - began < freeMsMax) {
       status = await fetch(`${url}/sign-in`).then(
         response => response.status,
-        () => 0, // There is no place yet.
+        () => 0, // All places are still taken.
       )
       if (status !== 200) await delay(250)
     }

@@ -156,7 +156,7 @@ for (const role of everybody) {
       const path = pathOf(route)
       const answer = await browser.post(path, fields, { from: '/' })
       if (!roles.includes(role)) t.equal(answer.status, 403, route)
-      // A charge is corrected to one sum once.
+      // A charge can be corrected to a sum only once.
       else if (route === '/customers/:id/correct' && role !== 'owner') t.equal(answer.status, 422, route)
       else t.equal(answer.status, status, `${route}: ${answer.location}`)
     }
