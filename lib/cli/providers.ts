@@ -30,7 +30,7 @@ export function fillProviders(providers: Command, context: CliContext): void {
 function addSwitch(providers: Command, { stdout }: CliContext, action: ProviderAction): void {
   const { about, done } = actions[action]
   addCommand(providers, `${action} <provider>`, about)
-    .option('--credential <name>', 'only this one, such as openai#1')
+    .option('--credential <name>', 'only this one, such as openai#OPENAI_API_KEY')
     .requiredOption('--reason <text>', 'for the log')
     .action(async (provider: string, options: SwitchOptions) => {
       const { credential = '' } = options

@@ -7,6 +7,8 @@ import type { Problems } from './problems.ts'
 import { isLoopback } from './scalars.ts'
 import { providerSchema, type ProviderInput } from './provider-schema.ts'
 import { isMapping } from './config-error.ts'
+import { wholeVariable } from './environment.ts'
+import { valueAt } from './layers.ts'
 
 /** What the section `providers` may refer to, and what parsing it collects. */
 interface ProviderContext {
@@ -14,6 +16,8 @@ interface ProviderContext {
   /** Receives the providers that are off, each with its missing variables. */
   readonly off: string[]
   readonly egressNames: readonly string[]
+  /** The section before variables were replaced. */
+  readonly asWritten: unknown
   /** By provider, the environment variables that its credentials name and that are not set. */
   readonly missingVariables: ReadonlyMap<string, readonly string[]>
 }
@@ -42,14 +46,14 @@ function trimmed(credential: unknown): unknown {
 }
 
 /**
- * The credentials of a provider. One without a name is numbered by its position in the config, so that its name does
- * not change when another credential's variable goes missing.
+ * The credentials of a provider. One without a name has that of its variable, so that its files, jobs, pauses and
+ * alarms stay with it wherever it is in the list. A key that is written in the config itself is numbered by its place.
  * @param written the provider's entry, including the credentials whose variables are missing
  */
 function buildCredentials(
   provider: string,
   written: unknown,
-  { input, timeouts, problems }: CredentialContext,
+  { input, timeouts, asWritten, problems }: CredentialContext,
 ): Credential[] {
   if (!isMapping(written) || !Array.isArray(written['credentials'])) return []
   const parsed = [...(input.credentials ?? [])]
@@ -57,22 +61,37 @@ function buildCredentials(
   return written['credentials'].flatMap((item: unknown, index): Credential[] => {
     const one = trimmed(item) === undefined ? undefined : parsed.shift()
     if (one === undefined) return []
-    if (typeof one === 'string') return [{ name: `${provider}#${index + 1}`, value: one }]
-    const name = `${provider}#${one.name ?? index + 1}`
-    if (names.has(name))
-      problems.add(['providers', provider, 'credentials', index, 'name'], 'is the name of another one')
-    names.add(name)
+    const path = ['providers', provider, 'credentials', index]
+    const named = nameOf(provider, index, typeof one === 'string' ? undefined : one.name, asWritten)
+    if (names.has(named.name)) {
+      if (named.formerName === undefined) problems.add([...path, 'name'], 'is the name of another one')
+      else problems.add(path, 'has the name or the variable of another one; write it once, or name it')
+    }
+    names.add(named.name)
+    if (typeof one === 'string') return [{ ...named, value: one }]
     const { value, weight = 1 } = one
     const own = one.timeouts === undefined ? {} : { timeouts: laidOver(timeouts, one.timeouts) }
-    return [{ name, value, weight, ...own }]
+    return [{ ...named, value, weight, ...own }]
   })
 }
 
-interface CredentialContext {
+function nameOf(
+  provider: string,
+  index: number,
+  ownName: string | undefined,
+  asWritten: unknown,
+): Pick<Credential, 'name' | 'formerName'> {
+  const place = `${provider}#${index + 1}`
+  if (ownName !== undefined) return { name: `${provider}#${ownName}` }
+  const item = valueAt(asWritten, [provider, 'credentials', index])
+  const variable = wholeVariable(isMapping(item) ? item['value'] : item)
+  return variable === undefined ? { name: place } : { name: `${provider}#${variable}`, formerName: place }
+}
+
+interface CredentialContext extends Pick<ProviderContext, 'asWritten' | 'problems'> {
   readonly input: ProviderInput
   /** The provider's timeouts, as defaults for its credentials. */
   readonly timeouts: ProviderTimeouts
-  readonly problems: Problems
 }
 
 /** The defaults, overridden by the values that are set. */
@@ -165,9 +184,9 @@ function buildProvider(
   written: unknown,
   context: ProviderContext,
 ): ProviderConfig {
-  const { problems } = context
+  const { problems, asWritten } = context
   const timeouts = laidOver(defaultTimeouts, input.timeouts)
-  const credentials = buildCredentials(name, written, { input, timeouts, problems })
+  const credentials = buildCredentials(name, written, { input, timeouts, asWritten, problems })
   if (input.like !== undefined && !knownProviders.has(input.like))
     problems.addUnknown(['providers', name, 'like'], 'provider', input.like, knownProviders.keys())
   const base = knownProviders.get(name) ?? knownProviders.get(input.like ?? '')

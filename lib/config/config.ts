@@ -40,8 +40,13 @@ export interface ProviderTimeouts {
 
 /** A provider's key, with its share of the requests. */
 export interface Credential {
-  /** `anthropic#1`, or `anthropic#NAME`: its name in logs and the database, where the value never appears. */
+  /**
+   * Its name in logs and the database, where the value never appears: `anthropic#NAME` by its own name or its variable,
+   * `anthropic#1` by its place in the list where it has neither.
+   */
   readonly name: string
+  /** By its place, where its name is that of its variable: earlier releases recorded objects, jobs and pauses so. */
+  readonly formerName?: string
   readonly value: string
   /** Its share of the requests among the provider's credentials; 1 by default. */
   readonly weight?: number
@@ -209,6 +214,14 @@ export type ModelNames = Pick<Config, 'models' | 'aliases' | 'modelPatterns' | '
 /** Placeholder for the key of a server that needs none (`credentials: []`). No header is sent for it. */
 export function keylessCredential(provider: Pick<ProviderConfig, 'name'>): Credential {
   return { name: `${provider.name}#0`, value: '' }
+}
+
+/** The credential with this name; else the one that had it in earlier releases. */
+export function namedCredential(credentials: readonly Credential[], name: string): Credential | undefined {
+  return (
+    credentials.find(credential => credential.name === name) ??
+    credentials.find(credential => credential.formerName === name)
+  )
 }
 
 type Shown = Pick<ProviderConfig, 'name' | 'isPublic'>

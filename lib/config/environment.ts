@@ -55,6 +55,12 @@ export function substitute(value: unknown, env: Environment): Substitution {
   return { value: walk(value, []), missing, malformed }
 }
 
+/** The variable that a string consists of, as in `${NAME}`. */
+export function wholeVariable(text: unknown): string | undefined {
+  const name = typeof text === 'string' ? /^\$\{([^}]*)\}$/.exec(text.trim())?.[1] : undefined
+  return name !== undefined && variableName.test(name) ? name : undefined
+}
+
 /** The command as the user of this process types it: in a checkout only npm finds it. */
 export function commandName(env: Environment = process.env): string {
   return env['npm_command'] === undefined ? 'gateway' : 'npx gateway'

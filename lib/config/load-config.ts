@@ -133,7 +133,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   const { value, missingVariables } = resolveVariables(merged, options.env ?? process.env, problems)
   const settings = parseSettings(value, problems)
   const egressNames = Object.keys(isMapping(value['egress']) ? value['egress'] : {})
-  const context = { problems, off, egressNames, missingVariables }
+  const context = { problems, off, egressNames, missingVariables, asWritten: merged['providers'] }
   const providers = buildProviders(value['providers'], context)
   const providerNames = Object.keys(isMapping(value['providers']) ? value['providers'] : {})
   const pricing = settings.prices ?? anyPricing
@@ -168,8 +168,17 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   }
   checkWhole(config, problems)
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
-  notices.push(...(sold?.notices ?? []), ...passingStore(config.store))
+  notices.push(...placesTold(providers), ...(sold?.notices ?? []), ...passingStore(config.store))
   return deepFreeze({ config, notices, ...readFrom(problems.layers) })
+}
+
+/** Keys that are written in the config without a name, where there are several: their order must not change. */
+function placesTold(providers: Config['providers']): readonly string[] {
+  return [...providers.values()].flatMap(({ credentials }) => {
+    const placed = credentials.map(({ name }) => name).filter(name => /#\d+$/.test(name))
+    if (credentials.length < 2 || placed.length === 0) return []
+    return `${placed.join(', ')}: known only by their places; add others after them, or give each a name`
+  })
 }
 
 /** What the layers say about the config: files, overrides and origins of prices. */

@@ -61,7 +61,10 @@ const credential = z.union(
           'must begin with a letter and have at most 64 letters, digits, dots, dashes and underscores',
         )
         .optional()
-        .meta({ description: 'Names it in logs and the database instead of its number, after PROVIDER#.' }),
+        .meta({
+          description:
+            'Names it in logs and the database, after PROVIDER#, instead of its variable or its number.',
+        }),
       weight,
       timeouts: timeouts.optional().meta({ description: "Where they differ from the provider's." }),
     }),

@@ -1,5 +1,6 @@
 import {
   keylessCredential,
+  namedCredential,
   type Config,
   type Credential,
   type ProviderConfig,
@@ -141,9 +142,7 @@ export function withCredential(
   if (provider === undefined || baseUrl === undefined || provider.isOff) return undefined
   const credentials = provider.credentials.length > 0 ? provider.credentials : [keylessCredential(provider)]
   const credential =
-    credentialName === undefined
-      ? credentials[0]
-      : credentials.find(candidate => candidate.name === credentialName)
+    credentialName === undefined ? credentials[0] : namedCredential(credentials, credentialName)
   return credential === undefined ? undefined : { provider, credential, baseUrl }
 }
 

@@ -1,7 +1,7 @@
 /** A switch set by an operator: the latest state for each provider and credential. */
 export interface ProviderSwitch {
   readonly provider: string
-  /** `openai#1`; empty: the whole provider. */
+  /** `openai#OPENAI_API_KEY`; empty: the whole provider. */
   readonly credential: string
   /** Clients' requests are not sent there. */
   readonly isPaused: boolean

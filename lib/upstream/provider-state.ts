@@ -177,16 +177,16 @@ export class ProviderState {
 
   /** Applies the operators' switches. @param tried credentials whose pauses end, and the routes' with them */
   apply(switches: readonly ProviderSwitch[], tried: readonly ProviderSwitch[]): void {
-    const isOf =
-      (name: string) =>
-      ({ provider, credential }: ProviderSwitch): boolean =>
-        provider === this.provider.name && (credential === '' || credential === name)
+    const { name: ownName } = this.provider
+    const of = (all: readonly ProviderSwitch[], name: string | undefined): ProviderSwitch | undefined =>
+      all.find(({ provider, credential }) => provider === ownName && credential === name)
     for (const state of this.#credentials) {
-      const { name } = state.credential
-      state.isPaused = switches.some(one => one.isPaused && isOf(name)(one))
-      if (tried.some(isOf(name))) state.tryNow()
+      const { name, formerName } = state.credential
+      const own = of(switches, name) ?? of(switches, formerName)
+      state.isPaused = [of(switches, ''), own].some(one => one?.isPaused)
+      if (of(tried, '') !== undefined || of(tried, name) !== undefined) state.tryNow()
     }
-    if (!tried.some(one => one.provider === this.provider.name)) return
+    if (!tried.some(one => one.provider === ownName)) return
     for (const routes of this.#routes.values()) for (const route of routes) route.tryNow()
   }
 

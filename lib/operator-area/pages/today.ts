@@ -36,7 +36,7 @@ async function alarmTable(page: DeskPage): Promise<Html> {
   )
 }
 
-/** The parts of a provider that serve no clients: `openai#1: paused`, `direct: fails (1 of 2 processes)`. */
+/** The parts of a provider that serve no clients: `openai#OPENAI_API_KEY: paused`, `direct: fails (1 of 2 processes)`. */
 function problemsOf({ texts }: DeskPage, { credentials, routes }: MergedProvider): readonly string[] {
   const { providers } = texts
   const told = (name: string, state: string, affected: number, processes: number): string =>

@@ -89,7 +89,7 @@ export const operatorColumns = {
    */
   provider_switches: {
     provider: 'TEXT NOT NULL',
-    /** `openai#1`; empty: the whole provider. */
+    /** `openai#OPENAI_API_KEY`; empty: the whole provider. */
     credential: 'TEXT NOT NULL',
     is_paused: 'BIGINT NOT NULL',
     /** When its rests were last ended; 0: never. */

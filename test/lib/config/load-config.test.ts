@@ -114,7 +114,7 @@ unmetered: true
   t.match(provider, {
     name: 'anthropic',
     kind: 'anthropic',
-    credentials: [{ name: 'anthropic#1', value: 'sk-ant' }],
+    credentials: [{ name: 'anthropic#ANTHROPIC_API_KEY', value: 'sk-ant' }],
     isOff: false,
     egress: [{ name: 'direct', weight: 1 }],
     streamUsage: 'as-sent',
@@ -215,9 +215,38 @@ await t.test('a provider is enabled when one of its credentials is set', async t
 
   const openai = config.providers.get('openai')
   t.equal(openai?.isOff, false)
-  t.same(openai?.credentials, [{ name: 'openai#2', value: 'sk-2' }], 'its number is its position in the file')
+  t.same(openai?.credentials, [{ name: 'openai#TWO', formerName: 'openai#2', value: 'sk-2' }])
   t.same(notices, [])
 })
+
+await t.test(
+  'a key in the config itself is known by its place, and that is said where there are several',
+  async t => {
+    const load = (credentials: string) =>
+      loadFiles(
+        t.testdir(),
+        { 'gateway.yaml': `providers: { openai: { credentials: [${credentials}] } }` },
+        { env: { ONE: 'sk-1' } },
+      )
+    const namesOf = (credentials: string): readonly string[] =>
+      load(credentials)
+        .config.providers.get('openai')
+        ?.credentials.map(({ name }) => name) ?? []
+
+    t.same(namesOf('sk-a, "${ONE}", "a-${ONE}", { value: sk-b, name: main }'), [
+      'openai#1',
+      'openai#ONE',
+      'openai#3',
+      'openai#main',
+    ])
+    t.same(namesOf('{ value: " ${ONE} " }'), ['openai#ONE'])
+    for (const twice of ['"${ONE}", { value: "${ONE}", weight: 2 }', '{ value: x, name: ONE }, "${ONE}"'])
+      t.throws(() => namesOf(twice), /credentials\[1\].* the name or the variable of another one/)
+    t.match(load('sk-a, "${ONE}", "a-${ONE}"').notices, [/^openai#1, openai#3: known only by their places; /])
+    t.same(load('sk-a').notices, [])
+    t.same(load('"${ONE}", { value: sk-b, name: main }').notices, [])
+  },
+)
 
 await t.test('known providers have defaults, and a provider with "like" shares them', async t => {
   const { config } = loadFiles(
@@ -283,8 +312,8 @@ providers:
 
   const openai = config.providers.get('openai')
   t.same(openai?.credentials, [
-    { name: 'openai#1', value: 'one' },
-    { name: 'openai#3', value: 'two', weight: 3 },
+    { name: 'openai#ONE', formerName: 'openai#1', value: 'one' },
+    { name: 'openai#TWO', formerName: 'openai#3', value: 'two', weight: 3 },
   ])
   t.same(openai?.egress, [
     { name: 'fi-1', weight: 1 },
@@ -296,7 +325,7 @@ providers:
   t.same(
     config.providers.get('anthropic')?.credentials,
     [
-      { name: 'anthropic#1', value: 'one' },
+      { name: 'anthropic#ONE', formerName: 'anthropic#1', value: 'one' },
       {
         name: 'anthropic#batch',
         value: 'two',
