@@ -38,7 +38,9 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
       return admissions.get(exchange)?.end(tokensUsed(exchange))
     },
 
-    stop: () => returnRateLimits(context),
+    async stop() {
+      if (rateLimits !== undefined) await returnRateLimits(context)
+    },
   }
 }
 

@@ -74,6 +74,8 @@ export function upstreamProxy(context: PluginContext): Stage {
       return undefined
     },
 
+    drain: () => upstreams.drain(),
+
     stop: () => upstreams.close(),
   }
 }

@@ -103,6 +103,7 @@ export class ExternalPlugin implements Plugin {
   readonly #views = new WeakMap<Exchange, ExternalExchange>()
   readonly #taps = new WeakMap<Exchange, ResponseTap>()
   readonly #unsubscribe: (() => void)[] = []
+  #isStarted = false
 
   constructor({ name, needs = [], provides = [] }: PluginDefinition, hooks: Hooks, bus: PipelineBus) {
     this.name = name
@@ -116,6 +117,7 @@ export class ExternalPlugin implements Plugin {
 
   async start(): Promise<void> {
     await this.#call('start', () => this.#hooks.start?.())
+    this.#isStarted = true
     if (this.#hooks.onCharge === undefined) return
     this.#unsubscribe.push(
       this.#bus.on('session-charge', (exchange, sequence, charged) => {
@@ -131,7 +133,7 @@ export class ExternalPlugin implements Plugin {
 
   async stop(): Promise<void> {
     for (const end of this.#unsubscribe) end()
-    await this.#call('stop', () => this.#hooks.stop?.())
+    if (this.#isStarted) await this.#call('stop', () => this.#hooks.stop?.())
   }
 
   async onRequest(exchange: Exchange): Promise<void> {

@@ -1,7 +1,7 @@
 import { answerError } from '../listener/answer-error.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import type { Config } from '../config/config.ts'
-import { PipelineOrderError, Pipeline } from '../pipeline/pipeline.ts'
+import { checkOrder, PipelineOrderError, Pipeline } from '../pipeline/pipeline.ts'
 import { DrainSlots } from '../pipeline/relay-limits.ts'
 import type { Fact } from '../pipeline/exchange.ts'
 import { errorText } from '../websocket/session-call.ts'
@@ -19,12 +19,12 @@ const drainLimits = { timeMs: 600_000, bytesMax: 64 * 1_048_576 }
 const drainsMax = 1000
 
 /** The facts that are set before the first gate. */
-export const givenFacts: readonly Fact[] = ['route']
+const givenFacts: readonly Fact[] = ['route']
 
 /**
  * Creates the config's plugins.
- * @throws PipelineOrderError when there is none of a name, an external one is in the wrong order, or the config charges
- * nothing without saying so; ConfigError when an external one cannot be created or its options are invalid
+ * @throws PipelineOrderError when there is none of a name, they cannot work in this order, or the config charges nothing
+ * without saying so; ConfigError when an external one cannot be created or its options are invalid
  */
 export async function createPlugins(
   config: Config,
@@ -32,21 +32,29 @@ export async function createPlugins(
   registry: PluginRegistry,
 ): Promise<Plugin[]> {
   const plugins: Plugin[] = []
-  for (const { name, options, external } of config.plugins) {
-    if (external !== undefined) {
-      plugins.push(await createExternal(external, options, context))
-      continue
+  try {
+    for (const { name, options, external } of config.plugins) {
+      if (external !== undefined) {
+        plugins.push(await createExternal(external, options, context))
+        continue
+      }
+      const entry = registry[name]
+      if (entry === undefined) throw new PipelineOrderError(`There is no plugin "${name}".`)
+      for (const stage of [entry.create(context, options)].flat())
+        plugins.push(Object.assign(stage, { name }))
     }
-    const entry = registry[name]
-    if (entry === undefined) throw new PipelineOrderError(`There is no plugin "${name}".`)
-    for (const stage of [entry.create(context, options)].flat()) plugins.push(Object.assign(stage, { name }))
+    if (!config.unmetered && !plugins.some(plugin => plugin.name === 'usage-tap')) {
+      throw new PipelineOrderError(
+        'Without the plugin "usage-tap" nothing is charged. Enable it, or say "unmetered: true" if that is meant.',
+      )
+    }
+    checkOrder(plugins, givenFacts)
+    return plugins
+  } catch (error) {
+    // They share the gateway's connections: those of a rejected config must not stay beside those in force.
+    for (const plugin of plugins) await plugin.stop?.()
+    throw error
   }
-  if (!config.unmetered && !plugins.some(plugin => plugin.name === 'usage-tap')) {
-    throw new PipelineOrderError(
-      'Without the plugin "usage-tap" nothing is charged. Enable it, or say "unmetered: true" if that is meant.',
-    )
-  }
-  return plugins
 }
 
 /**

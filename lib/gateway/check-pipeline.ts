@@ -1,7 +1,6 @@
 import { steadyClock, systemClock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
-import { createPlugins, givenFacts } from '../front/create-pipeline.ts'
-import { checkOrder } from '../pipeline/pipeline.ts'
+import { createPlugins } from '../front/create-pipeline.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { Log } from '../platform/log.ts'
 import type { PluginContext, PluginRegistry } from '../front/plugin-context.ts'
@@ -53,5 +52,5 @@ export async function checkPipeline(config: Config, registry: PluginRegistry): P
     pluginMetrics: new PluginMetrics(),
     usualOutputs: absent as PluginContext['usualOutputs'],
   }
-  checkOrder(await createPlugins(config, context, registry), givenFacts)
+  await createPlugins(config, context, registry)
 }

@@ -81,17 +81,27 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
     return this.#open.size
   }
 
+  /** If a plugin does not start, all of them are stopped. */
   async start(): Promise<void> {
-    for (const plugin of this.#plugins) await plugin.start?.()
+    try {
+      for (const plugin of this.#plugins) await plugin.start?.()
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
   }
 
-  /** Resolves when the last exchange has ended and the plugins have stopped. May be called twice. */
+  /**
+   * Starts no work of its own any more: after a reload, that is for the next pipeline to do. Resolves when the last
+   * exchange has ended and the plugins have stopped. May be called twice.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
   async #stop(): Promise<void> {
+    for (const plugin of this.#plugins) plugin.drain?.()
     if (this.#open.size > 0) await new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const plugin of this.#plugins) await plugin.stop?.()
   }

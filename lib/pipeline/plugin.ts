@@ -121,10 +121,10 @@ export interface Stage {
   /** Called exactly once for each exchange, whatever happened. Errors are logged and never reach the client. */
   onEnd?(exchange: Exchange, outcome: Outcome): Promise<void> | void
 
-  /** The gateway drains: stop starting work that no exchange requested. */
+  /** The gateway drains, or a reload has replaced the pipeline: stop starting work that no exchange requested. */
   drain?(): void
 
-  /** Called once, after the last exchange has ended. */
+  /** Called once, after the last exchange has ended, or when the pipeline does not start; even if `start` was not. */
   stop?(): Promise<void> | void
 }
 

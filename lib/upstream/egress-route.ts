@@ -49,7 +49,7 @@ export class EgressRoute {
   /** An alarm says that it does not work, perhaps raised under an earlier config, and has not been cleared yet. */
   isAlarmed = false
   #timer: NodeJS.Timeout | undefined
-  #isClosed = false
+  #hasEndedChecks = false
   /** For the weighted round robin: the longer the route has been passed over, the higher. */
   credit = 0
 
@@ -144,14 +144,15 @@ export class EgressRoute {
     if (this.proxy !== undefined && !this.#failsBehind) this.#checkIn(0)
   }
 
-  close(): void {
-    this.#isClosed = true
+  /** Ends its checks. */
+  endChecks(): void {
+    this.#hasEndedChecks = true
     clearTimeout(this.#timer)
   }
 
   #checkIn(ms: number): void {
     clearTimeout(this.#timer)
-    if (this.#isClosed) return
+    if (this.#hasEndedChecks) return
     this.#timer = setTimeout(() => void this.#check(), ms)
     this.#timer.unref()
   }
@@ -166,6 +167,7 @@ export class EgressRoute {
       if (this.isAlarmed && !this.#failsBehind) this.succeed()
       this.watch()
     } catch (error) {
+      if (this.#hasEndedChecks) return
       // The pause is over, even if the timer fired a millisecond before the clock says so.
       this.#downUntil = 0
       this.fail(error instanceof Error ? error : new Error(String(error)))

@@ -98,6 +98,7 @@ export class ProviderState {
   readonly #options: ProviderStateOptions
   readonly #credentials: readonly CredentialState[]
   readonly #routes = new Map<string, readonly EgressRoute[]>()
+  #hasEndedChecks = false
 
   constructor(provider: ProviderConfig, options: ProviderStateOptions) {
     this.provider = provider
@@ -222,6 +223,7 @@ export class ProviderState {
         })
       })
       this.#routes.set(origin, routes)
+      if (this.#hasEndedChecks) this.endChecks()
     }
     return routes
   }
@@ -250,8 +252,10 @@ export class ProviderState {
     }
   }
 
-  close(): void {
-    for (const routes of this.#routes.values()) for (const route of routes) route.close()
+  /** Checks no proxy any more. */
+  endChecks(): void {
+    this.#hasEndedChecks = true
+    for (const routes of this.#routes.values()) for (const route of routes) route.endChecks()
   }
 }
 

@@ -43,11 +43,14 @@ export class Upstreams {
   readonly #providers: Config['providers']
   readonly #states = new Map<string, ProviderState>()
   #users = 0
+  #hasEndedChecks = false
 
   /** One instance shared by all plugins of a pipeline; each plugin closes it once. */
   static shared(config: Config, context: UpstreamsContext): Upstreams {
     const { byConfig } = openOver(context.pools)
     const upstreams = byConfig.get(config) ?? new Upstreams(config, context)
+    // At the end, also when an earlier config returns.
+    byConfig.delete(config)
     byConfig.set(config, upstreams)
     upstreams.#users += 1
     return upstreams
@@ -144,12 +147,23 @@ export class Upstreams {
     if (state === undefined) {
       state = new ProviderState(provider, this.#options)
       state.apply(openOver(this.#options.pools).switches, [])
+      if (this.#hasEndedChecks) state.endChecks()
       this.#states.set(provider.name, state)
     }
     return state
   }
 
-  /** Stops the checks when the last user has closed it; the pools close their connections themselves. */
+  /** After a reload: checks no proxy any more. Requests that are still open find out by themselves. */
+  drain(): void {
+    if ([...openOver(this.#options.pools).byConfig.values()].at(-1) !== this) this.#endChecks()
+  }
+
+  #endChecks(): void {
+    this.#hasEndedChecks = true
+    for (const state of this.#states.values()) state.endChecks()
+  }
+
+  /** Ends when the last user has closed it; the pools close their connections themselves. */
   close(): void {
     this.#users -= 1
     if (this.#users > 0) return
@@ -159,6 +173,6 @@ export class Upstreams {
     // Passes the alarms that its last requests found to the latest config.
     const latest = [...byConfig.values()].at(-1)
     if (latest !== undefined) latest.#inherit(this)
-    for (const state of this.#states.values()) state.close()
+    this.#endChecks()
   }
 }
