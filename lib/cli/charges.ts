@@ -53,7 +53,9 @@ function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): v
           `${counted.withProviderUsage} with the provider's own usage beside them\n`,
       )
       if (counted.differing > 0)
-        throw new CommandError(`${counted.differing} charges differ from their recomputed cost`)
+        throw new CommandError(
+          `${countOf(counted.differing, 'charge')} with an amount other than the recomputed cost`,
+        )
     })
 }
 

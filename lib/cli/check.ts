@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/environment.ts'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import { answer, CommandError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, CommandError, countOf, type SharedOptions, type CliContext } from './command.ts'
 import { versionlessNotices } from '../config/versionless-bases.ts'
 import { withRates } from '../config/pricing-schema.ts'
 import { cheaperNames } from '../models/cheaper-names.ts'
@@ -141,9 +141,7 @@ export function fillCheck(check: Command, context: CliContext): void {
       if (!(error instanceof ConfigError)) throw error
       const { problems } = error
       answer(stdout, options, { ok: false, problems }, `${error.message}\n`)
-      throw new CommandError(
-        `${problems.length === 1 ? '1 problem' : `${problems.length} problems`} in ${file}`,
-      )
+      throw new CommandError(`${countOf(problems.length, 'problem')} in ${file}`)
     }
   })
 }

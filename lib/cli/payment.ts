@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { PaymentReader, type Payment } from '../payments/payment-reader.ts'
 import type { Reconciliation } from '../payments/payment-actions.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { answer, answerList, addCommand, CommandError, formatTable, isoTime } from './command.ts'
+import { answer, answerList, addCommand, CommandError, countOf, formatTable, isoTime } from './command.ts'
 import type { SharedOptions, CliContext } from './command.ts'
 import { textLengthsMax } from '../administration/text-lengths.ts'
 import { dayOf, oneOf, roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
@@ -171,11 +171,12 @@ function addReconcile(payment: Command, context: CliContext): void {
         options.json === true
           ? await readPayments(options, reader => reconciledJson(reader, found))
           : [
-              `${compared} payments compared, ${settled.length} credited now`,
+              `${countOf(compared, 'payment')} compared, ${settled.length} credited now`,
               ...differences.map(one => `${one.payment ?? one.providerId ?? ''}: ${one.difference}`),
             ]
       for (const line of lines) context.stdout.write(`${line}\n`)
-      if (differences.length > 0) throw new CommandError(`${differences.length} payments differ`)
+      if (differences.length > 0)
+        throw new CommandError(`${countOf(differences.length, 'difference')} to the provider's list`)
     })
 }
 

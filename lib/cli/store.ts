@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { answer, CommandError, type SharedOptions, type CliContext } from './command.ts'
+import { answer, CommandError, countOf, type SharedOptions, type CliContext } from './command.ts'
 import { readStore } from './with-store.ts'
 import { openStoreSetting } from './open-config.ts'
 import { readProblem } from '../platform/file-problem.ts'
@@ -17,7 +17,9 @@ export function fillVerify(verify: Command, { stdout }: CliContext): void {
       isWhole ? 'the ledger is in order\n' : breaches.map(breach => `${breach}\n`).join(''),
     )
     if (!isWhole)
-      throw new CommandError(`the ledger has ${breaches.length} breaches: stop the gateway and look`)
+      throw new CommandError(
+        `the ledger is out of order in ${countOf(breaches.length, 'place')}: stop the gateway and look`,
+      )
   })
 }
 

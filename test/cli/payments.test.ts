@@ -47,7 +47,7 @@ await t.test('an operator makes a payment link, sees it paid, refunds it and com
   })
   t.match(parsed((await run('balance', '--account', accountId, '--json')).stdout), { balance: '1001.000000' })
   t.match(await run('payment', 'reconcile', '--json'), { code: 0, stdout: '' })
-  t.match(await run('payment', 'reconcile'), { code: 0, stdout: '1 payments compared, 0 credited now\n' })
+  t.match(await run('payment', 'reconcile'), { code: 0, stdout: '1 payment compared, 0 credited now\n' })
 
   for (const [words, message] of [
     [
