@@ -22,7 +22,7 @@ async function byCommand(...words: string[]): Promise<readonly Record<string, un
 }
 
 await t.test('an alarm is taken and closed on pages, as by command, and both are logged', async t => {
-  t.match((await desk.get('/alarms')).text, 'Смотреть не на что')
+  t.match((await desk.get('/alarms')).text, 'Ничего не требует внимания')
   await askAs(area.test, openai)
   await until(async () => (await byCommand()).length === 1)
   const [alarm] = await byCommand()

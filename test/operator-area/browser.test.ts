@@ -66,6 +66,7 @@ for (const [language, screen] of [
         .locator('nav a')
         .evaluateAll(links => links.map(link => link.getBoundingClientRect().top))
       t.equal(new Set(tops).size, 1, 'all sections are in one row')
+      t.equal(await hidden('.who .email'), 0, 'the whole email can be read')
     }
     await page.click('nav a[href="/customers"]')
     await page.fill('#q', email)

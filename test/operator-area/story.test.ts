@@ -232,7 +232,7 @@ await t.test('an alarm is taken and closed, and the rate in it accepted', async 
   t.equal((await ask()).micros, (before * 120) / 100)
   await goTo('/alarms')
   await send(`${path}/close`, { reason: 'курс верный' })
-  await check({ action: 'close-alarm', reason: 'курс верный', says: 'Смотреть не на что' })
+  await check({ action: 'close-alarm', reason: 'курс верный', says: 'Ничего не требует внимания' })
 })
 
 await t.test('a preview of prices changes nothing', async t => {
