@@ -60,9 +60,9 @@ export async function endStreams(
   load: Measured,
   upstream: Measured,
 ): Promise<{ readonly sent: number; readonly ended: LoadReport }> {
-  const told = once(upstream.child, 'message')
+  const reply = once(upstream.child, 'message')
   upstream.child.send('end')
-  const [sent] = (await told) as [number]
+  const [sent] = (await reply) as [number]
   return { sent, ended: await ask(load, { kind: 'finish', timeoutMs: 20_000 }) }
 }
 

@@ -83,7 +83,7 @@ await t.test('pages and forms treat the ids of another account as unknown', asyn
   const ids = await use(victim, 'secret name', 'chat')
   const { browser } = await area.signUp()
   const none = 'no-such-id'
-  const nobodys = {
+  const unknownIds = {
     keyId: none,
     requestId: none,
     paymentId: none,
@@ -105,9 +105,9 @@ await t.test('pages and forms treat the ids of another account as unknown', asyn
     const own = await victim.browser.get(filled(route, ids))
     t.equal(own.status, 200, `${route} exists for its owner`)
     const found = await browser.get(filled(route, ids))
-    const unknown = await browser.get(filled(route, nobodys))
+    const unknown = await browser.get(filled(route, unknownIds))
     t.equal(found.status, 404, route)
-    t.equal(withoutOwn(found.text, ids), withoutOwn(unknown.text, nobodys))
+    t.equal(withoutOwn(found.text, ids), withoutOwn(unknown.text, unknownIds))
   }
   for (const route of withId('POST')) {
     const { status } = await browser.post(filled(route, ids), {}, { from: '/security' })

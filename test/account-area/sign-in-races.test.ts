@@ -91,7 +91,7 @@ const acts: readonly (readonly [string, (thief: AccountBrowser) => Promise<Act>]
   ],
 ]
 
-async function holdsAgainstSignIn(t: Test, place: Place): Promise<void> {
+async function refusesSignIn(t: Test, place: Place): Promise<void> {
   const { area } = place
   for (const [by, prepare] of endings) {
     const user = await area.signUp()
@@ -107,7 +107,7 @@ async function holdsAgainstSignIn(t: Test, place: Place): Promise<void> {
   }
 }
 
-async function holdsAgainstActs(t: Test, place: Place): Promise<void> {
+async function refusesActs(t: Test, place: Place): Promise<void> {
   const { area } = place
   for (const [what, prepare] of acts) {
     const { email, browser } = await area.signUp()
@@ -150,9 +150,9 @@ const places: readonly (readonly [string, Place])[] = [
 
 for (const [name, place] of places) {
   await t.test(`${name}: a sign-in with a password that is replaced meanwhile fails`, t =>
-    holdsAgainstSignIn(t, place),
+    refusesSignIn(t, place),
   )
   await t.test(`${name}: actions with a password that is replaced meanwhile are not done`, t =>
-    holdsAgainstActs(t, place),
+    refusesActs(t, place),
   )
 }

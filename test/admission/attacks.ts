@@ -768,7 +768,7 @@ const attachment = { type: 'input_file', file_url: url }
 const agents = (count: number): Used => ({ input: count * 100, output: count * outputTokens })
 
 /** Actions of a model or its provider that were not requested. */
-const unasked: readonly Attack[] = [
+const unrequested: readonly Attack[] = [
   response(
     'a file that is attached',
     { input: [{ role: 'user', content: [attachment] }] },
@@ -923,6 +923,6 @@ export const attacks: readonly Attack[] = [
   ...lists,
   ...beside,
   ...strangeTools,
-  ...unasked,
+  ...unrequested,
   ...noTools,
 ]

@@ -4,7 +4,7 @@ import { houseFaults } from './faults/house-faults.ts'
 import { moneyFaults } from './faults/money-faults.ts'
 import { providerFaults } from './faults/provider-faults.ts'
 import { startHealthy } from './healthy-gateway.ts'
-import { alertNames, findPrometheus, hastenedRules, startPrometheus } from './prometheus.ts'
+import { alertNames, findPrometheus, shortenedRules, startPrometheus } from './prometheus.ts'
 
 // Each alert rule of deploy/ in a real Prometheus, over gateways with real faults. Words of arguments select alerts.
 // Where Debian's package is missing, root installs it; root also mounts a small disk to fill.
@@ -37,7 +37,7 @@ await t.test(
     const targets = [healthy.test.gateway.adminUrl ?? '', ...started.map(one => one.adminUrl)].map(
       url => new URL(url).host,
     )
-    const prometheus = await startPrometheus(t, [hastenedRules('3m')], targets, 5)
+    const prometheus = await startPrometheus(t, [shortenedRules('3m')], targets, 5)
     // Every series must have been scraped at 0 first.
     await delay(15_000)
     t.same(await prometheus.firing(), [], 'no rule fires before the faults')

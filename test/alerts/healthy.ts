@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { runHere } from '../cli/run-gateway.ts'
 import { startHealthy } from './healthy-gateway.ts'
-import { findPrometheus, hastenedRules, shippedRules, startPrometheus } from './prometheus.ts'
+import { findPrometheus, shortenedRules, shippedRules, startPrometheus } from './prometheus.ts'
 
 // Healthy traffic for `--healthy-minutes`, an hour by default: no rule of deploy/ fires in a real
 // Prometheus, neither with its own times nor with shortened ones, and no alarm is raised.
@@ -22,7 +22,7 @@ await t.test(
     const healthy = await startHealthy(t)
     const { test } = healthy
     const adminUrl = test.gateway.adminUrl ?? ''
-    const rules = [shippedRules(), hastenedRules('1m')]
+    const rules = [shippedRules(), shortenedRules('1m')]
     const prometheus = await startPrometheus(t, rules, [new URL(adminUrl).host], scrapeSeconds)
     const alerts = new Set<string>()
     const statuses = new Map<number | undefined, number>()

@@ -39,7 +39,7 @@ export function alertNames(): readonly string[] {
  * The shipped rules with shorter times, so that a test need not wait for them: `for` is fifteen seconds, and the ranges
  * are `range`. Expressions and thresholds stay.
  */
-export function hastenedRules(range: string): string {
+export function shortenedRules(range: string): string {
   return shippedRules()
     .replaceAll(/^(\s+for: ).+$/gm, (_, key: string) => `${key}15s`)
     .replaceAll(/\[\d+[mh]\]/g, `[${range}]`)

@@ -155,8 +155,8 @@ await t.test('beside a server, a company is invoiced, pays by transfer and gets 
   const reconciled = join(folder, 'r.pdf')
   const period = ['--from', `${month}-01`, '--to', `${month}-28`, '--out', reconciled]
   t.match(await run('documents', 'reconcile', '--account', id, ...period), { code: 0 })
-  const told = await runHere(['documents', 'reconcile', '--account', id, ...period, '--config', config])
-  t.match(told.stdout, /: 1 row; \d+\.50 ₽ are owed to the company\n$/)
+  const summary = await runHere(['documents', 'reconcile', '--account', id, ...period, '--config', config])
+  t.match(summary.stdout, /: 1 row; \d+\.50 ₽ are owed to the company\n$/)
   t.match((await pdfPages(readFileSync(reconciled)))[0], 'Акт сверки взаимных расчётов')
   const out = join(folder, 'out')
   t.match(await run('documents', 'export', '--month', month, '--out', out), { code: 0 })

@@ -38,12 +38,12 @@ export function readWebhook({ headers, body }: SeenRequest) {
 /** A receiver, and the channel that posts to it. */
 async function startReceiver(t: Test, status: () => number = () => 200) {
   const receiver = await startRawUpstream(t, () => plainAnswer(status(), [], ''))
-  const told = (): readonly string[] =>
+  const delivered = (): readonly string[] =>
     receiver.requests.map(request => {
       const { type, data } = readWebhook(request)
       return `${type} ${String(data['kind'])} ${String(data['subject'])}`
     })
-  return { receiver, told }
+  return { receiver, delivered }
 }
 
 function openTeller(
@@ -73,26 +73,26 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
     const store = await open(t)
     const records = await store.records()
     const book = openBook(t, store)
-    const { receiver, told } = await startReceiver(t)
+    const { receiver, delivered } = await startReceiver(t)
     for (let process = 0; process < 4; process += 1) openTeller(t, store, receiver.origin)
     const names = Array.from({ length: 30 }, (_, index) => `egress-${index}`)
 
     for (const egress of names) book.note('egress_down', { provider: 'openai', egress })
     for (const egress of names) book.note('egress_down', { provider: 'openai', egress })
-    await until(() => told().length >= names.length)
+    await until(() => delivered().length >= names.length)
     for (const egress of names) book.note('egress_up', { provider: 'openai', egress })
-    await until(() => told().length >= 2 * names.length)
+    await until(() => delivered().length >= 2 * names.length)
     book.note('egress_down', { provider: 'openai', egress: 'egress-0' })
-    await until(() => told().length > 2 * names.length)
+    await until(() => delivered().length > 2 * names.length)
     const [newest] = await listAlarms(records, { limit: 1 })
     const id = newest?.id ?? ''
     await closeAlarm(records, { id, operator: 'olga', at: Date.now(), reason: 'mended' })
-    await until(() => told().length > 2 * names.length + 1)
+    await until(() => delivered().length > 2 * names.length + 1)
     await new Promise(resolve => setTimeout(resolve, 100))
 
     const once = (event: string) => names.map(name => `alarm.${event} egress_down openai/${name}`)
     t.same(
-      told().toSorted(),
+      delivered().toSorted(),
       [
         ...once('opened'),
         ...once('closed'),
@@ -111,7 +111,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
     async t => {
       const clock = { time: 1_000_000, now: () => clock.time }
       let status = 500
-      const { receiver, told } = await startReceiver(t, () => status)
+      const { receiver, delivered } = await startReceiver(t, () => status)
       const store = await open(t)
       const records = await store.records()
       const book = openBook(t, store, clock)
@@ -121,7 +121,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
 
       book.note('rate_missing', {})
       book.note('overrun', { account: 'a1' })
-      await until(() => told().length === 2)
+      await until(() => delivered().length === 2)
       const firstIds = receiver.requests.map(request => readWebhook(request).id)
       // The egress fails and recovers repeatedly; in the end it is up.
       for (let turn = 0; turn < 5; turn += 1) {
@@ -132,11 +132,11 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
         await settled({ open: 2, taken: 0, closed: 1 })
       }
       for (let attempt = 0, known = 0; attempt < 3; attempt += 1) {
-        known = told().length
+        known = delivered().length
         // An attempt may be recorded a moment later, and the wait begins then.
         await until(() => {
           clock.time += 10_000
-          return told().length > known
+          return delivered().length > known
         })
       }
       await teller.close()
@@ -147,7 +147,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
       clock.time += 16 * 60_000
       openTeller(t, again, receiver.origin, { clock })
 
-      await until(() => told().length === before + 3)
+      await until(() => delivered().length === before + 3)
       clock.time += 24 * 3_600_000
       await new Promise(resolve => setTimeout(resolve, 100))
       const last = receiver.requests.slice(before).map(readWebhook)
@@ -176,7 +176,7 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
     const store = await open(t)
     const clock = { time: 1_000_000, now: () => clock.time }
     const book = openBook(t, store, clock)
-    const { receiver, told } = await startReceiver(t)
+    const { receiver, delivered } = await startReceiver(t)
 
     book.note('egress_down', { provider: 'openai', egress: 'old' })
     book.note('egress_up', { provider: 'openai', egress: 'old' })
@@ -188,8 +188,8 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
     await until(async () => (await countAlarms(await store.records())).closed === 2)
     openTeller(t, store, receiver.origin, { clock, except: ['usage_missing'] })
 
-    await until(() => told().length > 0)
+    await until(() => delivered().length > 0)
     await new Promise(resolve => setTimeout(resolve, 50))
-    t.same(told(), ['alarm.closed egress_down openai/new'])
+    t.same(delivered(), ['alarm.closed egress_down openai/new'])
   })
 }

@@ -222,9 +222,9 @@ async function pollingContract(t: Test, open: OpenStore): Promise<void> {
     const first = await openedJob(store, account, 1, { nextPollAt: now - 2 })
     const second = await openedJob(store, account, 1, { nextPollAt: now - 1 })
     await openedJob(store, account, 1, { nextPollAt: now + 5 * minuteMs })
-    const lent = await store.ledger.dueJobs(1, minuteMs)
+    const leased = await store.ledger.dueJobs(1, minuteMs)
     t.match(
-      lent,
+      leased,
       [{ id: first.id, heldMicros: roubles(1), facts: first.facts }],
       'the one due longest comes first',
     )

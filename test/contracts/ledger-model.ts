@@ -112,7 +112,11 @@ function grow(pick: number, likely: number, more: number): Command {
 const hasHold = (model: Readonly<Model>): boolean => model.holds.length > 0
 
 /** Removes a hold from both lists. */
-function taken(pick: number, model: Model, real: Real): { readonly hold: Hold; readonly known: ModelHold } {
+function takeHold(
+  pick: number,
+  model: Model,
+  real: Real,
+): { readonly hold: Hold; readonly known: ModelHold } {
   const index = pick % model.holds.length
   const [hold] = real.holds.splice(index, 1)
   const [known] = model.holds.splice(index, 1)
@@ -123,7 +127,7 @@ function taken(pick: number, model: Model, real: Real): { readonly hold: Hold; r
 
 function charge(pick: number, cost: number): Command {
   const run = async (model: Model, real: Real): Promise<void> => {
-    const { hold, known } = taken(pick, model, real)
+    const { hold, known } = takeHold(pick, model, real)
     const paid = pay(model, known, cost)
     const result = await real.store.ledger.charge(hold, chargeOf({ input: cost }))
     if (result.amountMicros !== roubles(paid) || result.overrunMicros !== roubles(cost - paid)) {
@@ -135,7 +139,7 @@ function charge(pick: number, cost: number): Command {
 
 function release(pick: number): Command {
   const run = async (model: Model, real: Real): Promise<void> => {
-    await real.store.ledger.release(taken(pick, model, real).hold)
+    await real.store.ledger.release(takeHold(pick, model, real).hold)
   }
   return command(`release hold ${pick}`, run, hasHold)
 }

@@ -33,7 +33,7 @@ const jsonHead = headLines(200, [...json, 'transfer-encoding', 'chunked'])
 function answerUntil(bytesOf: (call: DialectCall, isStreaming: boolean) => Buffer): Phase {
   return async ({ context, call, isStreaming, client }) => {
     let goOn: () => void = () => undefined
-    const told = new Promise<void>(resolve => (goOn = resolve))
+    const resumed = new Promise<void>(resolve => (goOn = resolve))
     const begun = bytesOf(call, isStreaming)
     const whole = Buffer.from(isStreaming ? call.events.join('') : call.document)
     context.upstream.answer = async () => {
@@ -42,7 +42,7 @@ function answerUntil(bytesOf: (call: DialectCall, isStreaming: boolean) => Buffe
         socket?.write(isStreaming ? streamHead : jsonHead)
         socket?.write(chunked([begun])[0] ?? '')
       }
-      await told
+      await resumed
       const rest =
         begun.length === whole.length ? [Buffer.from('0\r\n\r\n')] : chunked([whole.subarray(begun.length)])
       return { pieces: begun.length > 0 ? rest : [isStreaming ? streamHead : jsonHead, ...rest] }

@@ -89,8 +89,8 @@ class EndReader {
     const { usageSource, amount, flags } = charge
     // Other tests check how good an estimate is; here there must be one, and it must cost something.
     const isEstimate = usageSource === 'estimated' && Number(amount) > 0
-    const told = flags.filter(flag => flag !== this.#flagIgnored)
-    return [isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...told].join(' ')
+    const shown = flags.filter(flag => flag !== this.#flagIgnored)
+    return [isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...shown].join(' ')
   }
 }
 

@@ -57,8 +57,8 @@ export async function ledgerOf(served: ServedProcess, flagIgnored?: string): Pro
   const kinds = new Map<string, number>()
   for (const { outcome, amount, usageSource, flags } of await served.charges()) {
     const isEstimate = usageSource === 'estimated' && Number(amount) > 0
-    const told = flags.filter(flag => flag !== flagIgnored)
-    const kind = [outcome, isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...told].join(' ')
+    const shown = flags.filter(flag => flag !== flagIgnored)
+    const kind = [outcome, isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...shown].join(' ')
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
   }
   const breaches = await served.breaches()

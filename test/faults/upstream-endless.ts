@@ -50,10 +50,10 @@ async function askUntilCut(
   answerForever(context, call)
   const { answer, end } = await ask(context, call, { isStreaming: true, gateway })
   const { isEqual, rest } = restOf(call, answer?.body.toString() ?? '')
-  const told = notice.test(rest) ? 'error event' : `NO ERROR EVENT ${rest.slice(0, 200)}`
+  const errorText = notice.test(rest) ? 'error event' : `NO ERROR EVENT ${rest.slice(0, 200)}`
   const cut = end === 'reset' && answer?.isWhole === false ? 'cut' : 'NOT CUT'
   await until(() => context.upstream.openSockets.size === 0)
-  return `${answer?.status} ${cut}, ${isEqual ? 'bytes equal so far' : 'OTHER BYTES'}, ${told}; ${await context.nextEnd(gateway)}; the provider is stopped`
+  return `${answer?.status} ${cut}, ${isEqual ? 'bytes equal so far' : 'OTHER BYTES'}, ${errorText}; ${await context.nextEnd(gateway)}; the provider is stopped`
 }
 
 /** The account has money for some thousand tokens, and the provider ignores the request's limit. */

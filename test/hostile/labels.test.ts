@@ -140,8 +140,12 @@ await t.test('a form is in UTF-8, and labels of another charset are refused', as
   t.equal(upstream.requests.length, 0)
   for (const label of [plain, `${plain}; charset=utf-8`, 'multipart/form-data;boundary="b"']) {
     const named = field('prompt', 'Hi', '\r\nContent-Type: text/plain; charset=UTF-8')
-    const told = field('response_format', 'verbose_json')
-    const { status, body } = await ask('/v1/audio/transcriptions', ['content-type', label], form(named, told))
+    const extra = field('response_format', 'verbose_json')
+    const { status, body } = await ask(
+      '/v1/audio/transcriptions',
+      ['content-type', label],
+      form(named, extra),
+    )
     t.equal(status, 200, `${label} ${body.toString()}`)
   }
   upstream.requests.length = 0

@@ -130,10 +130,10 @@ for (const { name, url, path, form } of listeners) {
       await client.waitFor('\r\n\r\n')
       client.socket.end()
       await client.ended
-      const asked = pieces.join('').split('HTTP/1.').length - 1
+      const expectedCount = pieces.join('').split('HTTP/1.').length - 1
       t.same(
         parseAnswers(client.received()).map(({ status }) => status),
-        Array.from({ length: asked }, () => 200),
+        Array.from({ length: expectedCount }, () => 200),
       )
     }
   })

@@ -30,13 +30,13 @@ function runTests(folder: string, files: readonly string[]): void {
 
 function report(folder: string, tests: readonly string[]): void {
   const sources = `{lib/{${money},${bytes}},plugins}/**/*.ts`
-  const { places, untold } = unreachedPlaces({ root, folder, sources, tests })
+  const { places, unreported } = unreachedPlaces({ root, folder, sources, tests })
   for (const { path, lines: [first, last] = [], text } of places) {
     const numbers = first === undefined ? '' : `:${first}${last === first ? '' : `-${last}`}`
     say(`${path}${numbers}  ${text.slice(0, 100)}`)
   }
-  for (const path of untold) say(`${path} has left no counts: code that only it reaches is listed too.`)
-  say(`${places.length} places were never reached by ${tests.length - untold.length} test files.`)
+  for (const path of unreported) say(`${path} has left no counts: code that only it reaches is listed too.`)
+  say(`${places.length} places were never reached by ${tests.length - unreported.length} test files.`)
 }
 
 const words = process.argv.slice(2)

@@ -73,9 +73,9 @@ await t.test('a test file without counts is named', t => {
   const { root, folder } = project(t, { 'killed.ts': killed, 'positive.ts': positive })
 
   const tests = ['test/killed.ts', 'test/positive.ts']
-  const { places, untold } = unreachedPlaces({ root, folder, sources: 'lib/sum.ts', tests })
+  const { places, unreported } = unreachedPlaces({ root, folder, sources: 'lib/sum.ts', tests })
 
-  t.same(untold, ['test/killed.ts'])
+  t.same(unreported, ['test/killed.ts'])
   t.same(
     places.map(({ lines }) => lines),
     [

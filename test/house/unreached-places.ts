@@ -31,7 +31,7 @@ interface Place {
 interface Unreached {
   readonly places: readonly Place[]
   /** Test files that no process reported: it was killed, or never loaded them. What they reach is not known. */
-  readonly untold: readonly string[]
+  readonly unreported: readonly string[]
 }
 
 interface Search {
@@ -65,7 +65,7 @@ export function unreachedPlaces({ root, folder, sources, tests }: Search): Unrea
   }
   return {
     places: [...watched].flatMap(([url, source]) => (loaded.has(url) ? gapsOf(source) : wholeOf(source))),
-    untold: tests.filter(path => !loaded.has(pathToFileURL(join(root, path)).href)),
+    unreported: tests.filter(path => !loaded.has(pathToFileURL(join(root, path)).href)),
   }
 }
 

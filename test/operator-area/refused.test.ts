@@ -31,12 +31,12 @@ for (const [language, balance, deletion, alarm] of [
 
     const debit = await desk.post(`${page}/debit`, { rub: '100,50', reason }, { from: page })
     const deleted = await desk.post(`${page}/delete`, { reason }, { from: page })
-    const taken = await desk.post('/alarms/none/take', {}, { from: '/alarms' })
+    const takenAlarm = await desk.post('/alarms/none/take', {}, { from: '/alarms' })
 
     for (const [{ status, text }, words] of [
       [debit, balance],
       [deleted, deletion],
-      [taken, alarm],
+      [takenAlarm, alarm],
     ] as const) {
       t.equal(status, 422)
       t.match(text, words)
