@@ -72,7 +72,7 @@ await t.test('support finds the account, sees the block and the money, and ends 
 
 await t.test('invalid searches, accounts and reasons are refused with an error message', async t => {
   const cases = [
-    [['account', 'find', ''], 2, /a search takes 1 to 200 characters/],
+    [['account', 'find', ''], 2, /<text>: is empty: give it a value/],
     [['account', 'find', 'x'.repeat(65_536)], 2, /a search takes 1 to 200 characters/],
     [['account', 'block', 'nobody', '--reason', 'x'], 1, /there is no account nobody/],
     [['account', 'block', accountId], 2, /--reason/],
