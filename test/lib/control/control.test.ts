@@ -250,7 +250,7 @@ await t.test('a lock whose owner never listens is an error', async t => {
   await t.rejects(connecting, StoreLockedError)
 })
 
-await t.test('a missing socket and a socket of another program are different errors', async t => {
+await t.test('a foreign socket and none are different errors', async t => {
   await t.rejects(new ControlClient(join(t.testdir(), 'none.sock')).ping(), ControlUnreachableError)
 
   const other = join(t.testdir(), 'other.sock')
