@@ -168,12 +168,12 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   }
   checkWhole(config, problems)
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
-  notices.push(...placesTold(providers), ...(sold?.notices ?? []), ...passingStore(config.store))
+  notices.push(...placeNotices(providers), ...(sold?.notices ?? []), ...passingStore(config.store))
   return deepFreeze({ config, notices, ...readFrom(problems.layers) })
 }
 
 /** Keys that are written in the config without a name, where there are several: their order must not change. */
-function placesTold(providers: Config['providers']): readonly string[] {
+function placeNotices(providers: Config['providers']): readonly string[] {
   return [...providers.values()].flatMap(({ credentials }) => {
     const placed = credentials.map(({ name }) => name).filter(name => /#\d+$/.test(name))
     if (credentials.length < 2 || placed.length === 0) return []

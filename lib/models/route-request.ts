@@ -216,7 +216,7 @@ function refuseUnknownObjects(exchange: Exchange): void {
   if (exchange.request.method === 'POST') return
   throw new GatewayError(
     'not_supported',
-    `${exchange.request.method} on a path that the gateway does not know is not forwarded: with "isolation: strict" nobody may read what others made.`,
+    `${exchange.request.method} on a path that the gateway does not know is not forwarded: "isolation: strict" keeps the objects of one account from the others.`,
   )
 }
 

@@ -42,8 +42,10 @@ function differenceOf(known: KnownPayment, found: ProviderPayment): string | und
   if (found.amountMicros !== known.amountMicros) {
     return `the amount is ${formatWholeKopecks(found.amountMicros)}, not ${formatWholeKopecks(known.amountMicros)}`
   }
-  if (found.paymentId !== known.id) return `it names the payment ${found.paymentId ?? 'of nobody'}`
-  if (found.accountId !== known.accountId) return `it names the account ${found.accountId ?? 'of nobody'}`
+  if (found.paymentId !== known.id)
+    return `it names ${found.paymentId === undefined ? 'no payment' : `the payment ${found.paymentId}`}`
+  if (found.accountId !== known.accountId)
+    return `it names ${found.accountId === undefined ? 'no account' : `the account ${found.accountId}`}`
   if (found.isTest !== known.isTest) return found.isTest ? 'it is a test payment' : 'it is no test payment'
   if (known.providerId !== null && known.providerId !== found.id)
     return `its id is ${found.id}, not ${known.providerId}`

@@ -26,7 +26,7 @@ export class SessionLedger {
   readonly context: SessionContext
   readonly #exchange: Exchange
   readonly #lines: UsageLine[] = []
-  /** The provider's tools that its turns have asked for. */
+  /** The provider's tools that its turns have requested. */
   readonly #tools = new Set<string>()
   #sequence = 0
 

@@ -119,11 +119,11 @@ function storageFull(
   needed: number,
   isUndeclared: boolean,
 ): GatewayError {
-  const untold = isUndeclared ? ', which does not say its length,' : ''
+  const undeclared = isUndeclared ? ', which does not declare its length,' : ''
   return new GatewayError(
     'storage_full',
     `The account has ${files} files of ${bytes} bytes at providers, uploads under way included; ${filesMax} files of ` +
-      `${bytesMax} bytes are the most. This upload${untold} needs ${needed} bytes. Delete files that are not needed.`,
+      `${bytesMax} bytes are the most. This upload${undeclared} needs ${needed} bytes. Delete files that are not needed.`,
     { details: { files, files_max: filesMax, bytes, bytes_max: bytesMax, needed } },
   )
 }

@@ -174,7 +174,7 @@ export class Session implements SessionControls {
     // Whether the ledger or the provider failed, the turn cannot be relayed to its end.
     const failure =
       error instanceof SessionError || !(error instanceof Error)
-        ? new GatewayError('upstream_failed', 'The provider sent what is no message of a WebSocket.', {
+        ? new GatewayError('upstream_failed', 'The provider broke the WebSocket protocol.', {
             cause: error,
           })
         : error

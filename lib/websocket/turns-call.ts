@@ -128,7 +128,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
   async #nextMessage(): Promise<Message | undefined> {
     const { peer } = this.#exchange.get('client')
     const { idleMs } = this.#options
-    const late = new GatewayError('request_timeout', `Nothing was asked for ${idleMs / 1000} s.`)
+    const late = new GatewayError('request_timeout', `No message arrived for ${idleMs / 1000} s.`)
     const timer = setTimeout(() => this.cut(late), idleMs)
     timer.unref()
     try {

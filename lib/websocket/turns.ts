@@ -182,7 +182,7 @@ export class Turns implements SessionTap {
     const isFirst = turn?.responseId === undefined
     const isOfTurn = isFirst ? responseId !== undefined : (responseId ?? turn.responseId) === turn.responseId
     if (turn !== undefined && isOfTurn) return turn
-    throw new GatewayError('upstream_failed', 'The provider sent a response that nobody has asked for.')
+    throw new GatewayError('upstream_failed', 'The provider sent a response that was not requested.')
   }
 
   async #end(turn: Turn, outcome: Outcome): Promise<void> {

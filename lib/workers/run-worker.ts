@@ -213,7 +213,7 @@ function watchFailures({ front, log }: RunningWorker, exit: WorkerProgram['exit'
     }
   }
   process.on('uncaughtException', error => {
-    log.fatal({ error }, 'a failure that nobody caught: ending, another worker follows')
+    log.fatal({ error }, 'an uncaught failure: ending, another worker follows')
     if (!hasFailed) void end()
     hasFailed = true
   })

@@ -141,7 +141,7 @@ await t.test('an upload of unknown length needs room for the longest file', asyn
     }
     const answer = await fetch(`${caller.url}/v1/files`, request)
     const text = await answer.text()
-    if (answer.status === 403) t.match(text, 'which does not say its length, needs 536870912 bytes')
+    if (answer.status === 403) t.match(text, 'which does not declare its length, needs 536870912 bytes')
     return answer.status
   }
   const encoded = async (coding: string, body: Buffer): Promise<number> => {
