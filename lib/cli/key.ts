@@ -217,7 +217,7 @@ export function fillKey(key: Command, context: CliContext): void {
 
 function addCreate(key: Command, { stdout }: CliContext): void {
   addCommand(key, 'create', 'make a key; its value is shown once')
-    .requiredOption('--account <id>', 'who pays')
+    .requiredOption('--account <id>', 'the account that pays')
     .option('--name <name>', 'what to call it')
     .option('--models <list>', 'the models it may use, separated by commas; a trailing * matches any ending')
     .option('--allow-unknown-models', 'among them such as the configuration does not have yet')

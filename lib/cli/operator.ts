@@ -22,7 +22,7 @@ const loggedMax = 1000
 function addOperatorLog(operator: Command, { stdout }: CliContext): void {
   addCommand(operator, 'log', `list what operators did, the newest first, at most ${loggedMax}`)
     .option('--account <id>', 'only what was done to this account')
-    .option('--operator <who>', 'only by this operator: an email, or a name as the list shows it')
+    .option('--operator <name>', 'only by this operator: an email, or a name as the list shows it')
     .option('--action <action>', `only this: ${operatorActions.join(', ')}`)
     .option('--day <date>', 'only of this day, such as 2026-11-22')
     .action(async (options: LogOptions) => {
@@ -109,7 +109,7 @@ function addList(operator: Command, { stdout }: CliContext): void {
 
 function addRemove(operator: Command, { stdout }: CliContext): void {
   addCommand(operator, 'remove', 'remove an operator: the sessions end at once')
-    .requiredOption('--email <address>', 'whom')
+    .requiredOption('--email <address>', 'the email of the operator')
     .action(async (options: SharedOptions & { readonly email: string }) => {
       const email = emailAddress(options.email)
       await withRecords(options, (records, now) =>

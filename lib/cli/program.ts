@@ -37,7 +37,8 @@ const commands: readonly ListedCommand[] = [
   },
   {
     definition: 'account',
-    description: 'who pays: create, find, show, credit, debit, correct, block, end-sessions, delete',
+    description:
+      'the paying customers: create, find, show, credit, debit, correct, block, end-sessions, delete',
     load: async () => (await import('./account.ts')).fillAccount,
   },
   {

@@ -161,7 +161,9 @@ export async function readRecords<T>(
 export function requiredSeller(options: SharedOptions): Seller {
   const { seller } = openHouseConfig(options)
   if (seller !== undefined) return seller
-  throw new CommandError('the configuration has no seller: name who sells in the section seller')
+  throw new CommandError(
+    'the configuration has no seller: describe the selling company in the section seller',
+  )
 }
 
 /**

@@ -235,7 +235,7 @@ async function readInvoices(
     const { number, date, amount, buyer } = document
     const open = Math.max(0, amount - paid)
     const of = { id, accountId, number, date, amount, open }
-    return { ...of, inn: buyer.inn, isCancelled: state === 'canceled', isAccountDeleted }
+    return { ...of, inn: buyer.inn, isCanceled: state === 'canceled', isAccountDeleted }
   })
   return Map.groupBy(invoices, ({ number }) => comparableNumber(number))
 }

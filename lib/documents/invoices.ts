@@ -76,7 +76,7 @@ export async function listInvoices(
       document: JSON.parse(row.document) as Invoice,
       paid,
       state: stateOf({
-        isCancelled: row.cancelled_at !== null,
+        isCanceled: row.cancelled_at !== null,
         amount: row.amount_kopecks,
         paid,
         isLate: row.pay_until < today,
@@ -88,12 +88,12 @@ export async function listInvoices(
 }
 
 function stateOf(one: {
-  readonly isCancelled: boolean
+  readonly isCanceled: boolean
   readonly amount: Kopecks
   readonly paid: Kopecks
   readonly isLate: boolean
 }): StoredInvoice['state'] {
-  if (one.isCancelled) return 'canceled'
+  if (one.isCanceled) return 'canceled'
   if (one.paid > one.amount) return 'overpaid'
   if (one.paid === one.amount) return 'paid'
   if (one.paid > 0) return 'part-paid'

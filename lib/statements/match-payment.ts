@@ -71,7 +71,7 @@ export interface PayableInvoice {
   readonly open: Kopecks
   /** The buyer's INN at the time of the invoice. */
   readonly inn: string
-  readonly isCancelled: boolean
+  readonly isCanceled: boolean
   /** The account cannot use the money. */
   readonly isAccountDeleted: boolean
 }
@@ -158,7 +158,7 @@ function matchOwn(
   const kept = prefer(dated, invoice => !invoice.isAccountDeleted)
   if (kept.every(invoice => invoice.isAccountDeleted))
     return { kind: 'queue', reason: 'account-deleted', accountIds: [] }
-  const open = prefer(kept, invoice => !invoice.isCancelled)
+  const open = prefer(kept, invoice => !invoice.isCanceled)
   const unpaid = prefer(
     prefer(open, invoice => invoice.open > 0),
     invoice => invoice.open === payment.amount,
@@ -168,7 +168,7 @@ function matchOwn(
   const [invoice] = likely
   if (invoice === undefined || accountIds.length > 1)
     return { kind: 'queue', reason: 'ambiguous', accountIds }
-  if (invoice.isCancelled) return { kind: 'queue', reason: 'invoice-cancelled', accountIds }
+  if (invoice.isCanceled) return { kind: 'queue', reason: 'invoice-cancelled', accountIds }
   const { amount } = payment
   const rule = invoice.amount === amount ? 1 : 2
   return { kind: 'credit', rule, accountId: invoice.accountId, parts: [{ invoice, amount }] }
@@ -183,7 +183,7 @@ function openOf(named: readonly NamedInvoice[], own: readonly PayableInvoice[]):
   const found = named.flatMap(({ number, date }) => {
     const open = own.filter(
       one =>
-        comparableNumber(one.number) === number && one.open > 0 && !one.isCancelled && !one.isAccountDeleted,
+        comparableNumber(one.number) === number && one.open > 0 && !one.isCanceled && !one.isAccountDeleted,
     )
     return prefer(open, one => one.date === date)
       .toSorted(newestFirst)

@@ -23,6 +23,8 @@ export interface EgressRouteOptions {
   readonly end: TunnelEnd
   readonly connectMs: number
   readonly clock: Clock
+  /** Aborted: its proxy is no longer checked. */
+  readonly checks: AbortSignal
   /** Called when the route becomes unusable, and when it is usable again. */
   readonly onChange: (route: EgressRoute, isUp: boolean, reason: string) => void
 }
@@ -49,7 +51,6 @@ export class EgressRoute {
   /** An alarm says that it does not work, perhaps raised under an earlier config, and has not been cleared yet. */
   isAlarmed = false
   #timer: NodeJS.Timeout | undefined
-  #hasEndedChecks = false
   /** For the weighted round robin: the longer the route has been passed over, the higher. */
   credit = 0
 
@@ -144,21 +145,15 @@ export class EgressRoute {
     if (this.proxy !== undefined && !this.#failsBehind) this.#checkIn(0)
   }
 
-  /** Ends its checks. */
-  endChecks(): void {
-    this.#hasEndedChecks = true
-    clearTimeout(this.#timer)
-  }
-
   #checkIn(ms: number): void {
     clearTimeout(this.#timer)
-    if (this.#hasEndedChecks) return
+    if (this.#options.checks.aborted) return
     this.#timer = setTimeout(() => void this.#check(), ms)
     this.#timer.unref()
   }
 
   async #check(): Promise<void> {
-    if (this.proxy === undefined) return
+    if (this.proxy === undefined || this.#options.checks.aborted) return
     try {
       const socket = await openTunnel(this.proxy, this.#options.end, this.#options.connectMs)
       socket.on('error', () => undefined) // It has served its purpose.
@@ -167,7 +162,7 @@ export class EgressRoute {
       if (this.isAlarmed && !this.#failsBehind) this.succeed()
       this.watch()
     } catch (error) {
-      if (this.#hasEndedChecks) return
+      if (this.#options.checks.aborted) return
       // The pause is over, even if the timer fired a millisecond before the clock says so.
       this.#downUntil = 0
       this.fail(error instanceof Error ? error : new Error(String(error)))

@@ -28,6 +28,7 @@ export interface ProviderStateOptions {
   readonly pools: UpstreamPools
   readonly clock: Clock
   readonly egress: Config['egress']
+  readonly checks: EgressRouteOptions['checks']
   readonly onEgressChange: (
     provider: ProviderConfig,
     ...change: Parameters<EgressRouteOptions['onChange']>
@@ -98,7 +99,6 @@ export class ProviderState {
   readonly #options: ProviderStateOptions
   readonly #credentials: readonly CredentialState[]
   readonly #routes = new Map<string, readonly EgressRoute[]>()
-  #hasEndedChecks = false
 
   constructor(provider: ProviderConfig, options: ProviderStateOptions) {
     this.provider = provider
@@ -204,7 +204,7 @@ export class ProviderState {
   routesTo({ origin, hostname, port, protocol }: URL): readonly EgressRoute[] {
     let routes = this.#routes.get(origin)
     if (routes === undefined) {
-      const { clock, egress, onEgressChange, pools } = this.#options
+      const { clock, egress, checks, onEgressChange, pools } = this.#options
       const end = {
         hostname: hostname.replace(/^\[|\]$/g, ''),
         port: Number(port) || (protocol === 'https:' ? 443 : 80),
@@ -219,11 +219,11 @@ export class ProviderState {
           end,
           connectMs: this.provider.timeouts.connectMs,
           clock,
+          checks,
           onChange: (...change) => onEgressChange(this.provider, ...change),
         })
       })
       this.#routes.set(origin, routes)
-      if (this.#hasEndedChecks) this.endChecks()
     }
     return routes
   }
@@ -250,12 +250,6 @@ export class ProviderState {
       const own = this.routesTo(new URL(origin))
       for (const route of routes) own.find(({ name }) => name === route.name)?.inherit(route)
     }
-  }
-
-  /** Checks no proxy any more. */
-  endChecks(): void {
-    this.#hasEndedChecks = true
-    for (const routes of this.#routes.values()) for (const route of routes) route.endChecks()
   }
 }
 

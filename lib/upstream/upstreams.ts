@@ -43,7 +43,8 @@ export class Upstreams {
   readonly #providers: Config['providers']
   readonly #states = new Map<string, ProviderState>()
   #users = 0
-  #hasEndedChecks = false
+  /** Aborted when its proxies are no longer checked. */
+  readonly #checks = new AbortController()
 
   /** One instance shared by all plugins of a pipeline; each plugin closes it once. */
   static shared(config: Config, context: UpstreamsContext): Upstreams {
@@ -96,6 +97,7 @@ export class Upstreams {
       pools,
       clock: steadyClock,
       egress: config.egress,
+      checks: this.#checks.signal,
       onEgressChange: (provider, { name }, isUp, reason) =>
         bus.emit('alarm', isUp ? 'egress_up' : 'egress_down', {
           provider: provider.name,
@@ -147,7 +149,6 @@ export class Upstreams {
     if (state === undefined) {
       state = new ProviderState(provider, this.#options)
       state.apply(openOver(this.#options.pools).switches, [])
-      if (this.#hasEndedChecks) state.endChecks()
       this.#states.set(provider.name, state)
     }
     return state
@@ -155,12 +156,7 @@ export class Upstreams {
 
   /** After a reload: checks no proxy any more. Requests that are still open find out by themselves. */
   drain(): void {
-    if ([...openOver(this.#options.pools).byConfig.values()].at(-1) !== this) this.#endChecks()
-  }
-
-  #endChecks(): void {
-    this.#hasEndedChecks = true
-    for (const state of this.#states.values()) state.endChecks()
+    if ([...openOver(this.#options.pools).byConfig.values()].at(-1) !== this) this.#checks.abort()
   }
 
   /** Ends when the last user has closed it; the pools close their connections themselves. */
@@ -173,6 +169,6 @@ export class Upstreams {
     // Passes the alarms that its last requests found to the latest config.
     const latest = [...byConfig.values()].at(-1)
     if (latest !== undefined) latest.#inherit(this)
-    this.#endChecks()
+    this.#checks.abort()
   }
 }

@@ -31,12 +31,12 @@ export const xaiCounts = {
 export class XaiCounts {
   #requests: number | undefined
   #pending = 0
-  #isCancelled = false
+  #isCanceled = false
 
   take(name: string, value: unknown): void {
     if (name === 'requests') this.#requests = Number(value)
     if (name === 'pending') this.#pending = Number(value)
-    if (name === 'cancelTime') this.#isCancelled = true
+    if (name === 'cancelTime') this.#isCanceled = true
   }
 
   get isTold(): boolean {
@@ -45,7 +45,7 @@ export class XaiCounts {
 
   /** xAI is still checking a batch without requests, unless it canceled the batch because the check failed. */
   state(id: string): Omit<JobSighting, 'kind' | 'id'> {
-    const isFinal = this.#isCancelled
+    const isFinal = this.#isCanceled
     if (this.#pending > 0 || ((this.#requests ?? 0) === 0 && !isFinal)) return { state: 'running' }
     return { state: 'done', resultsPath: resultsPath(id), ...(isFinal && { isFinal }) }
   }

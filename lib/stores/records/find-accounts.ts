@@ -1,7 +1,7 @@
 import type { RawBuilder, Sql } from 'kysely'
 import type { RecordReader } from './records.ts'
 
-/** This many letters tell nearly all rows apart; each of them costs a `replace` in every row. */
+/** Enough letters to distinguish nearly all rows; each of them costs a `replace` in every row. */
 const roughLetters = 3
 
 /**

@@ -69,7 +69,7 @@ const mine: PayableInvoice = {
   amount: 1_000_000,
   open: 1_000_000,
   inn: '7736207543',
-  isCancelled: false,
+  isCanceled: false,
   isAccountDeleted: false,
 }
 
@@ -163,13 +163,13 @@ await t.test('a payment that names several invoices pays them in order', async t
   t.equal(paid(1_700_000, 'счета 1 и 2'), '1, i-1 700000, i-2 1000000')
   t.equal(paid(1_700_000, 'сч. 1 от 20.11.2026, сч. 1 от 20.11.2026'), '2, i-1 1700000')
   t.equal(paid(1_700_000, both, payableOf(one, { ...two, open: 0 })), '2, i-1 1700000')
-  t.equal(paid(1_700_000, both, payableOf(one, { ...two, isCancelled: true })), '2, i-1 1700000')
+  t.equal(paid(1_700_000, both, payableOf(one, { ...two, isCanceled: true })), '2, i-1 1700000')
   t.equal(paid(1_700_000, both, payableOf(one, { ...two, inn: '7707083893' })), '2, i-1 1700000')
   t.equal(paid(1_700_000, both, payableOf(one, { ...two, accountId: 'a-2' })), 'ambiguous')
 })
 
 await t.test('a cancelled invoice, and one INN with two accounts, are queued for a person', async t => {
-  const cancelled = { ...mine, isCancelled: true }
+  const cancelled = { ...mine, isCanceled: true }
   const other = { ...mine, id: 'i-2', accountId: 'a-2' }
 
   t.match(matchPayment(payment, payableOf(cancelled)), {
@@ -198,7 +198,7 @@ await t.test('money is never credited to a payer with another INN', async t => {
     amount: fc.constantFrom(100, 200),
     open: fc.constantFrom(0, 50, 100),
     inn,
-    isCancelled: fc.boolean(),
+    isCanceled: fc.boolean(),
     isAccountDeleted: fc.boolean(),
   })
   fc.assert(
@@ -220,7 +220,7 @@ await t.test('money is never credited to a payer with another INN', async t => {
               part > 0 &&
               invoice.accountId === accountId &&
               invoice.inn === payerInn &&
-              !invoice.isCancelled &&
+              !invoice.isCanceled &&
               !invoice.isAccountDeleted &&
               purpose.includes(invoice.number),
           )

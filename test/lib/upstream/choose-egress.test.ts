@@ -11,6 +11,7 @@ const route = (name: string, weight: number): EgressRoute =>
     end: { hostname: 'provider.example', port: 443 },
     connectMs: 100,
     clock: { now: () => now },
+    checks: new AbortController().signal,
     onChange: () => undefined,
   })
 
